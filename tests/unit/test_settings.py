@@ -19,6 +19,9 @@ from neardup.settings import FIELDS, RECORDS, Settings, ratio
 ALLOWED: dict[str, list[Any]] = {
     "unit": ["word", "char"],
     "length": [1, 5, 64],
+    "mask": [[r"\d{4}-\d\d"], ["a", "(?i)b$"]],
+    "ignore_numbers": [False, True],
+    "stop_words": ["en@883fc88a", "de@00000000,en@883fc88a", "words:and the"],
     "ignore_common": [0, 0.0, 0.01, 0.999999, "1%", "0.01"],
     "sketch": ["one-permutation", "classic", "simhash"],
     "slots": [1, 2, 128, 4096],
@@ -63,6 +66,9 @@ ALLOWED: dict[str, list[Any]] = {
 REFUSED: dict[str, list[Any]] = {
     "unit": ["line", "", "Word", 5, None],
     "length": [0, -1, 65, 5.0, "5", True, None],
+    "mask": ["", "(", "a(?=b)", "x*", r"\C", "x" * 1001, ["a", "a"], ["a", ""], 3, None, [None], True],
+    "ignore_numbers": [0, 1, "yes", "", None],
+    "stop_words": ["stop.txt", "en@1", "e n", 3, True],
     "ignore_common": [-0.1, 1, 5, 1e-7, float("nan"), "100%", "most", True],
     "sketch": ["minhash", "", 1],
     "slots": [0, 4097, 8192, -128, 128.0, True],
@@ -306,7 +312,10 @@ def test_the_table_of_fields() -> None:
 
 def test_defaults() -> None:
     assert Settings.of() == Settings()
-    assert Settings().as_dict() == {name: field.default for name, field in FIELDS.items()} | {"within": []}
+    assert Settings().as_dict() == {name: field.default for name, field in FIELDS.items()} | {
+        "within": [],
+        "mask": [],
+    }
     assert list(Settings().as_dict()) == list(FIELDS)
 
 

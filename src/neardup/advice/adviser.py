@@ -38,7 +38,10 @@ from neardup.settings import SettingKeywords, Settings
 from neardup.tables import Bools
 
 NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
-SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sources")
+SELECTION = (
+    *("mask", "ignore_numbers", "stop_words", "ignore_common"),
+    *("within", "across", "keep", "lose", "count", "sources"),
+)
 """The settings that decide what counts, which documents may be pairs, and which one stays."""
 
 ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *SELECTION, *NOT_TOLD)
@@ -64,7 +67,7 @@ class Advice(AdviceRecord):
 def advise(
     documents: object,
     *,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     ignore: object | None = None,
     progress: Progress | None = None,
@@ -73,8 +76,11 @@ def advise(
     """Read a sample of the documents and report the effect of the settings on them.
 
     ``documents``, ``text``, ``id`` and ``ignore`` are those of :func:`neardup.find`; ``settings`` are threshold,
-    recall, slots, sketch, unit, length, groups, ignore_common, within, across, keep, lose, count, sources,
-    encoding, delimiter, pages and threads. The recommended command repeats those that it does not choose itself.
+    recall, slots, sketch, unit, length, groups, mask, ignore_numbers, stop_words, ignore_common, within, across,
+    keep, lose, count, sources, encoding, delimiter, pages and threads. Masked places, numbers and stop words are
+    left out of the sample first: documents that are equal then count as exact copies. The recommended command
+    repeats the settings that it does not choose itself.
+
     Reads at most the first 100,000 documents or 200 MB (40 MB for character shingles), and reports if it stopped
     there. Pairs are joined exactly down to resemblance .3. All pairs of up to 2,000 documents are counted by
     several kinds of shingles, to find the gap between relatives and strangers, which the recommended command
@@ -144,6 +150,7 @@ def advise_on(
     if not len(sample.texts):
         way = _first_problem(sample) or "Check that this is the right file"
         raise InputError("The documents hold no row that can be read", "At least one document", way)
+    asked, (sample, settings) = settings, sample.counted(settings)
     threshold, low = settings.search.threshold, lowest(settings.search.threshold)
     with progress.stage("pairs", None, "documents"):
         found = all_pairs(sample, low, settings)
@@ -163,7 +170,7 @@ def advise_on(
     taken = _taken(sample, found)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
-        settings={name: settings.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
+        settings={name: asked.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
         sample=taken,
         histogram=histogram(found.pairs, low),
         thresholds=tuple(reversed([*steps(found, results)])),
@@ -178,7 +185,7 @@ def advise_on(
         ),
         seen=seen,
         around=line,
-        recommended=recommend(taken, seen, choice, bands, settings, words),
+        recommended=recommend(taken, seen, choice, bands, asked, words),
     )
 
 

@@ -19,6 +19,7 @@ from neardup.join.related import Related
 from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.runtime import Progress
 from neardup.settings import Settings
+from neardup.sketch.cleaning import cleaned
 from neardup.tables import Int64s
 from neardup.text.keys import process_key
 
@@ -56,6 +57,11 @@ class SampledTexts:
         n = max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right")))
         columns = {name: values.slice(0, n) for name, values in self.columns.items()}
         return replace(self, texts=self.texts.slice(0, n), ids=self.ids.slice(0, n), columns=columns)
+
+    def counted(self, settings: Settings) -> tuple[SampledTexts, Settings]:
+        """Return the sample without the text that the settings leave out, and settings that leave out no more."""
+        made, base = cleaned(self.texts, settings), cleaned(self.base, settings)
+        return replace(self, texts=made.texts, base=base.texts), made.settings
 
     def related(self, settings: Settings) -> Related:
         """Return which of the documents may be pairs."""

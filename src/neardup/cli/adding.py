@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import display
+from neardup.cli.left_out import stop_words
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.options.on_collections import AddOptions
 from neardup.cli.shown import watcher
@@ -98,6 +99,9 @@ def _creation(options: AddOptions) -> dict[str, Any]:
         "slots": options.new_slots,
         "scale": options.new_scale,
         "floor": options.new_floor,
+        "mask": options.new_mask or None,
+        "ignore_numbers": options.new_ignore_numbers or None,
+        "stop_words": options.new_stop_words and stop_words(options.new_stop_words),
     }
     return {name: value for name, value in settings.items() if value is not None}
 

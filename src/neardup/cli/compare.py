@@ -16,7 +16,7 @@ from neardup import display
 from neardup.cli.configured import given_here
 from neardup.cli.documents import refuse_page_over_input
 from neardup.cli.messages import warn
-from neardup.cli.options.on_files import CompareOptions
+from neardup.cli.options.on_files import LEFT_OUT, CompareOptions
 from neardup.cli.pairs import TwoTexts, about, pair_of
 from neardup.cli.shown import WIDTH
 
@@ -52,14 +52,14 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
     from neardup.join.base_documents import base_texts
 
+    chosen = options.settings.checked().cleaning
     stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
     return compared(
         *pair.texts,
         length=stored.get("length", options.length),
         unit=stored.get("unit", options.unit),
         min_chunk=options.min_chunk,
-        stop_words=options.stop_words,
-        ignore_numbers=options.ignore_numbers,
+        **{name: stored.get(name, getattr(chosen, name)) for name in LEFT_OUT},
         ignore=base_texts(options.ignore),
     )
 

@@ -48,12 +48,14 @@ def dedup_on_spark(options: DedupOptions) -> int:
 
 
 def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[str, Any]) -> dict[str, Any]:
+    from neardup.io.readers.fields import joined
     from neardup.spark.dedup import dedup_files
     from neardup.spark.files import opened, remove, require_new, write
 
     require_new(spark, out, options.overwrite)
-    given = opened(spark, options.inputs, options.text, options.id)
-    against = opened(spark, options.against, options.text, options.id) if options.against else None
+    text = joined(options.text)
+    given = opened(spark, options.inputs, text, options.id)
+    against = opened(spark, options.against, text, options.id) if options.against else None
     work = f"{out}/_work"
     try:
         made = dedup_files(given, against, work, settings)

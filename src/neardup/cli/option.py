@@ -21,6 +21,7 @@ from neardup.cli.panels import INPUT, panel_of
 from neardup.settings import (
     FIELDS,
     BaseTextSettings,
+    Cleaning,
     Field,
     GroupSettings,
     Keep,
@@ -37,7 +38,13 @@ from neardup.settings import (
 REQUIRED = inspect.Parameter.empty
 
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
-NAMED = {"keep": "POLICY", "memory": "SIZE", **dict.fromkeys(("within", "across", "sources"), "COLUMN")}
+NAMED = {
+    "keep": "POLICY",
+    "memory": "SIZE",
+    "mask": "REGEX",
+    "stop_words": "NAME",
+    **dict.fromkeys(("within", "across", "sources"), "COLUMN"),
+}
 """Settings whose values are not plain names."""
 
 T = TypeVar("T")
@@ -98,6 +105,7 @@ def setting(name: str, **changed: Any) -> Any:
 @dataclass(frozen=True)
 class SettingOptions(
     Shingles,
+    Cleaning,
     BaseTextSettings,
     Sketch,
     SimHashing,
@@ -110,9 +118,17 @@ class SettingOptions(
 ):
     """The options of all settings as they were given, not yet checked."""
 
+    def read(self) -> SettingOptions:
+        """Return the options with the words of a file in place of its name."""
+        if not self.stop_words:
+            return self
+        from neardup.cli.left_out import stop_words
+
+        return dataclasses.replace(self, stop_words=stop_words(self.stop_words))
+
     def checked(self) -> Settings:
         """Return the settings. Raises one SettingError that names all mistakes."""
-        values = asdict(self)
+        values = asdict(self.read())
         return Settings.of(**{name: values[name] for name in FIELDS})
 
 

@@ -14,6 +14,7 @@ from neardup.cli.documents import naming, refuse_second_input
 from neardup.cli.options.on_files import CompareOptions
 from neardup.cli.shown import unbroken
 from neardup.errors import InputError, SettingError
+from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.run.found import Found
@@ -78,7 +79,7 @@ def _of_result(folder: Path, ids: tuple[str, str], inputs: list[str]) -> TwoText
         about_it = f"{document.id}: {document.where}; {fate(found, document.id)}"
         facts.append((letter, display.printable(about_it)))
     facts.append(("result", _stored(found, a, b)))
-    settings = {name: found.run["settings"][name] for name in ("length", "unit")}
+    settings = as_compared(found.run["settings"])
     described = {
         letter: {"id": document.id, "where": document.where, "fate": fate(found, document.id)}
         for letter, document in zip(("document_a", "document_b"), looked, strict=True)
@@ -102,7 +103,7 @@ def _of_collection(path: Path, ids: tuple[str, str]) -> TwoTexts:
 
     with Collection(path, readonly=True) as collection:
         a, b = (collection.get(id) for id in ids)
-        settings = {"length": collection.settings.length}
+        settings = as_compared(collection.settings.as_dict())
     return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=(str(path),))
 
 

@@ -16,6 +16,7 @@ LONG = 15
 
 OF_RECORDS: Mapping[str, str] = {
     "shingles": COMPARED,
+    "cleaning": COMPARED,
     "base": COMPARED,
     "relations": COMPARED,
     "sketch": SEARCH,

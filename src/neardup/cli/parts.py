@@ -57,7 +57,7 @@ def dedup_part(options: DedupOptions, merged: Path) -> int:
 def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
     """Return the settings that were given on the command line or in a file of options."""
     given = given_here(explicit)
-    return {name: getattr(settings, name) for name in FIELDS if name in given}
+    return {name: getattr(settings.read(), name) for name in FIELDS if name in given}
 
 
 def saved_parts(options: DedupOptions | GroupOptions) -> list[Path]:

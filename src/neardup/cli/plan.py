@@ -79,6 +79,7 @@ def _advice(options: PlanOptions) -> Advice:
     from neardup.advice import advise_on
     from neardup.advice.adviser import checked
     from neardup.io.readers import choose_columns, open_files
+    from neardup.io.readers.fields import joined
     from neardup.join.base_documents import open_base
 
     chosen = checked(
@@ -92,14 +93,14 @@ def _advice(options: PlanOptions) -> Advice:
             "delimiter": options.delimiter,
             "pages": options.pages,
             "threads": options.threads,
-            **{name: getattr(options.settings, name) for name in SELECTION},
+            **{name: getattr(options.settings.read(), name) for name in SELECTION},
         }
     )
     documents = open_files(options.sample, reading=chosen.reading)
     columns = choose_columns(documents, options.text, options.id)
     files = [f"./{name}" if name.startswith("-") and name != "-" else name for name in options.sample]
     told = {
-        "--text": options.text,
+        "--text": joined(options.text),
         "--id": options.id,
         "--encoding": options.encoding,
         "--delimiter": options.delimiter,

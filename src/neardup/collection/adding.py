@@ -89,7 +89,12 @@ class Adding:
         self._outcome = Added(recall=near.recall if near else None)
 
     def run(
-        self, opened: Documents, text: str | None, id: str | None, metadata: Sequence[str], progress: Progress
+        self,
+        opened: Documents,
+        text: str | Sequence[str] | None,
+        id: str | None,
+        metadata: Sequence[str],
+        progress: Progress,
     ) -> Added:
         """Add the documents, or none if the call or an id is invalid."""
         if opened.format == "arrow" and not has_rows(opened):
@@ -221,7 +226,7 @@ def has_rows(documents: Documents) -> bool:
 
 
 def columns_of(
-    documents: Documents, text: str | None, id: str | None, metadata: Sequence[str]
+    documents: Documents, text: str | Sequence[str] | None, id: str | None, metadata: Sequence[str]
 ) -> tuple[Columns, tuple[str, ...]]:
     """Choose the columns of documents; return them with sentences about guesses. Raises InputError."""
     chosen = choose_columns(documents, text, id)

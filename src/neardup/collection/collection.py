@@ -31,6 +31,7 @@ from neardup.collection.store import SqliteStore
 from neardup.collection.stored import entries_again
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.readers import Problem, open_documents
+from neardup.io.readers.fields import joined
 from neardup.runtime import Progress, Silent
 
 _REMOVED = 1000
@@ -93,7 +94,7 @@ class Collection(Questions, GroupsAndDecisions):
         self,
         documents: Any,
         *,
-        text: str | None = None,
+        text: str | Sequence[str] | None = None,
         id: str | None = None,
         metadata: Sequence[str] = (),
         on_duplicate: OnDuplicate = "error",
@@ -130,7 +131,7 @@ class Collection(Questions, GroupsAndDecisions):
         adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem, role=role)
         records, documents = records_in(documents)
         if records is not None:
-            keys, records = keys_of(records, text, id, metadata)
+            keys, records = keys_of(records, joined(text), id, metadata)
             pieces = prepared(records, keys, self.settings)
             return adding.run_prepared(pieces, keys.notes, keys.id is None, progress or Silent())
         opened = open_documents(documents, without=own_files(self.path))

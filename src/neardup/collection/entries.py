@@ -17,7 +17,9 @@ from neardup.collection.settings import CollectionSettings
 from neardup.kernels.sketch.samples import ALL
 from neardup.kernels.text.streams import token_streams
 from neardup.runtime import UNLIMITED, Deadline
-from neardup.sketch.documents import ShingleSets, shingle_sets, sign, text_batch
+from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import cleaned
+from neardup.sketch.documents import ShingleSets, shingle_sets, sign
 from neardup.sketch.sampled import SampledShingles
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.unicode_data import unicode_tables
@@ -151,9 +153,9 @@ def sample(sets: ShingleSets, family: SampledShingles) -> tuple[UInt64s, Int64s]
 
 
 def _signatures(texts: pa.Array, settings: CollectionSettings) -> UInt32s:
-    """The signatures of ``MinHash``, which have no secret; all ones for a text without words."""
-    signatures = np.empty((len(texts), settings.slots), np.uint32)
-    units, _ = sign(texts, settings.fingerprint, signatures, np.empty((0, 2), np.uint64))
+    """The signatures of ``MinHash``, which have no secret; all ones for a text without words that count."""
+    made, signatures = cleaned(texts, settings.fingerprint), np.empty((len(texts), settings.slots), np.uint32)
+    units, _ = sign(made.texts, made.settings, signatures, np.empty((0, 2), np.uint64))
     signatures[units == 0] = np.uint32(0xFFFF_FFFF)
     return signatures
 

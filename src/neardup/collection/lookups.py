@@ -12,6 +12,7 @@ from neardup.collection.base_texts import CollectionBase
 from neardup.collection.contract import Operator, Value
 from neardup.kernels.text.keyed import Key
 from neardup.tables import Int64s, UInt64s
+from neardup.text.cleaning import Cleaner
 
 
 class Sampling(Protocol):
@@ -28,6 +29,10 @@ class Sampling(Protocol):
     @property
     def key(self) -> Key:
         """The key of all hashes of shingles."""
+
+    @property
+    def cleaner(self) -> Cleaner | None:
+        """The parts of texts that do not count; None if all do."""
 
     @property
     def limit(self) -> int:

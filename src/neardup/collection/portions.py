@@ -21,8 +21,11 @@ from neardup.kernels.sorting import sort_distinct
 from neardup.kernels.text.keyed import Key
 from neardup.kernels.text.streams import token_streams
 from neardup.runtime import UNLIMITED, Deadline
+from neardup.settings import Settings
+from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import without_masks
 from neardup.sketch.coefficients import classic_coefficients
-from neardup.sketch.documents import shingle_sets, text_batch
+from neardup.sketch.documents import shingle_sets
 from neardup.tables import Bools, UInt8s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode_data import unicode_tables
@@ -109,16 +112,18 @@ def portioned(text: bytes, settings: CollectionSettings, deadline: Deadline = UN
         stream, n = _stream(portion)
         kept.append(stream.decode("utf-8"))
         n_tokens += n
+    masked, form = without_masks(text, settings.fingerprint)
+    for portion in portions(masked, deadline):
         for key, into in ((settings.key, counted), (PUBLIC, published)):
             deadline.check()
-            into.append(_tokens(portion, settings, key))
+            into.append(_tokens(portion, form, key))
     signature = _signature(_joined(published), settings, deadline)
     published.clear()
     return Portioned("".join(kept), n_tokens, _set(_joined(counted), settings, deadline), signature)
 
 
-def _tokens(portion: bytes, settings: CollectionSettings, key: Key) -> UInt64s:
-    return shingle_sets(_array(portion), np.zeros(1, np.int64), settings.fingerprint, key, "tokens").hashes
+def _tokens(portion: bytes, form: Settings, key: Key) -> UInt64s:
+    return shingle_sets(_array(portion), np.zeros(1, np.int64), form, key, "tokens").hashes
 
 
 def _array(portion: bytes) -> Any:

@@ -18,6 +18,7 @@ from neardup.collection.search import LIMIT, NearMeasure, near_query, search
 from neardup.collection.view import View
 from neardup.collection.why import WhyNot, why_not
 from neardup.errors import InputError
+from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -49,7 +50,7 @@ class Questions(StoredDocuments):
         texts, ignore = (self.get(a).text, self.get(b).text), how.pop("ignore", None) or ()
         if not isinstance(ignore, str):  # compare refuses it
             ignore = [*ignore, *texts_of(self.store)]
-        return compare(*texts, **{"length": self.store.settings.length, **how, "ignore": ignore})
+        return compare(*texts, **{**as_compared(self.store.settings.as_dict()), **how, "ignore": ignore})
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False

@@ -21,7 +21,7 @@ from neardup.errors import InputError, QueryError, SettingError
 from neardup.kernels.match.passages import longest_run
 from neardup.settings.rules import required_share
 from neardup.tables import Floats, Int64s
-from neardup.text.units import Units, words
+from neardup.text.units import Units
 
 NearMeasure: TypeAlias = Literal["containment", "resemblance"]
 
@@ -165,7 +165,7 @@ class _Ranking:
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
     """The longest passage of the query document that also appears in ``text``."""
-    a, b, least = step.target.units, words(text, step.target.key), step.target.length
+    a, b, least = step.target.units, step.target.units_of(text), step.target.length
     in_b = length = -1
     if min(len(a), len(b)) >= least:
         found = step.target.shingles_in_order(b)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypedDict, Unpack
 
 from neardup.errors import SettingError
 from neardup.kernels.text.keyed import Key
-from neardup.settings import Settings
+from neardup.settings import Cleaning, Settings
 from neardup.sketch.sampled import SampledShingles
+from neardup.text.cleaning import Cleaner
 from neardup.text.keys import key_of, new_secret
 
 # Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
 # sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
+_NAMES = ("length", "slots", "scale", "floor")
+_LEFT_OUT = ("mask", "ignore_numbers", "stop_words")
 
 
 class CollectionKeywords(TypedDict, total=False):
@@ -25,6 +28,9 @@ class CollectionKeywords(TypedDict, total=False):
     slots: int
     scale: int
     floor: int
+    mask: str | Sequence[str]
+    ignore_numbers: bool
+    stop_words: str | Collection[str]
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,8 @@ class CollectionSettings:
 
     ``length``: words in a shingle. ``slots``: slots of a MinHash signature. ``scale``, ``floor``: every shingle
     whose hash is below 2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
+    ``cleaning``: the text that does not count, given as ``mask``, ``ignore_numbers`` and ``stop_words``; words are
+    searched in all text.
 
     ``secret`` (32 bytes) is the key of the hashes, drawn when the collection is created: anyone who knows it can
     forge the counts. It is stored only in the file, and is not a setting that users see or set.
@@ -45,19 +53,21 @@ class CollectionSettings:
     slots: int = SLOTS
     scale: int = SCALE
     floor: int = FLOOR
+    cleaning: Cleaning = field(default_factory=Cleaning)
     secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
 
     @classmethod
     def of(cls, **values: Unpack[CollectionKeywords]) -> CollectionSettings:
         """Return settings with the given values. Raises SettingError for invalid ones."""
-        unknown = [name for name in values if name not in tuple(CollectionKeywords.__annotations__)]
+        unknown = [name for name in values if name not in (*_NAMES, *_LEFT_OUT)]
         if unknown:
-            raise SettingError(
-                f"There is no setting {unknown[0]!r} of a collection",
-                f"{', '.join(tuple(CollectionKeywords.__annotations__))}",
-            )
-        made = cls(**values)
-        Settings.of(length=made.length, slots=made.slots)
+            allowed = ", ".join((*_NAMES, *_LEFT_OUT))
+            raise SettingError(f"There is no setting {unknown[0]!r} of a collection", allowed)
+        left_out: dict[str, Any] = {name: value for name, value in values.items() if name in _LEFT_OUT}
+        plain: dict[str, Any] = {name: value for name, value in values.items() if name in _NAMES}
+        made = cls(**plain)
+        checked = Settings.of(length=made.length, slots=made.slots, **left_out)
+        made = replace(made, cleaning=checked.cleaning)
         SampledShingles(made.scale, made.floor)
         return made
 
@@ -79,17 +89,29 @@ class CollectionSettings:
     @cached_property
     def fingerprint(self) -> Settings:
         """The settings in the form that fingerprinting accepts."""
-        return Settings.of(length=self.length, slots=self.slots)
+        return replace(Settings.of(length=self.length, slots=self.slots), cleaning=self.cleaning)
 
-    def as_dict(self) -> dict[str, int]:
-        """Return every setting by name, without the secret."""
-        return {name: getattr(self, name) for name in tuple(CollectionKeywords.__annotations__)}
+    @property
+    def cleaner(self) -> Cleaner | None:
+        """The parts of texts that do not count; None if all do."""
+        return self.cleaning.cleaner
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return every setting by name, without the secret and without rules that leave out nothing."""
+        found = {name: getattr(self, name) for name in _NAMES}
+        for name in _LEFT_OUT:
+            if value := getattr(self.cleaning, name):
+                found[name] = list(value) if isinstance(value, tuple) else value
+        return found
 
     def require(self, given: Mapping[str, Any], where: str) -> None:
         """Raise SettingError if a ``given`` setting differs from that of the collection ``where``."""
-        CollectionSettings.of(**{**self.as_dict(), **given})
-        mine = self.as_dict()
-        other = [f"{name} {mine[name]}, not {value}" for name, value in given.items() if mine[name] != value]
+        mine, asked = self.as_dict(), CollectionSettings.of(**{**self.as_dict(), **given}).as_dict()
+        other = [
+            f"{name} {mine.get(name, 'off')}, not {asked.get(name, 'off')}"
+            for name in given
+            if mine.get(name) != asked.get(name)
+        ]
         if other:
             raise SettingError(
                 f"{where} was made with {'; '.join(other)}",

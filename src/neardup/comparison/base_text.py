@@ -12,6 +12,7 @@ from neardup.errors import InputError
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text.keyed import Key
 from neardup.tables import Bools, Int64s, UInt64s
+from neardup.text.cleaning import Cleaner
 from neardup.text.keys import PUBLIC
 from neardup.text.units import Reading, Units, read
 
@@ -57,12 +58,12 @@ class BaseShingles:
 
 
 def base_shingles(
-    ignore: Collection[str] | None, length: int, unit: str, *, ignore_numbers: bool, key: Key
+    ignore: Collection[str] | None, length: int, unit: str, *, cleaner: Cleaner | None, key: Key
 ) -> BaseShingles | None:
     """Return the shingles of the texts to ignore; None without any. Raises InputError for anything but texts."""
     if isinstance(ignore, str):
         raise InputError("ignore is one text", "A list of texts", "Put it into a list")
-    readings = [read(text, ignore_numbers=ignore_numbers, key=key) for text in ignore or ()]
+    readings = [read(text, cleaner=cleaner, key=key) for text in ignore or ()]
     every = [reading.units(unit == "word") for reading in readings]
     counted = np.unique(np.concatenate([_none(), *(_shingles(units.hashes, length, key) for units in every)]))
     published = np.unique(np.concatenate([_none(), *(published_shingles(units, length) for units in every)]))

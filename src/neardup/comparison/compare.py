@@ -35,8 +35,8 @@ from neardup.settings import Settings
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.sketch.estimates import estimate
 from neardup.sketch.simhash import distance, of_codepoints
-from neardup.tables import UInt64s
-from neardup.text.stop_words import stop_word_hashes
+from neardup.tables import Bools, Int64s, UInt64s
+from neardup.text import stop_words as choices
 from neardup.text.units import Reading, Units, read
 
 P = ParamSpec("P")
@@ -71,8 +71,9 @@ class Comparison(ComparisonRecord):
 class LeftOut(TypedDict, total=False):
     """Text that :func:`compare` leaves out; by default none."""
 
-    stop_words: str | Collection[str] | None
+    mask: str | Collection[str]
     ignore_numbers: bool
+    stop_words: str | Collection[str] | None
     ignore: Collection[str] | None
 
 
@@ -89,11 +90,11 @@ def compare(
     """Compare two texts by every measure, with the evidence.
 
     A shingle is ``length`` units (``word``: tokens; ``char``: characters). A matching chunk has at least
-    ``min_chunk`` units (default: ``length``). ``stop_words``, a language code ("en") or a collection of words, are
-    excluded from the vocabulary, which always consists of words. ``ignore_numbers`` drops tokens that consist of
-    digits only, before anything else. ``ignore`` are base texts, such as templates, whose shingles count in no
-    measure; ``base_a`` and ``base_b`` are their places. Two texts without a token are equal; a text without a
-    token resembles no other text.
+    ``min_chunk`` units (default: ``length``). Some text may be left out before anything else, as in a run:
+    what the regular expressions ``mask`` match (RE2), tokens that consist of digits (``ignore_numbers``), and
+    ``stop_words``, a language code ("en") or a collection of words. ``ignore`` are base texts, such as templates,
+    whose shingles count in no measure; ``base_a`` and ``base_b`` are their places. Two texts without a token are
+    equal; a text without a token resembles no other text.
 
     Raises SettingError for an invalid setting, InputError if a text is not a str, and LimitError if the comparison
     takes longer than ``seconds``. The time is checked before each of fourteen steps.
@@ -107,34 +108,39 @@ def compare(
     >>> [chunk["text_b"] for chunk in found.chunks()]
     ['the night is dark', 'the moon is red']
     """
-    checked = Settings.of(length=length, unit=unit)
+    rules, ignore = _left_out(**left_out)
+    checked = Settings.of(length=length, unit=unit, **rules)
     if min_chunk is not None:
         matching.check_length("min_chunk", min_chunk)
-    stop_words, ignore_numbers, ignore = _left_out(**left_out)
-    no_words = stop_word_hashes(stop_words)
+    cleaning = checked.cleaning
     settings: dict[str, Any] = {
         "length": checked.shingles.length,
         "unit": checked.shingles.unit,
         "min_chunk": min_chunk or checked.shingles.length,
-        "ignore_numbers": bool(ignore_numbers),
-        "stop_words": stop_words if isinstance(stop_words, str) else len(no_words),
+        "ignore_numbers": cleaning.ignore_numbers,
+        "stop_words": choices.language_or_count(cleaning.stop_words),
+        **({"mask": list(cleaning.mask)} if cleaning.mask else {}),
         **({"ignore": len(ignore)} if ignore else {}),
     }
     in_time = _Clock(seconds)
-    readings = (in_time(read)(a, ignore_numbers=ignore_numbers), in_time(read)(b, ignore_numbers=ignore_numbers))
+    cleaner = cleaning.cleaner
+    readings = (in_time(read)(a, cleaner=cleaner), in_time(read)(b, cleaner=cleaner))
     form = settings["length"], settings["unit"]
-    base = base_shingles(ignore, *form, ignore_numbers=ignore_numbers, key=readings[0].key)
-    return _compare(readings, settings, no_words, base, in_time)
+    base = base_shingles(ignore, *form, cleaner=cleaner, key=readings[0].key)
+    return _compare(readings, settings, base, in_time)
 
 
 def _left_out(
     *,
-    stop_words: str | Collection[str] | None = None,
+    mask: str | Collection[str] = (),
     ignore_numbers: bool = False,
+    stop_words: str | Collection[str] | None = None,
     ignore: Collection[str] | None = None,
-) -> tuple[str | Collection[str] | None, bool, Collection[str] | None]:
-    """Return the values of ``LeftOut`` with their defaults. Raises TypeError for another name."""
-    return stop_words, ignore_numbers, ignore
+) -> tuple[dict[str, Any], Collection[str] | None]:
+    """Return the settings among ``LeftOut``, and the base texts. Raises TypeError for another name."""
+    masks = mask if isinstance(mask, str) else list(mask)
+    rules = {"mask": masks, "ignore_numbers": bool(ignore_numbers), "stop_words": stop_words or ""}
+    return rules, ignore
 
 
 class _Clock:
@@ -158,7 +164,6 @@ class _Clock:
 def _compare(
     readings: tuple[Reading, Reading],
     settings: dict[str, Any],
-    left_out: UInt64s,
     base: BaseShingles | None,
     in_time: _Clock,
 ) -> Comparison:
@@ -185,7 +190,7 @@ def _compare(
     counts: _Counts = {
         "shingles": (shingles.shared, shingles.size_a, shingles.size_b),
         "occurrences": (shingles.least, *totals),
-        "words": in_time(_words)(bags, left_out),
+        "words": in_time(_words)(bags),
         "literal": (literal.common, len(a), len(b)),
         "information": (information.common, information.new_a, information.new_b),
         "order": (in_order, len(a), len(b)),
@@ -207,8 +212,16 @@ def _compare(
         shown[1].covered_a & ~shown[1].redundant_a,
         shown[1].covered_b & ~shown[1].redundant_b,
         tuple([TILING_CAP] * capped + [LCS_CAP] * lcs_capped),
-        *(() if covered is None else map(runs_of, covered)),
+        *_base_runs(covered),
+        readings[0].left_out,
+        readings[1].left_out,
+        (readings[0].counts, readings[1].counts),
     )
+
+
+def _base_runs(covered: tuple[Bools, Bools] | None) -> tuple[Int64s, Int64s]:
+    a, b = covered or (np.zeros(0, np.bool_), np.zeros(0, np.bool_))
+    return runs_of(a), runs_of(b)
 
 
 def _measured(counts: _Counts, literal: matching.Literal, information: matching.Information) -> dict[str, Any]:
@@ -265,12 +278,11 @@ def _value(formula: int, shared: int, size: int, other: int) -> float:
     return sets.part(shared, formula) / whole if whole else float(size == other == 0)
 
 
-def _words(words: Iterable[UInt64s], left_out: UInt64s) -> tuple[int, int, int]:
+def _words(words: Iterable[UInt64s]) -> tuple[int, int, int]:
     bags = []
     for every in words:
         hashes = every.copy()
-        distinct = hashes[: sort_distinct(hashes, len(hashes), np.empty_like(hashes))]
-        bags.append(distinct[~np.isin(distinct, left_out)] if len(left_out) else distinct)
+        bags.append(hashes[: sort_distinct(hashes, len(hashes), np.empty_like(hashes))])
     sizes = [len(bag) for bag in bags]
     shared = sets.shared_at_least(np.concatenate(bags), 0, sizes[0], sizes[0], sum(sizes), 0)
     return int(shared), sizes[0], sizes[1]

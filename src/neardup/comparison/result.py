@@ -95,6 +95,9 @@ class ComparisonRecord:
     - ``settings``: the settings of the call; ``stop_words`` is the language, or the number of distinct words.
     - ``base_a``, ``base_b`` int64[k, 2]: the runs [begin, end) of units in base text. They are in ``a``, ``b`` and
       in the matches, but no measure counts them, except ``simhash_distance``.
+    - ``left_out_a``, ``left_out_b`` int64[k, 2]: the characters [begin, end) of masks, numbers and stop words that
+      are left out: they are in no unit, and so in no measure. ``counts_left_out`` are, for a and b, the places of
+      each mask, then the numbers and the stop words.
     - ``caps``: sentences about matchings that were not completed; nearly always empty.
     """
 
@@ -110,11 +113,19 @@ class ComparisonRecord:
     caps: tuple[str, ...]
     base_a: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
     base_b: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    left_out_a: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    left_out_b: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    counts_left_out: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
 
     @property
     def ignores(self) -> bool:
         """Whether base texts were given."""
         return "ignore" in self.settings
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether masks, numbers or stop words are left out."""
+        return any(self.settings.get(name) for name in ("mask", "ignore_numbers", "stop_words"))
 
     @property
     def degraded(self) -> bool:
@@ -182,6 +193,7 @@ class ComparisonRecord:
         return {
             "settings": dict(self.settings),
             "measures": dict(self.measures),
+            **({"left_out": self.left_out} if self.leaves_out else {}),
             "degraded": self.degraded,
             "caps": list(self.caps),
             "proven": self.proven,
@@ -193,8 +205,22 @@ class ComparisonRecord:
                 "tiles": self.tiles.tolist(),
                 **{name: _runs(values) for name, values in flags.items()},
                 **({"base_a": self.base_a.tolist(), "base_b": self.base_b.tolist()} if self.ignores else {}),
+                **(self._left_out() if self.leaves_out else {}),
             },
         }
+
+    @property
+    def left_out(self) -> dict[str, dict[str, Any]]:
+        """The numbers of left out places of a and b: of each mask, of numbers, of stop words; {} without any."""
+        if not self.leaves_out:
+            return {}
+        return {
+            letter: {"masks": list(counts[:-2]), "numbers": counts[-2], "stop_words": counts[-1]}
+            for letter, counts in zip("ab", self.counts_left_out, strict=True)
+        }
+
+    def _left_out(self) -> dict[str, list[list[int]]]:
+        return {"left_out_a": self.left_out_a.tolist(), "left_out_b": self.left_out_b.tolist()}
 
     def __repr__(self) -> str:
         names = ("resemblance", "chunk_longest_literal", "chunk_union_literal", "lcs")

@@ -1,6 +1,7 @@
 """Numbers and untrusted text for people (``words``); the style, tables and pictures of pages and notebooks."""
 
 from neardup.display.words import (
+    ALL_LEFT_OUT,
     BASE_TEXT_ONLY,
     BYTE_UNITS,
     TAB,
@@ -24,6 +25,7 @@ from neardup.display.words import (
 )
 
 __all__ = [
+    "ALL_LEFT_OUT",
     "BASE_TEXT_ONLY",
     "BYTE_UNITS",
     "TAB",

@@ -16,6 +16,8 @@ Line = tuple[str, str]
 
 WITHOUT_TEXT = "without text"
 BASE_TEXT_ONLY = "base text only"
+ALL_LEFT_OUT = "all text left out"
+ALL_LEFT_OUT = "all text left out"
 """The label for documents without a token."""
 
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")

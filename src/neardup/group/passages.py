@@ -22,6 +22,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.settings import Settings, Shingles
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
+from neardup.text.cleaning import Cleaner
 from neardup.text.units import Units, read
 
 SMALL = 1 << 21
@@ -57,7 +58,9 @@ def with_passages(decisions: Decisions, documents: CopyClasses, now: Standing, r
     return replace(decisions, lost=replace(decisions.lost, passages=passages))
 
 
-def passage_of(text: str, lost: UInt64s, form: Shingles, key: Key) -> tuple[int, str | None]:
+def passage_of(
+    text: str, lost: UInt64s, form: Shingles, key: Key, cleaner: Cleaner | None = None
+) -> tuple[int, str | None]:
     """(units in passages, beginning of the longest passage) of a text, given its ``lost`` shingles (ascending).
 
     A unit is in a passage if every shingle that covers it is lost. The text of the passage is on one line, with
@@ -69,7 +72,7 @@ def passage_of(text: str, lost: UInt64s, form: Shingles, key: Key) -> tuple[int,
     >>> passage_of("pay the mayor in gold", np.sort(hashes[1:]), form, key)
     (3, 'mayor in gold')
     """
-    units = _units_of(text, form, key)
+    units = _units_of(text, form, key, cleaner)
     gone = np.isin(_shingle_hashes(units.hashes, form, key), lost)
     ends = np.zeros(len(units.hashes) + 1, np.int64)
     stays = np.flatnonzero(~gone)
@@ -105,16 +108,16 @@ class _PlainTokens(NamedTuple):
         return self.text[self.places[begin][0] : self.places[end - 1][1]]
 
 
-def _units_of(text: str, form: Shingles, key: Key) -> Units | _PlainTokens:
+def _units_of(text: str, form: Shingles, key: Key, cleaner: Cleaner | None = None) -> Units | _PlainTokens:
     """The units of a text. Those of most texts need no kernel that a run has not compiled anyway."""
     by_word = form.unit == "word"
-    if by_word and all(map(_is_plain, set(text))):
+    if cleaner is None and by_word and all(map(_is_plain, set(text))):
         places = [match.span() for match in re.finditer(r"\w+", text)]
         settings = Settings.of(unit=form.unit, length=form.length)
         hashes = shingle_sets(pa.array([text]), np.array([0]), settings, key, "tokens").hashes
         if len(hashes) == len(places):
             return _PlainTokens(text, hashes, places)
-    return read(text, key=key).units(by_word)
+    return read(text, cleaner=cleaner, key=key).units(by_word)
 
 
 @cache
@@ -151,10 +154,10 @@ def _found(chosen: Int64s, now: Standing, rows: Rows) -> list[tuple[int, str | N
     """The passages of the ``chosen`` documents (ascending), in that order."""
     lost = _lost_shingles(chosen, now, rows.sets())
     wanted = rows.unique[chosen]
-    key, form = rows.corpus.key, rows.settings.shingles
+    key, form, cleaner = rows.corpus.key, rows.settings.shingles, rows.settings.cleaning.cleaner
 
     def work(row: int, text: pa.Array) -> tuple[int, str | None]:
-        return passage_of(_decoded(text), lost[int(np.searchsorted(wanted, row))], form, key)
+        return passage_of(_decoded(text), lost[int(np.searchsorted(wanted, row))], form, key, cleaner)
 
     return list(rows.corpus.with_texts(wanted, work))
 

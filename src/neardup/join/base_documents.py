@@ -14,12 +14,13 @@ from neardup.errors import InputError
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import Chosen, text_here
 from neardup.join.corpus import one_array
 from neardup.kernels.text.keyed import Key
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of
+from neardup.sketch.cleaning import cleaned
 from neardup.sketch.documents import sign
 
 _SETTLED = 1 << 22
@@ -63,8 +64,7 @@ def open_base(names: object, columns: Chosen, settings: Settings) -> BaseDocumen
     opened = open_files([name for name in listed if isinstance(name, str | Path)], reading=settings.reading)
     if not opened.columns:  # an empty file has no rows: nothing is ignored
         return BaseDocuments(opened, "", ())
-    same = columns.text if columns.text in {column.name for column in opened.columns} else None
-    chosen = choose_columns(opened, same, None)
+    chosen = choose_columns(opened, text_here(opened, columns.text), None)
     return BaseDocuments(opened, chosen.text, chosen.notes)
 
 
@@ -128,5 +128,6 @@ def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
 
 def _short(texts: pa.Array, settings: Settings) -> int:
     """The number of texts with words, but fewer units than a shingle."""
-    units, _ = sign(texts, settings, np.empty((len(texts), 0), np.uint32), np.empty((0, 2), np.uint64))
+    made = cleaned(texts, settings)
+    units, _ = sign(made.texts, made.settings, np.empty((len(texts), 0), np.uint32), np.empty((0, 2), np.uint64))
     return int(((units > 0) & (units < settings.shingles.length)).sum())

@@ -276,11 +276,15 @@ def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseTe
     def of_chunk(_: Int64s, places: Int64s, array: pa.Array) -> list[tuple[str, Place]]:
         return [(_text(array[place]), _place(array, place, settings, key, common.hashes)) for place in places]
 
-    by_word, length = settings.shingles.unit == "word", settings.shingles.length
+    by_word, length, cleaner = (
+        settings.shingles.unit == "word",
+        settings.shingles.length,
+        settings.cleaning.cleaner,
+    )
     for found in rows.corpus.with_chunks(rows.unique[documents], of_chunk):
         for text, (number, at, public) in found:
             published[number] = public
-            units = read(text).units(by_word).strings
+            units = read(text, cleaner=cleaner).units(by_word).strings
             for k, begin in zip(number.tolist(), at.tolist(), strict=True):
                 texts[k] = (" " if by_word else "").join(units[begin : begin + length])
     order = sorted(range(len(texts)), key=lambda k: (-common.documents[k], texts[k]))

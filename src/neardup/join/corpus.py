@@ -161,9 +161,15 @@ class Corpus:
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
+        return self.sets_under(self.settings, texts, places, features)
+
+    def sets_under(
+        self, settings: Settings, texts: pa.Array, places: Int64s, features: Features = "shingles"
+    ) -> ShingleSets:
+        """Return the same under other ``settings``: those of texts that are cleaned already."""
         if self.base is None:
-            return shingle_sets(texts, places, self.settings, self.key, features)
-        return left_sets(texts, places, self.settings, self.key, features, self.base)
+            return shingle_sets(texts, places, settings, self.key, features)
+        return left_sets(texts, places, settings, self.key, features, self.base)
 
     def with_texts(self, rows: Int64s, work: Callable[[int, pa.Array], Result]) -> Iterator[Result]:
         """Yield ``work(row, an array of its text alone)`` for each of ``rows`` (ascending), in worker threads."""

@@ -29,6 +29,7 @@ from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch.base_text import BaseText, count_left, sign_left
+from neardup.sketch.cleaning import Cleaned, cleaned, nothing_left_out
 from neardup.sketch.documents import sign, sign_with_sets, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sealing import sealed
@@ -109,15 +110,18 @@ def _read_and_fingerprint(
     rows = chunk.read(part.columns)
     texts = one_array(rows.table.column(part.text))
     keys, signatures = np.empty((len(texts), 2), np.uint64), np.empty((len(texts), slots), np.uint32)
-    base, left = corpus.base, None
+    base, left, remaining = corpus.base, None, None
     kept, sets = None if keeping is None or not keeping.open else keeping.features, None
-    if kept is not None and slots == 0 and base is None and len(corpus.key.tokens):
+    made = cleaned(texts, settings)  # once for all features; keys, units and lengths are those of the texts
+    if settings.cleaning.is_on:
+        units, invalid = sign(texts, made.settings, signatures[:, :0], keys, corpus.key)
+        remaining, _ = sign(made.texts, made.settings, signatures if base is None else signatures[:, :0], keys[:0])
+    elif kept is not None and slots == 0 and base is None and len(corpus.key.tokens):
         units, invalid, sets = sign_with_sets(texts, settings, keys, corpus.key, kept)
-    elif base is None:
-        units, invalid = sign(texts, settings, signatures, keys, corpus.key)
     else:
-        units, invalid = sign(texts, settings, signatures[:, :0], keys, corpus.key)
-        left, signatures = _left(texts, corpus, base, slots)
+        units, invalid = sign(texts, settings, signatures if base is None else signatures[:, :0], keys, corpus.key)
+    if base is not None:
+        left, signatures = _left(made, corpus, base, slots)
     carried = carried_by(rows.table.column(ATTACHMENTS)) if ATTACHMENTS in part.columns else {}
     mix_in(keys, carried)
     related = _related(rows.table, part, corpus.key)
@@ -128,9 +132,9 @@ def _read_and_fingerprint(
         keys = sealed(keys, corpus.key)
     simhashes = np.empty((len(texts), simhash_words(settings)), np.uint64)
     if simhashes.size:
-        simhash_rows(texts, settings.simhash.features, simhashes)
+        simhash_rows(made.texts, settings.simhash.features, simhashes)
     if sets is None and kept is not None:
-        sets = corpus.sets_of(texts, np.arange(len(texts)), kept)
+        sets = corpus.sets_under(made.settings, made.texts, np.arange(len(texts)), kept)
     return ReadChunk(
         part=number,
         index=chunk.index,
@@ -150,6 +154,8 @@ def _read_and_fingerprint(
         extra={name: one_array(rows.table.column(name)) for name in part.extra},
         related=(related[0][:, 0], related[1][:, 0]),
         sets=sets,
+        remaining=remaining,
+        cleaned=made.counts,
     )
 
 
@@ -167,9 +173,10 @@ def _related(table: pa.Table, part: Part, key: Key) -> tuple[UInt64s, UInt64s]:
     return found[0], found[1]
 
 
-def _left(texts: pa.Array, corpus: Corpus, base: BaseText, slots: int) -> tuple[Int64s, UInt32s]:
+def _left(made: Cleaned, corpus: Corpus, base: BaseText, slots: int) -> tuple[Int64s, UInt32s]:
     """The counts and the signatures of what is left of all texts of a chunk without base text."""
-    rows, settings = np.arange(len(texts)), corpus.settings
+    texts, settings = made.texts, made.settings
+    rows = np.arange(len(texts))
     counts = count_left(texts, rows, settings, corpus.key, base)
     nothing = np.empty((len(texts), 0), np.uint32)
     return counts, sign_left(texts, rows, settings, base, slots) if slots else nothing
@@ -193,6 +200,7 @@ class _Growing:
         self._pieces: list[CorpusChunk] = []
         self._one_empty = corpus.settings.keep.empty == "one"
         self._measure = corpus.settings.search.measure
+        self._new_part, self._cleaned = len(corpus.parts) - 1, nothing_left_out(corpus.settings)
         self._keys = np.empty((1 << 12, 2), np.uint64)
         self._copy_of = np.empty(1 << 12, np.int64)
         self._table = np.full(1 << 13, FREE, np.int64)
@@ -216,6 +224,10 @@ class _Growing:
         self._keys[first:until] = read.keys
         enter_keys(self._keys, first, until, self._table, self._copy_of)
         stands = (self._copy_of[first:until] == np.arange(first, until)) & (read.units > 0)
+        if read.remaining is not None:
+            stands &= read.remaining > 0
+        if read.part == self._new_part and len(read.cleaned):
+            self._cleaned = self._cleaned + read.cleaned
         if read.left is not None:
             stands &= something_left(read.left, self._measure)
             self._left.append(read.left)
@@ -269,6 +281,7 @@ class _Growing:
             invalid=self._invalid,
             nulls=self._nulls,
             left=None if corpus.base is None else np.concatenate([np.empty((0, 3), np.int64), *self._left]),
+            cleaned=self._cleaned,
         )
         no_words = np.empty((0, simhash_words(corpus.settings)), np.uint64)
         simhashes, sets = np.concatenate([no_words, *self._simhashes]), self.sets.finish()

@@ -40,6 +40,7 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
     nulls: int
     problems: tuple[Problem, ...]
     memory: str | None
+    cleaned: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,8 @@ def table_of(read: ReadChunk, memory: str | None = None) -> pa.Table | None:
         columns |= matrix_columns(_BAND, read.bands.T)
     if read.sets is not None:
         columns[_SETS] = pa.LargeListArray.from_arrays(read.sets.offsets, read.sets.hashes)
-    about = _About(read.part, read.index, read.source, read.invalid, read.nulls, tuple(read.problems), memory)
+    told = (read.part, read.index, read.source, read.invalid, read.nulls)
+    about = _About(*told, tuple(read.problems), memory, tuple(read.cleaned.ravel().tolist()))
     return pa.table(columns).replace_schema_metadata({"chunk": msgspec.json.encode(about)})
 
 

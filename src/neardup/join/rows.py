@@ -71,6 +71,7 @@ class Rows:
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     invalid: int = 0
     nulls: int = 0
+    cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))  # of new rows: see ``Cleaned``
     left: Int64s | None = None  # with base text, int64[rows, 3]: see ``sketch.base_text.count_left``
     _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
 
@@ -109,7 +110,10 @@ class Rows:
 
     @property
     def base_only(self) -> Int64s:
-        """The rows with text of which nothing is left without base text, except exact copies of earlier ones."""
+        """The rows with text of which nothing counts, except exact copies of earlier ones.
+
+        All of it is base text, or left out as ``settings.cleaning`` says.
+        """
         new = (self.units > 0) & (self.copy_of == np.arange(len(self)))
         new[self.unique] = False
         return np.flatnonzero(new)

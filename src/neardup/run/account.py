@@ -123,6 +123,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
         "columns": {"text": parts[-1].text, "id": parts[-1].id},
         "counts": _counts(run),
         "not_judged": _not_judged(run),
+        **left_out(run.rows),
         "bytes": _bytes(run),
         "lost": dict(lost),
         "choice": evidence.choice.as_dict(),
@@ -197,6 +198,19 @@ def _counts(run: Run) -> dict[str, int]:
         "pairs": run.pairs,
         **decided(run, len(units), len(run.decisions.dropped)),
     }
+
+
+def left_out(rows: Rows) -> dict[str, Any]:
+    """The text of the new input that is left out, by rule: places and documents; {} for a run without rules.
+
+    Exact copies count like other documents.
+    """
+    rules = rows.settings.cleaning
+    if not rules.is_on:
+        return {}
+    counts = [{"places": places, "documents": documents} for places, documents in rows.cleaned.tolist()]
+    masks = [{"mask": mask, **count} for mask, count in zip(rules.mask, counts, strict=False)]
+    return {"left_out": {"masks": masks, "numbers": counts[-2], "stop_words": counts[-1]}}
 
 
 def _not_judged(run: Run) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from neardup.io.labels import digests, find_labels
 from neardup.io.readers import choose_columns
 from neardup.io.readers.arrow_types import column_type
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen, find_column
+from neardup.io.readers.columns import Chosen, find_column, text_here
 from neardup.join.corpus import Part
 from neardup.join.related import Related
 from neardup.join.rows import Rows
@@ -40,10 +40,7 @@ def parts_of(
     if saved is not None:
         return Part(against, saved.text, saved.id, (), asked), new
     # a reference set is usually an earlier result: use the same columns, unless it lacks them
-    names = {column.name for column in against.columns}
-    same_text = columns.text if columns.text in names else None
-    same_id = columns.id if columns.id in names else None
-    old = choose_columns(against, same_text, same_id)
+    old = choose_columns(against, text_here(against, columns.text), text_here(against, columns.id))
     return Part(against, old.text, old.id, (), asked), new
 
 

@@ -5,6 +5,7 @@ fingerprint → candidates → verify → group → decide → tables; ``save`` 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
@@ -88,7 +89,7 @@ class Outcome:
 def find(
     documents: object,
     *,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     against: object | None = None,
     ignore: object | None = None,
@@ -100,7 +101,8 @@ def find(
 
     ``documents``: paths; a list, tuple or array of str; a frame of pandas, polars or another library; Arrow data;
     a list of dict, or a dict of columns; data sets of Hugging Face and of pyarrow; an iterator of str, dict or
-    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns; ``against`` is a reference set of
+    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns or
+    nested fields, ``text`` also several (docs/howto/what-is-compared.md); ``against`` is a reference set of
     the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
     whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
     follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.

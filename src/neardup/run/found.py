@@ -35,6 +35,7 @@ from neardup.run.regroup import regroup
 from neardup.run.shown_pairs import ShownPairs, shown_pairs
 from neardup.run.stored import read_result
 from neardup.run.views import DRAWN_MEMBERS
+from neardup.settings import as_compared
 from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
 
 if TYPE_CHECKING:
@@ -135,8 +136,8 @@ class Found(ResultRecord):
     def compare(self, a: Id, b: Id, **how: Any) -> Comparison:
         """Compare two documents of the input by every measure, as :func:`neardup.compare` does.
 
-        ``how`` are its keywords; ``length`` and ``unit`` are those of the run unless given. Raises InputError as
-        :meth:`look` does.
+        ``how`` are its keywords; ``length``, ``unit``, and the text that is left out are those of the run unless
+        given. Raises InputError as :meth:`look` does.
 
         >>> from neardup.run.find import find
         >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
@@ -145,7 +146,7 @@ class Found(ResultRecord):
         """
         from neardup.comparison.compare import compare  # other results need not wait for its kernels
 
-        settings = {name: self.run["settings"][name] for name in ("length", "unit")}
+        settings = as_compared(self.run["settings"])
         return compare(self.look(a).text, self.look(b).text, **{**settings, **how})
 
     def pair(self, a: Id, b: Id) -> Shared | None:

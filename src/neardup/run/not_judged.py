@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display import BASE_TEXT_ONLY, WITHOUT_TEXT
+from neardup.display import ALL_LEFT_OUT, BASE_TEXT_ONLY, WITHOUT_TEXT
 from neardup.io.attachments import Carried, in_words
 from neardup.io.readers.base import Format, Problem
 from neardup.join.corpus import CorpusChunk
@@ -45,15 +45,16 @@ def not_judged_table(rows: Rows, dropped: Int64s, ids: Named) -> pa.Table:
     base_only = _base_only(rows)
     without = np.union1d(without, base_only)
     only_base = np.isin(without, base_only)
+    all_out = only_base & _left_out(rows, without)
     kept = ~np.isin(without, dropped)
     files = [problem for of, problem in rows.left_aside if of == rows.new_part]
     table = pa.table(
         {
             "id": ids.of(without),
-            "kind": _said([WITHOUT_TEXT, BASE_TEXT_ONLY], only_base.astype(np.int32)),
+            "kind": _said([WITHOUT_TEXT, BASE_TEXT_ONLY, ALL_LEFT_OUT], only_base.astype(np.int32) + all_out),
             "bytes": pa.array(rows.bytes[without]),
             "kept": pa.array(kept),
-            "reason": _reasons(without, kept, only_base, rows.attachments),
+            "reason": _reasons(without, kept, only_base.astype(np.int64) + all_out, rows.attachments),
         }
     )
     return _with_files(table, without, files, rows.corpus.pieces) if files else table
@@ -109,16 +110,28 @@ def _base_only(rows: Rows) -> Int64s:
     return found[~np.isin(found, rows.copy_of[copies])]
 
 
-def _reasons(rows: Int64s, kept: Bools, only_base: Bools, carried: Carried) -> pa.ChunkedArray:
-    """The reason for each row. A million rows share two sentences: no Python object is made for each."""
+def _left_out(rows: Rows, chosen: Int64s) -> Bools:
+    """Which of the rows would have no text that counts without base text, either: all of it is left out."""
+    if not rows.settings.cleaning.is_on:
+        return np.zeros(len(chosen), np.bool_)
+    found: Bools = np.ones(len(chosen), np.bool_) if rows.left is None else rows.left[chosen, 0] == 0
+    return found
+
+
+def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa.ChunkedArray:
+    """The reason for each row. A million rows share two sentences: no Python object is made for each.
+
+    ``nothing`` is 1 for rows of base text, 2 for rows whose text is left out, and else 0.
+    """
     said = [
         "without text, and empty is drop",
         "without text: there is nothing to compare",
         "base text only: nothing is left to compare",
+        "masks, numbers and stop words only: nothing is left to compare",
     ]
-    which = np.where(only_base, 2, kept).astype(np.int32)
+    which = np.where(nothing > 0, 1 + nothing, kept).astype(np.int32)
     carrying = np.fromiter(carried, np.int64, len(carried))
-    for place in np.flatnonzero(np.isin(rows, carrying) & ~only_base).tolist():
+    for place in np.flatnonzero(np.isin(rows, carrying) & (nothing == 0)).tolist():
         which[place] = len(said)
         said.append(f"without text, but with {in_words(carried[int(rows[place])])}")
     return _said(said, which)

@@ -34,7 +34,7 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     lines += [("documents", _documents(counts)), *_not_judged(run)]
     lines.append(("exact copies", number(counts["exact_copies"])))
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
-    lines += [*_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
+    lines += [*_left_out(run), *_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
     if run["action"] != "group":
         written = run["action"] == "dedup" and run["regrouped_from"] is None
         removed = "removed" if written else "to remove"
@@ -78,6 +78,21 @@ def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
     gone, stays = found["removed"], found["total"] - found["removed"]
     fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
     yield "not judged", f"{counted(found['total'], found['unit'])}: {kinds} ({fate})"
+
+
+def _left_out(run: Mapping[str, Any]) -> Iterator[Line]:
+    """The text that is left out before documents are compared, by rule."""
+    found = run.get("left_out")
+    if not found:
+        return
+    rules = [(f"mask {printable(rule['mask'])}", "place", rule) for rule in found["masks"]]
+    if run["settings"]["ignore_numbers"]:
+        rules.append(("numbers", "number", found["numbers"]))
+    if run["settings"]["stop_words"]:
+        rules.append(("stop words", "word", found["stop_words"]))
+    for name, noun, rule in rules:
+        of = f"{counted(rule['places'], noun)} of {counted(rule['documents'], 'document')}"
+        yield "left out", f"{of} ({name})"
 
 
 def _base_text(run: Mapping[str, Any]) -> Iterator[Line]:

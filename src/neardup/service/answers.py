@@ -298,6 +298,7 @@ class CompareAnswer(BaseModel):
     b: str
     settings: dict[str, Any]
     measures: dict[str, Any]
+    left_out: dict[str, Any]
     kind: str | None
     degraded: bool
     caps: list[str]
@@ -324,7 +325,7 @@ class StatsAnswer(BaseModel):
     groups: int
     bytes: BytesBody
     changes: int
-    settings: dict[str, int]
+    settings: dict[str, int | bool | str | list[str]]
 
 
 class StatusAnswer(BaseModel):

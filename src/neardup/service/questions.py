@@ -20,6 +20,7 @@ from neardup.service.desk import Desk, answer, unknown
 from neardup.service.limits import COMPARED_BYTES
 from neardup.service.received import received
 from neardup.service.refusals import RefusedError, refusal_of
+from neardup.settings import as_compared
 
 Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
 InQuery = Annotated[models.Id, Query(min_length=1)]
@@ -139,6 +140,9 @@ def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:
     if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
         most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
         raise RefusedError(413, "The documents are too large to compare", most)
-    found = measures.compare(*texts, length=view.sampling.length, seconds=seconds, ignore=base)
-    kept = {name: getattr(found, name) for name in ("settings", "measures", "kind", "degraded", "caps", "proven")}
+    found = measures.compare(*texts, **as_compared(view.sampling.as_dict()), seconds=seconds, ignore=base)
+    kept = {
+        name: getattr(found, name)
+        for name in ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven")
+    }
     return {"a": pair.a, "b": pair.b, **kept}

@@ -29,6 +29,7 @@ from neardup.service.readiness import warm_behind
 from neardup.service.refusals import RefusedError, overloaded
 from neardup.service.tokens import Tokens
 from neardup.service.watch import ABANDON, SECURITY
+from neardup.settings import as_compared
 
 HEAD_SECONDS = 20.0
 """Seconds without a complete request head before a connection is closed, even if it sends a refused body."""
@@ -225,7 +226,7 @@ class Beside:
 
 def warm(collection: Collection) -> None:
     """Compile or load everything that the first requests would wait for. Does not change the collection."""
-    measures.compare(_SAMPLE, _OTHER, length=collection.settings.length)
+    measures.compare(_SAMPLE, _OTHER, **as_compared(collection.settings.as_dict()))
     collection.search(_QUERY, limit=1)
     # if writing fails now, the first write that succeeds waits a little; failures are reported then, too
     with suppress(_UndoneError, NeardupError), collection.together():

@@ -3,12 +3,13 @@
 The command line, the reference page, the validation and their tests are derived from ``FIELDS``.
 """
 
+from neardup.settings.fields import Field
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     FIELDS,
     RECORDS,
     BaseTextSettings,
-    Field,
+    Cleaning,
     GroupSettings,
     Keep,
     ReadingSettings,
@@ -19,12 +20,13 @@ from neardup.settings.records import (
     Sketch,
     Work,
 )
-from neardup.settings.settings import Settings, ratio
+from neardup.settings.settings import Settings, as_compared, ratio
 
 __all__ = [
     "FIELDS",
     "RECORDS",
     "BaseTextSettings",
+    "Cleaning",
     "Field",
     "GroupSettings",
     "Keep",
@@ -37,5 +39,6 @@ __all__ = [
     "SimHashing",
     "Sketch",
     "Work",
+    "as_compared",
     "ratio",
 ]

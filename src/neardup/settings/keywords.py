@@ -14,6 +14,9 @@ class SettingKeywords(TypedDict, total=False):
 
     unit: str
     length: int
+    mask: str | Sequence[str]
+    ignore_numbers: bool
+    stop_words: str
     ignore_common: float | str
     sketch: str
     slots: int

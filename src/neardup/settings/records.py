@@ -8,10 +8,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, get_type_hints
 
 from neardup import measures
 from neardup.measures import MEASURES, aliases
+from neardup.settings.fields import Field, setting
 from neardup.settings.rules import (
     KEEP_NONE,
     KEEP_ORDERS,
@@ -21,7 +22,6 @@ from neardup.settings.rules import (
     is_encoding,
     keep_policies,
     keep_policy,
-    listed,
     memory_size,
     number,
     of_features,
@@ -34,49 +34,13 @@ from neardup.settings.rules import (
     similarity,
 )
 from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
+from neardup.settings.text_rules import masks_rule, stop_words_rule
+
+if TYPE_CHECKING:
+    from neardup.text.cleaning import Cleaner
 
 JOIN_BYTES = 1_000_000_000
 """The bytes that an exact join may use in a run without a memory limit."""
-
-
-@dataclass(frozen=True)
-class Field:
-    """One row of the table of settings. ``many``: several values of the type may be given."""
-
-    record: str
-    name: str
-    default: Any
-    type: type
-    rule: Rule
-    help: str
-    many: bool = False
-
-    @property
-    def written(self) -> Any:
-        """The type of a value on the command line, before ``rule.read``."""
-        return self.type if self.rule.read is None else str
-
-    @property
-    def option(self) -> str:
-        """The spelling on the command line, for example ``--only-contained``."""
-        return "--" + self.name.replace("_", "-")
-
-    def right_type(self, value: Any) -> bool:
-        """Whether ``value`` is of the type of the setting, or a list of such values if it may be several."""
-        accepted = (int, float) if self.type is float else (self.type,)
-        given = listed(value) if self.many else (self.rule.value(value),)
-        return all(isinstance(one, accepted) and (self.type is bool or type(one) is not bool) for one in given)
-
-    def canonical(self, value: Any) -> Any:
-        """Return an allowed value as the records hold it: several as a tuple, one ``keep`` policy as itself."""
-        if not self.many:
-            return self.type(self.rule.value(value))
-        values = tuple(map(self.type, listed(value)))
-        return values[0] if len(values) == 1 and isinstance(self.default, self.type) else values
-
-
-def _setting(default: Any, rule: Rule, text: str, *, many: bool = False) -> Any:
-    return dataclasses.field(default=default, metadata={"rule": rule, "help": text, "many": many})
 
 
 _KEEP_EACH = several(Rule("", keep_policy), least=1)
@@ -86,19 +50,19 @@ _KEEP_EACH = several(Rule("", keep_policy), least=1)
 class Shingles:
     """How a text becomes a set of shingles."""
 
-    unit: str = _setting(
+    unit: str = setting(
         "word",
         one_of("word", "char"),
         "Unit of a shingle: words (tokens), or characters for noisy OCR and short strings.",
     )
-    length: int = _setting(5, number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
+    length: int = setting(5, number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
 
 
 @dataclass(frozen=True)
 class BaseTextSettings:
     """Which shingles do not count."""
 
-    ignore_common: float = _setting(
+    ignore_common: float = setting(
         0.0,
         Rule(
             "a number from 0 to 0.999999, with at most six decimals, or a percentage such as 5%",
@@ -112,28 +76,64 @@ class BaseTextSettings:
 
 
 @dataclass(frozen=True)
+class Cleaning:
+    """Which parts of a text do not count: features are made from the rest (``text/cleaning.py``)."""
+
+    mask: tuple[str, ...] = setting(
+        (),
+        masks_rule(),
+        "Leave out the text that this regular expression matches, for example a date, an address or a greeting. "
+        "May be repeated.",
+        many=True,
+    )
+    ignore_numbers: bool = setting(
+        False,
+        Rule("true or false", lambda value: True),
+        "Leave out tokens that consist of digits.",
+    )
+    stop_words: str = setting(
+        "",
+        stop_words_rule(),
+        "Leave out stop words: those of a language (en, de, …), which needs neardup[stopwords], or the words in a "
+        "file.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is left out."""
+        return bool(self.mask or self.ignore_numbers or self.stop_words)
+
+    @property
+    def cleaner(self) -> Cleaner | None:
+        """The parts to leave out; None if nothing is. Raises SettingError as ``text.cleaning.cleaner_of`` does."""
+        if not self.is_on:
+            return None
+        from neardup.text.cleaning import cleaner_of  # imported late: other runs need none of it
+
+        return cleaner_of(self.mask, ignore_numbers=self.ignore_numbers, stop_words=self.stop_words)
+
+
+@dataclass(frozen=True)
 class Sketch:
     """How a set of shingles becomes a signature."""
 
-    sketch: str = _setting(
+    sketch: str = setting(
         "one-permutation",
         one_of("one-permutation", "classic", "simhash"),
         "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference). Or simhash: "
         "candidates are all pairs of SimHash fingerprints within a distance, for texts that are almost identical.",
     )
-    slots: int = _setting(
-        128, number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two."
-    )
+    slots: int = setting(128, number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two.")
 
 
 @dataclass(frozen=True)
 class SimHashing:
     """With sketch simhash: how a text becomes a fingerprint, and which fingerprints are compared."""
 
-    bits: int = _setting(
+    bits: int = setting(
         64, Rule("64 or 128", lambda value: value in WIDTHS), "With sketch simhash: bits of a fingerprint."
     )
-    features: str = _setting(
+    features: str = setting(
         "char:4",
         Rule(
             f"char:N, joined:N, word or shingle:N, with N from 1 to {LONGEST_FEATURE}",
@@ -143,7 +143,7 @@ class SimHashing:
         "With sketch simhash: features to hash, weighted by frequency: windows of N characters without white "
         "space (char) or without white space and punctuation (joined), words, or N words in a row.",
     )
-    distance: int = _setting(
+    distance: int = setting(
         3,
         Rule("a number from 0 to 32 and at most a quarter of the bits", lambda value: 0 <= value <= 32),
         "With sketch simhash: largest number of differing bits at which two fingerprints are compared.",
@@ -163,29 +163,29 @@ class SimHashing:
 class SearchSettings:
     """Which pairs to search for, and how."""
 
-    method: str = _setting(
+    method: str = setting(
         "auto",
         one_of("auto", "lsh", "exact"),
         "lsh: candidates by locality-sensitive hashing, found with the planned recall; exact: a join that misses "
         "no pair; auto: exact if it fits into memory and costs little more time, else lsh.",
     )
-    measure: str = _setting(
+    measure: str = setting(
         "resemblance",
         one_of(*MEASURES, aliases=aliases()),
         f"Similarity measure that the threshold applies to: {measures.listed(MEASURES)}.",
     )
-    matching: str = _setting(
+    matching: str = setting(
         "literal",
         one_of("literal", "information"),
         "How a chunk measure counts common text, in runs of at least as many tokens as a shingle has. literal: "
         "each token is matched once; information: text that repeats inside a document adds nothing.",
     )
-    threshold: float = _setting(
+    threshold: float = setting(
         0.8,
         similarity(0, "a number above 0 and at most 1"),
         "Smallest value of the measure for a pair; a pair exactly at the threshold is found.",
     )
-    recall: float = _setting(
+    recall: float = setting(
         0.99,
         Rule(
             "a number from 0.5 to 0.999999, or a percentage such as 99%",
@@ -195,14 +195,14 @@ class SearchSettings:
         ),
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
-    memory: float = _setting(
+    memory: float = setting(
         0.0,
         memory_size(0.001, 1_000_000),
         "Memory for the whole run; the rest goes to temporary files beside the output. An exact join may "
         "take all of it, at 16 bytes a shingle: if it needs more, auto chooses lsh. 0: no limit but for the exact "
         "join, 1GB.",
     )
-    audit: int = _setting(
+    audit: int = setting(
         0,
         Rule("a number from 0 to 1,000,000 documents", lambda value: 0 <= value <= 1_000_000),
         "Number of documents, drawn by strata, to compare exactly with all others, which measures the recall and "
@@ -229,19 +229,19 @@ class SearchSettings:
 class GroupSettings:
     """How pairs become groups, and what is written about pairs."""
 
-    groups: str = _setting(
+    groups: str = setting(
         "principal",
         one_of("principal", "components", "complete"),
         "principal: each member is at or above the threshold with the representative itself; components: "
         "linked through any chain of pairs; complete: any two members are a found pair.",
     )
-    pairs: str = _setting(
+    pairs: str = setting(
         "needed",
         one_of("needed", "all"),
         "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
         "pair.",
     )
-    kinds: bool = _setting(
+    kinds: bool = setting(
         False,
         Rule("true or false", lambda value: True),
         "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
@@ -258,14 +258,14 @@ class Relations:
     as rows with one and the same value.
     """
 
-    within: tuple[str, ...] = _setting(
+    within: tuple[str, ...] = setting(
         (),
         several(Rule("names of columns, each once", is_column)),
         "Compare only documents with the same value in this column, for example a language or a mailbox; others "
         "are never pairs, copies, or in one group. Given several times: all these columns count.",
         many=True,
     )
-    across: str = _setting(
+    across: str = setting(
         "",
         Rule("the name of a column", lambda value: True),
         "Compare only documents with different values in this column, for example train and test; copies and near "
@@ -277,7 +277,7 @@ class Relations:
 class Keep:
     """Which member of a group stays, and what the kept documents say about the others."""
 
-    keep: str | tuple[str, ...] = _setting(
+    keep: str | tuple[str, ...] = setting(
         "longest",
         Rule(
             "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in order, or none",
@@ -290,7 +290,7 @@ class Keep:
         "components.",
         many=True,
     )
-    only_contained: float = _setting(
+    only_contained: float = setting(
         0.0,
         Rule(
             "a number from 0 to 1, or a percentage such as 90%",
@@ -300,25 +300,25 @@ class Keep:
         ),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
     )
-    lose: float = _setting(
+    lose: float = setting(
         1.0,
         share("a number from 0 to 1"),
         "Remove a near copy only if at most this share of its shingles is lost, that is, in no document of its "
         "group that stays; 0: lose nothing; 1: off.",
     )
-    empty: str = _setting(
+    empty: str = setting(
         "keep",
         one_of("keep", "drop", "one"),
         "Treatment of documents without text, which cannot be compared: keep all; drop all; or keep one, as if "
         "the others were its exact copies.",
     )
-    count: bool = _setting(
+    count: bool = setting(
         False,
         Rule("true or false", lambda value: True),
         "Add to each kept document the number of removed documents it represents: copies, which are exact_copies "
         "and near_copies together.",
     )
-    sources: str = _setting(
+    sources: str = setting(
         "",
         Rule("the name of a column", lambda value: True),
         "With count: add the distinct values of this column among a kept document and those it represents, as the "
@@ -330,18 +330,18 @@ class Keep:
 class ReadingSettings:
     """How bytes become texts and columns; an automatic value is detected for each file."""
 
-    encoding: str = _setting(
+    encoding: str = setting(
         "auto",
         Rule("auto, or an encoding that Python supports, such as utf-8, cp1252 or shift_jis", is_encoding),
         "Encoding of text files, CSV and JSONL. auto: by byte order mark, else UTF-8 if the bytes are valid, "
         "else as charset-normalizer detects, file by file.",
     )
-    delimiter: str = _setting(
+    delimiter: str = setting(
         "auto",
         Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or is_delimiter(value)),
         "Separator of the fields of CSV. auto: comma, in .tsv files tab, unless the first lines show another one.",
     )
-    pages: str = _setting(
+    pages: str = setting(
         "all",
         one_of("all", "main"),
         "Text of web pages. all: everything that is visible; main: the main content, without menus, footers and "
@@ -353,11 +353,12 @@ class ReadingSettings:
 class Work:
     """How the machine is used."""
 
-    threads: int = _setting(0, number(0, 1024), "Worker threads; 0: one per core.")
+    threads: int = setting(0, number(0, 1024), "Worker threads; 0: one per core.")
 
 
 RECORDS: Mapping[str, type] = {
     "shingles": Shingles,
+    "cleaning": Cleaning,
     "base": BaseTextSettings,
     "sketch": Sketch,
     "simhash": SimHashing,

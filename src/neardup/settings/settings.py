@@ -18,6 +18,7 @@ from neardup.settings.records import (
     FIELDS,
     RECORDS,
     BaseTextSettings,
+    Cleaning,
     GroupSettings,
     Keep,
     ReadingSettings,
@@ -44,6 +45,7 @@ class Settings:
     """
 
     shingles: Shingles = Shingles()
+    cleaning: Cleaning = Cleaning()
     base: BaseTextSettings = BaseTextSettings()
     sketch: Sketch = Sketch()
     simhash: SimHashing = SimHashing()
@@ -94,6 +96,16 @@ class Settings:
         values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
         values["measure"] = measure or self.search.measure
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def as_compared(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of ``compare`` among the settings of a run or a collection, by name.
+
+    >>> as_compared({"length": 3, "threshold": 0.8, "ignore_numbers": True})
+    {'length': 3, 'ignore_numbers': True}
+    """
+    names = ("length", "unit", "mask", "ignore_numbers", "stop_words")
+    return {name: values[name] for name in names if name in values}
 
 
 def ratio(value: float) -> tuple[int, int]:

@@ -16,8 +16,10 @@ from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import Settings
+from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import some_cleaned
 from neardup.sketch.coefficients import classic_coefficients
-from neardup.sketch.documents import ShingleSets, form_of, shingle_sets, text_batch
+from neardup.sketch.documents import ShingleSets, form_of, shingle_sets
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode_data import unicode_tables
@@ -64,6 +66,7 @@ def left_sets(
     """Return the ``features`` left of each text in ``rows``, like ``sketch.documents.shingle_sets``."""
     from neardup.kernels.sketch.left import left_sets as left
 
+    texts, rows, settings = some_cleaned(texts, rows, settings)
     unit, length, _ = form_of(settings)
     form = {
         "shingles": (unit, length, length, kernels.DISTINCT, False),
@@ -82,6 +85,7 @@ def count_left(texts: pa.Array, rows: Int64s, settings: Settings, key: Key, base
     """int64[rows, 3] of the texts in ``rows``: all shingles, those that count, and the units that count."""
     from neardup.kernels.sketch.left import count_left as count
 
+    texts, rows, settings = some_cleaned(texts, rows, settings)
     counts = np.empty((len(rows), 3), np.int64)
     count(text_batch(texts), rows, unicode_tables(), form_of(settings)[:2], key, base.table(key), counts)
     return counts

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
 
 from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.sketch.sharing import count_sharing
 from neardup.kernels.text.keyed import Key
-from neardup.kernels.text.words import PADDING
 from neardup.measures import Features
 from neardup.settings import Settings
 from neardup.settings.simhash_rules import features_of
+from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import cleaned, some_cleaned
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
@@ -44,24 +42,6 @@ class ShingleSets:
         return np.diff(self.offsets)
 
 
-def text_batch(texts: pa.Array) -> kernels.TextBatch:
-    """Return the buffers of a string or binary array in the form the kernels need; nulls count as empty."""
-    if texts.null_count:
-        texts = pc.fill_null(texts, pa.scalar(b"" if _is_binary(texts.type) else "", texts.type))
-    large = pt.is_large_string(texts.type) or pt.is_large_binary(texts.type)
-    _, offset_buffer, value_buffer = texts.buffers()
-    if len(texts) == 0 or offset_buffer is None or value_buffer is None:
-        nothing = np.frombuffer(bytes(PADDING), np.uint8)
-        return kernels.TextBatch(nothing, np.zeros(len(texts) + 1, np.int64), nothing, np.int64(0))
-    stored = np.frombuffer(offset_buffer, "<i8" if large else "<i4")
-    offsets: Int64s = stored[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
-    data = np.frombuffer(value_buffer, np.uint8)
-    first_close = np.searchsorted(offsets[1:], data.size - PADDING, side="right")
-    tail_begin = offsets[first_close]
-    tail = np.frombuffer(data[tail_begin : offsets[-1]].tobytes() + bytes(PADDING), np.uint8)
-    return kernels.TextBatch(data, offsets, tail, tail_begin)
-
-
 def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
     """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row per text, in order.
 
@@ -80,11 +60,16 @@ def sign(
 ) -> tuple[Int64s, Int64s]:
     """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
 
-    Signatures use the public key, stream keys the key ``counting``.
+    Signatures use the public key, stream keys the key ``counting``. Text that ``settings.cleaning`` leaves out
+    counts in the stream keys and the units, not in the signatures.
 
     Returns int64[n] units of each text and int64[n] invalid UTF-8 sequences. The row of a text without
     units is meaningless. With 0 slots, no signatures are made. Releases the GIL while it computes.
     """
+    if settings.cleaning.is_on and signatures.shape[1]:
+        made = cleaned(texts, settings)
+        sign(made.texts, made.settings, signatures, keys[:0])
+        signatures = signatures[:, :0]
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     coefficients, out = classic_coefficients(signatures.shape[1]), (units, keys, signatures, invalid)
     form = form_of(settings)
@@ -100,6 +85,9 @@ def sign_with_sets(
     ``features`` are shingles or occurrences. Needs two thirds of the time of both. Returns the units and the
     invalid UTF-8 sequences of each text, and the sets. Releases the GIL while it computes.
     """
+    if settings.cleaning.is_on:
+        units, invalid = sign(texts, settings, np.empty((len(texts), 0), np.uint32), keys, counting)
+        return units, invalid, shingle_sets(texts, np.arange(len(texts)), settings, counting, features)
     unit, length, _ = form_of(settings)
     content = {"shingles": kernels.DISTINCT, "occurrences": kernels.NUMBERED}[features]
     form, batch = np.array((unit, length, content), np.int64), text_batch(texts)
@@ -135,6 +123,7 @@ def shingle_sets(
 
     Releases the GIL while it computes.
     """
+    texts, rows, settings = some_cleaned(texts, rows, settings)
     unit, length, _ = form_of(settings)
     form = {
         "shingles": (unit, length, kernels.DISTINCT),
@@ -154,6 +143,7 @@ def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: K
 
     Needs half the time of making the sets. Releases the GIL while it computes.
     """
+    texts = cleaned(texts, settings).texts
     shared = np.empty(len(texts), np.int64)
     count_sharing(text_batch(texts), unicode_tables(), form_of(settings)[:2], key, wanted, shared)
     return shared
@@ -163,7 +153,3 @@ def form_of(settings: Settings) -> Int64s:
     """Return the settings for the kernels as int64[3]: unit, shingle length, sketch."""
     unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)
     return np.array([unit, settings.shingles.length, sketch], np.int64)
-
-
-def _is_binary(type_: Any) -> bool:
-    return bool(pt.is_binary(type_) or pt.is_large_binary(type_))

@@ -30,7 +30,8 @@ from neardup.intervals import wilson
 from neardup.kernels.sketch.samples import ALL, common, common_of_pairs, sample_sets, sample_texts
 from neardup.settings import Settings
 from neardup.sketch.base import Ids, ShingleFamily, mixed, offsets_of, whole_number
-from neardup.sketch.documents import form_of, text_batch
+from neardup.sketch.batches import text_batch
+from neardup.sketch.documents import form_of
 from neardup.sketch.estimates import Estimate
 from neardup.sketch.inputs import pair_rows, text_arrays
 from neardup.sketch.provenance import Provenance, require_same, signature_table

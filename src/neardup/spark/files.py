@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
+from neardup.io.readers.fields import paths_of
 from neardup.spark.arrays import Batches
 from neardup.spark.result import Deduplicated
 
@@ -81,6 +82,7 @@ def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str
             id,
         )
     text, id = text or "text", id or "id"
+    _refuse_made((text, id))
     whole = isinstance(_first_id(lines, id), int)
     at = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
     within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as _place"
@@ -160,6 +162,17 @@ def _chosen(columns: list[str], text: str | None, id: str | None) -> tuple[str, 
             raise InputError(f'There is no column "{name or usual}"', ", ".join(columns), f"Name it with {option}")
         found.append(name or usual)
     return found[0], found[1]
+
+
+def _refuse_made(names: Iterable[str]) -> None:
+    """Raise InputError for a text of several columns, or a field of a record: Spark reads one key of each line."""
+    for name in names:
+        if paths_of(name, ()):
+            raise InputError(
+                f'"{name}" cannot be read on Spark',
+                "One column of the input",
+                "Make that column first, or run on one machine (without --engine)",
+            )
 
 
 def _quoted(columns: list[str]) -> list[str]:

@@ -1,32 +1,111 @@
-"""Stop words: words too common to matter, by language or as given."""
+"""Stop words: words too common to matter, by language or as given.
+
+A choice is one string, which settings can hold: ``en@1a2b3c4d`` (a list of the package ``stopwordsiso`` and a
+digest of it) or ``words:and the`` (tokens). ``chosen`` makes it from a language or from words.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Collection
 
 import numpy as np
 
 from neardup.errors import SettingError
 from neardup.tables import UInt64s
-from neardup.text.units import words
+
+OWN = "words:"
+_LISTED = re.compile(r"[a-z]{2}@[0-9a-f]{8}(,[a-z]{2}@[0-9a-f]{8})*")
+_LANGUAGES = re.compile(r"[a-z]{2}( *, *[a-z]{2})*", re.IGNORECASE)
 
 
-def stop_word_hashes(chosen: str | Collection[str] | None) -> UInt64s:
-    """Return the sorted distinct token hashes (uint64) of the chosen stop words.
+def is_language(given: str) -> bool:
+    """Whether a string has the form of one or several languages.
 
-    ``chosen`` is an ISO 639-1 code ("en") of a list in the package ``stopwordsiso``, or the words themselves; None
-    means no words. Comparison works on tokens, so each token of an entry counts (``don't``: *don* and *t*). Raises
-    SettingError for an unknown language, or if the package is not installed.
-
-    >>> len(stop_word_hashes(["The", "don't"]))
-    3
+    >>> is_language("en"), is_language("de,EN"), is_language("words.txt")
+    (True, True, False)
     """
-    if chosen is None:
-        return np.empty(0, np.uint64)
-    entries = words_of(chosen) if isinstance(chosen, str) else list(chosen)
-    if not all(isinstance(entry, str) for entry in entries):
+    return bool(_LANGUAGES.fullmatch(given.strip()))
+
+
+def is_choice(given: str) -> bool:
+    """Whether a string is a choice that ``chosen`` has made."""
+    return not given or given.startswith(OWN) or bool(_LISTED.fullmatch(given))
+
+
+def chosen(given: object) -> object:
+    """Return the choice that ``given`` means: a language, several with commas, words, or a choice already.
+
+    Comparison works on tokens, so each token of a word counts (``don't``: *don* and *t*). Anything else is
+    returned as it is. Raises SettingError for an unknown language, for words that are not str, or if the package
+    of the lists is not installed.
+
+    >>> chosen(["The", "don't"])
+    'words:don t the'
+    """
+    if given is None:
+        return ""
+    if isinstance(given, str):
+        if is_choice(given) or not (given.strip().isalpha() or is_language(given)):
+            return given
+        codes = sorted({code.strip().lower() for code in given.split(",")})
+        return ",".join(f"{code}@{_digest(words_of(code))}" for code in codes)
+    if not isinstance(given, Collection):
+        return given
+    if not all(isinstance(entry, str) for entry in given):
         raise SettingError("Stop words of another type than str are not possible", "Words, each a str")
-    return np.unique(words("\n".join(entries)).hashes)
+    return OWN + " ".join(_tokens(given)) if given else ""
+
+
+def language_or_count(choice: str) -> str | int:
+    """Return the languages of a choice, or the number of its words.
+
+    >>> language_or_count("en@1a2b3c4d"), language_or_count("words:and the"), language_or_count("")
+    ('en', 2, 0)
+    """
+    if not choice or choice.startswith(OWN):
+        return len(choice.removeprefix(OWN).split())
+    return ",".join(part.partition("@")[0] for part in choice.split(","))
+
+
+def stop_words_of(choice: str) -> list[str]:
+    """Return the distinct tokens of a choice, sorted.
+
+    Raises SettingError if the list of a language is another one than that of the choice.
+    """
+    if choice.startswith(OWN):
+        return choice.removeprefix(OWN).split()
+    found: list[str] = []
+    for part in filter(None, choice.split(",")):
+        language, _, digest = part.partition("@")
+        entries = words_of(language)
+        if _digest(entries) != digest:
+            raise SettingError(
+                f"The stop words of {language!r} are the list {digest}, and the list here is {_digest(entries)}",
+                "The same list as before, since other words would not compare",
+                "Install the version of stopwordsiso that was used, or give the words themselves",
+            )
+        found += entries
+    return _tokens(found)
+
+
+def stop_word_hashes(choice: str) -> UInt64s:
+    """Return the sorted distinct token hashes (uint64) of a choice, by the key of the process.
+
+    >>> len(stop_word_hashes("words:and the"))
+    2
+    """
+    from neardup.kernels.text.keyed import hash_tokens  # imported late: a choice alone needs no kernel
+    from neardup.kernels.text.words import AS_IS, PADDING
+    from neardup.text.keys import process_key
+
+    written = [token.encode().replace(b"_", b"\x7f") for token in stop_words_of(choice)]  # as the kernels write it
+    ends = np.cumsum([0, *map(len, written)])
+    edges, hashes = np.column_stack((ends[:-1], ends[1:])).reshape(-1), np.empty(len(written), np.uint64)
+    data = np.frombuffer(b"".join(written) + bytes(PADDING), np.uint8)
+    hash_tokens(data, edges, len(written), AS_IS, process_key(), hashes)
+    return np.unique(hashes)
 
 
 def words_of(language: str) -> list[str]:
@@ -39,11 +118,21 @@ def words_of(language: str) -> list[str]:
             "Lists by language come with the package stopwordsiso",
             "Install it with: pip install 'neardup[stopwords]', or give the words themselves",
         ) from None
-    if not stopwordsiso.has_lang(language):
+    if not stopwordsiso.has_lang(language.lower()):
         known = ", ".join(sorted(stopwordsiso.langs()))
         raise SettingError(
             f"The language {language!r} has no list of stop words",
             f"One of {known}",
             "Give the words themselves, as a list",
         )
-    return sorted(stopwordsiso.stopwords(language))
+    return sorted(stopwordsiso.stopwords(language.lower()))
+
+
+def _tokens(entries: Collection[str]) -> list[str]:
+    from neardup.text.normalise import tokens
+
+    return sorted(set(tokens("\n".join(entries))))
+
+
+def _digest(entries: Collection[str]) -> str:
+    return hashlib.sha256("\n".join(entries).encode()).hexdigest()[:8]

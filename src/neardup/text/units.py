@@ -7,7 +7,7 @@ soft hyphens, marks), so places are recorded code point by code point rather tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,26 +19,13 @@ from neardup.kernels.text import spans as kernels
 from neardup.kernels.text.keyed import Key, hash_characters, hash_tokens
 from neardup.kernels.text.tokens import tokenise
 from neardup.kernels.text.words import AS_IS
-from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.tables import Int64s, UInt32s, UInt64s
+from neardup.text.cleaning import Cleaner, covered, merged
 from neardup.text.codepoints import codepoints_of, text_of
 from neardup.text.keys import PUBLIC, process_key
 from neardup.text.unicode_data import unicode_tables
 
 _PADDING = 64
-
-# Decimal digits zero (general category Nd, numeric value 0) of Unicode 15.0.0, except those that normalisation
-# turns into another one; the digits 1 to 9 follow each of them.
-DIGITS_ZERO = np.array(
-    [
-        *(0x0030, 0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66),
-        *(0x0DE6, 0x0E50, 0x0ED0, 0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50),
-        *(0x1BB0, 0x1C40, 0x1C50, 0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0x104A0, 0x10D30),
-        *(0x11066, 0x110F0, 0x11136, 0x111D0, 0x112F0, 0x11450, 0x114D0, 0x11650, 0x116C0, 0x11730, 0x118E0),
-        *(0x11950, 0x11C50, 0x11D50, 0x11DA0, 0x11F50, 0x16A60, 0x16AC0, 0x16B50, 0x1E140, 0x1E2F0, 0x1E4F0),
-        0x1E950,
-    ],
-    np.int64,
-)
 
 Places = NDArray[np.int64]
 
@@ -95,7 +82,9 @@ class Units:
 class Reading:
     """A normalised text: code points uint32[n], and for each the characters [begin, end) it comes from.
 
-    Its units are hashed by ``key``.
+    Its units are hashed by ``key``. ``left_out`` (int64[k, 2]) are the characters [begin, end) of the text that do
+    not count: the code points have spaces in their place. ``counts``: the places of each mask, the numbers and the
+    stop words among them; empty without a cleaner.
     """
 
     text: str
@@ -103,6 +92,8 @@ class Reading:
     begins: NDArray[np.int32]
     ends: NDArray[np.int32]
     key: Key
+    left_out: Places = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    counts: tuple[int, ...] = ()
 
     @cached_property
     def words(self) -> Units:
@@ -147,30 +138,51 @@ class Reading:
         """Return the tokens, or the characters."""
         return self.words if by_word else self.characters
 
-    def without_numbers(self) -> Reading:
-        """Return the reading without tokens that consist only of decimal digits (of any script)."""
-        places = self._tokens[0]
-        numbers = places[kernels.only_digits(self.codepoints, places, DIGITS_ZERO)]
-        stays = np.ones(len(self.codepoints) + 1, np.int64)
-        np.add.at(stays, numbers[:, 0], -1)
-        np.add.at(stays, numbers[:, 1], 1)
-        kept: Bools = np.cumsum(stays - 1)[:-1] == 0
-        return Reading(self.text, self.codepoints[kept], self.begins[kept], self.ends[kept], self.key)
 
-
-def read(text: str, *, ignore_numbers: bool = False, key: Key | None = None) -> Reading:
+def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -> Reading:
     """Read one text. Raises InputError for anything but a str; a lone surrogate reads as U+FFFD.
 
-    Its units are hashed by ``key``, or by the key of the process.
+    Its units are hashed by ``key``, or by the key of the process. The ``cleaner`` leaves out some of the text.
 
-    >>> [w for w in read("Pay 12 or 12a", ignore_numbers=True).words.strings]
+    >>> from neardup.text.cleaning import cleaner_of
+    >>> read("Pay 12 or 12a", cleaner=cleaner_of(ignore_numbers=True)).words.strings
     ['pay', 'or', '12a']
     """
     if not isinstance(text, str):
         raise InputError(f"A text of type {type(text).__name__} cannot be read", "A str")
-    codepoints, begins, ends = kernels.normalise_with_origin(codepoints_of(text), unicode_tables())
-    reading = Reading(text, codepoints, begins, ends, key or process_key())
-    return reading.without_numbers() if ignore_numbers else reading
+    counted, key = codepoints_of(text), key or process_key()
+    if cleaner is None:
+        return Reading(text, *_normalised(counted), key)
+    masked, counts = cleaner.masked_characters(text)
+    counted = _blanked(counted, masked)
+    reading = Reading(text, *_normalised(counted), process_key(), masked, (*counts, 0, 0))
+    if not cleaner.drops:
+        return replace(reading, key=key)
+    numbers, named = cleaner.dropped(reading.token_hashes, reading.codepoints, reading.token_places)
+    dropped, spans = numbers | named, reading.words.spans
+    codepoints = _blanked(reading.codepoints, reading.token_places[dropped])
+    left_out = merged(np.concatenate((masked, spans[dropped])))
+    return Reading(
+        text,
+        codepoints,
+        reading.begins,
+        reading.ends,
+        key,
+        left_out,
+        (*counts, int(numbers.sum()), int(named.sum())),
+    )
+
+
+def _normalised(codepoints: UInt32s) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
+    found: tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]
+    found = kernels.normalise_with_origin(codepoints, unicode_tables())
+    return found
+
+
+def _blanked(codepoints: UInt32s, places: Places) -> UInt32s:
+    """Return the code points with a space in place of each one at the places [begin, end), int64[k, 2]."""
+    made: UInt32s = np.where(covered(len(codepoints), places), np.uint32(kernels.SPACE), codepoints)
+    return made
 
 
 def words(text: str, key: Key | None = None) -> Units:

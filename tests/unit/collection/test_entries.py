@@ -17,7 +17,8 @@ from neardup.collection.packing import pack, unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.text.streams import token_streams
-from neardup.sketch.documents import shingle_sets, text_batch
+from neardup.sketch.batches import text_batch
+from neardup.sketch.documents import shingle_sets
 from neardup.text import normalise as plain
 from neardup.text.unicode_data import unicode_tables
 from support import reference, shared_data

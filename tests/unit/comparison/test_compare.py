@@ -15,7 +15,7 @@ from neardup.errors import SettingError
 from neardup.kernels.match import limits
 from neardup.sketch.simhash import distance, simhash
 from neardup.text.normalise import shingles, tokens
-from neardup.text.stop_words import stop_word_hashes, words_of
+from neardup.text.stop_words import chosen, stop_word_hashes, words_of
 from support.reference_hamming import simhash as simhash_twin
 from support.strategies import any_text, edited_pair
 
@@ -69,7 +69,8 @@ def test_chunks_are_quoted_from_the_originals() -> None:
 
 
 def test_plain_data_survives_json() -> None:
-    found = nd.compare(OLD, OLD + " " + NEW, stop_words=["the", "by"])
+    assert nd.compare(OLD, NEW, stop_words=["the", "by"]).as_dict()["settings"]["stop_words"] == 2
+    found = nd.compare(OLD, OLD + " " + NEW)
     data = found.as_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["settings"] == {
@@ -77,7 +78,7 @@ def test_plain_data_survives_json() -> None:
         "unit": "word",
         "min_chunk": 5,
         "ignore_numbers": False,
-        "stop_words": 2,
+        "stop_words": 0,
     }
     assert (data["degraded"], data["caps"], data["proven"]) == (False, [], True)
     evidence = data["evidence"]
@@ -151,12 +152,12 @@ def test_numbers_are_ignored_before_everything() -> None:
     assert [chunk["text_a"] for chunk in found.chunks()] == [a]
 
 
-def test_stop_words_concern_the_bag_only() -> None:
+def test_stop_words_are_left_out_before_everything() -> None:
     a, b = "The cat and the hat", "the dog and THE hat"
     assert nd.compare(a, b).measures["vocabulary"] == 3 / 5
     found = nd.compare(a, b, stop_words=["The", "AND"])
-    assert found.measures["vocabulary"] == 1 / 3
-    assert found.measures["tokens_a"] == 5
+    assert found.measures == nd.compare("cat hat", "dog hat").measures
+    assert found.left_out_a.tolist() == [[0, 3], [8, 11], [12, 15]]
     only = nd.compare("the and", "and", stop_words=["the", "and"]).measures
     assert only["vocabulary"] == 1
 
@@ -165,7 +166,7 @@ def test_stop_words_by_language() -> None:
     pytest.importorskip("stopwordsiso")
     assert nd.compare("The cat and the hat", "a dog or a hat", stop_words="en").measures["vocabulary"] == 1 / 3
     assert {"und", "nicht"} <= set(words_of("de"))
-    assert len(stop_word_hashes("EN")) > 500
+    assert len(stop_word_hashes(str(chosen("EN")))) > 500
     with pytest.raises(SettingError, match=r"The language 'xx' has no list of stop words\. Allowed: One of af, "):
         nd.compare("a", "b", stop_words="xx")
 

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from neardup.errors import InputError
 from neardup.text import normalise as plain
-from neardup.text.units import DIGITS_ZERO, characters, read, words
+from neardup.text.cleaning import cleaner_of
+from neardup.text.digits import DIGITS_ZERO
+from neardup.text.units import characters, read, words
 from support import reference
 from support.strategies import any_text, comparable
 
@@ -95,7 +97,7 @@ def only_digits(token: str) -> bool:
 @given(any_text())
 @settings(deadline=None)
 def test_numbers_are_left_out_and_nothing_else_changes(text: str) -> None:
-    found = read(text, ignore_numbers=True).words
+    found = read(text, cleaner=cleaner_of(ignore_numbers=True)).words
     kept = [(s, *span) for s, span in zip(words(text).strings, words(text).spans.tolist(), strict=True)]
     kept = [row for row in kept if not only_digits(row[0])]
     assert [(s, *span) for s, span in zip(found.strings, found.spans.tolist(), strict=True)] == kept
@@ -111,7 +113,10 @@ def test_all_decimal_digits_are_known() -> None:
 
 
 def test_characters_without_numbers() -> None:
-    assert "".join(read("Room 12, floor 3b", ignore_numbers=True).characters.strings) == "room , floor 3b"
+    assert (
+        "".join(read("Room 12, floor 3b", cleaner=cleaner_of(ignore_numbers=True)).characters.strings)
+        == "room , floor 3b"
+    )
 
 
 @pytest.mark.parametrize("given", [None, b"bytes", 3])

@@ -22,7 +22,7 @@ class AddOptions:
 
     path: Path = shared.NEW_COLLECTION.field()
     inputs: list[str] = shared.INPUTS.field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
@@ -62,6 +62,15 @@ class AddOptions:
     new_slots: int | None = option("--slots", None, f"Slots of a signature. {_FIXED} 64.", "NUMBER")
     new_scale: int | None = option("--scale", None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER")
     new_floor: int | None = option("--floor", None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER")
+    new_mask: list[str] = option(
+        "--mask", (), "Leave out the text that this RE2 expression matches. May be repeated. Fixed, too.", "REGEX"
+    )
+    new_ignore_numbers: bool | None = option(
+        "--ignore-numbers", None, "Leave out tokens that consist of digits. Fixed, too."
+    )
+    new_stop_words: str | None = option(
+        "--stop-words", None, "Leave out the stop words of a language, or the words in a file. Fixed, too.", "NAME"
+    )
     wait: float = shared.WAIT.field()
     json: bool = shared.JSON.field()
 

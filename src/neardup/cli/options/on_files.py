@@ -19,7 +19,10 @@ from neardup.cli.option import (
 )
 from neardup.cli.options import shared
 
-SELECTION = ("ignore_common", "within", "across", "keep", "lose", "count", "sources")
+LEFT_OUT = ("mask", "ignore_numbers", "stop_words")
+"""The settings that leave out text."""
+
+SELECTION = (*LEFT_OUT, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
 """The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
 
 
@@ -33,7 +36,7 @@ class DedupOptions:
         help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
         "reports to standard error. Required unless --dry-run is given.",
     ).field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     against: list[str] = replace(
@@ -109,7 +112,7 @@ class GroupOptions:
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = shared.OUT.field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
     against: list[str] = replace(
@@ -157,7 +160,7 @@ class CompareOptions:
     b: str = argument("B", "The document to compare with it, or the id of a document.")
     other: str | None = Declared((), None, "The id of the other document.", "ID").field()
     inputs: list[str] = shared.MOVED.field()
-    text: str | None = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
+    text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     encoding: str = setting("encoding")
     delimiter: str = setting("delimiter")
     pages: str = setting("pages")
@@ -170,14 +173,8 @@ class CompareOptions:
         "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
         "NUMBER",
     )
-    stop_words: str | None = option(
-        "--stop-words",
-        None,
-        "Leave the stop words of a language (en, de, …) out of the vocabulary; needs neardup[stopwords].",
-        "LANGUAGE",
-    )
+    settings: SettingOptions = settings_of(LEFT_OUT)
     ignore: list[str] = shared.IGNORE.field()
-    ignore_numbers: bool = option("--ignore-numbers", False, "Leave out tokens that consist of digits.")
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"
     )
@@ -274,7 +271,7 @@ class PlanOptions:
     sample: list[str] = Declared(
         (), (), "Your documents (files or folders), to get advice on them instead of bands alone.", "SAMPLE"
     ).field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     threshold: float = setting("threshold")
     recall: float = setting("recall")

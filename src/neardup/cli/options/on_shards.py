@@ -23,7 +23,7 @@ class FingerprintOptions:
     out: Path | None = Declared(
         ("-o", "--out"), None, "Folder for the fingerprints of this part, written atomically.", "FP"
     ).field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     key: Path | None = shared.KEY.field()

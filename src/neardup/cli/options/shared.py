@@ -19,8 +19,19 @@ OUT = Declared(
     "DIR",
 )
 RESULT = Declared((), REQUIRED, "A result folder.", "OUT")
-TEXT = Declared(("--text",), None, "Column with the text; by default one with a usual name.", "COLUMN")
-ID = Declared(("--id",), None, "Column with the ids of the documents; by default source#row.", "COLUMN")
+TEXT = Declared(
+    ("--text",),
+    (),
+    "Column with the text; by default one with a usual name. Several with commas or repeated, fields after dots, "
+    "[] for each element of a list: title,body or messages[].content.",
+    "COLUMN",
+)
+ID = Declared(
+    ("--id",),
+    None,
+    "Column with the ids of the documents, or a field such as meta.id; by default source#row.",
+    "COLUMN",
+)
 MOVED = Declared(
     ("--inputs",),
     (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -28,7 +28,8 @@ from neardup.errors import InputError, QueryError
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text.keyed import Key
 from neardup.tables import Int64s, UInt64s
-from neardup.text.units import Units, words
+from neardup.text.cleaning import Cleaner
+from neardup.text.units import Units, read
 
 Open = Callable[[str], str]
 """Returns the text of a file."""
@@ -52,11 +53,16 @@ class Target:
     length: int
     key: Key
     base: CollectionBase = NO_BASE
+    cleaner: Cleaner | None = None
 
     @cached_property
     def units(self) -> Units:
-        """Its words."""
-        return words(self.text, self.key)
+        """Its words that count."""
+        return self.units_of(self.text)
+
+    def units_of(self, text: str) -> Units:
+        """The words that count of any text."""
+        return read(text, cleaner=self.cleaner, key=self.key).words
 
     @cached_property
     def placed(self) -> tuple[UInt64s, Int64s]:
@@ -107,25 +113,27 @@ class Target:
 
 def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
     """Find or read the document of a clause. Raises QueryError if it does not exist or has no words."""
-    source, form = clause.source, (lookups.sampling.length, lookups.sampling.key)
+    source, rule, base = clause.source, lookups.sampling, lookups.base
+    form = partial(Target, length=rule.length, key=rule.key, base=base, cleaner=rule.cleaner)
     numbers = (clause.overlap, clause.probability)
     if isinstance(source, Pasted):
-        target = Target("the pasted text", source.text, None, *numbers, *form, base=lookups.base)
+        target = form("the pasted text", source.text, None, *numbers)
     elif isinstance(source, File):
         text = _opened(source.path, clause, query, open_file)
-        target = Target(f"the file {_shown(source.path)}", text, None, *numbers, *form, base=lookups.base)
+        target = form(f"the file {_shown(source.path)}", text, None, *numbers)
     else:
         given = (IdReading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
         reading, number = _existing(given, clause, query, lookups)
         name = f"document {_shown(reading.id)}"
         asked = reading.overlap, reading.probability
-        target = Target(name, lookups.text(number), number, *asked, *form, base=lookups.base)
+        target = form(name, lookups.text(number), number, *asked)
     if not target.n and target.full_size:
         what = f"All text in {target.name} is base text, which does not count"
         raise _error(clause, query, what, "A text with shingles that no base text of this collection contains")
     if not target.n:
-        what = f"There is no word in {target.name}"
-        raise _error(clause, query, what, "A text with words, since words are compared")
+        counting = " that counts" * (target.cleaner is not None)
+        what = f"There is no word{counting} in {target.name}"
+        raise _error(clause, query, what, f"A text with words{counting}, since words are compared")
     return target
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from neardup.comparison.alignment.breaks import LINE_ENDS
 from neardup.tables import Bools, Int64s, UInt32s
-from neardup.text.units import DIGITS_ZERO, Reading
+from neardup.text.digits import DIGITS_ZERO
+from neardup.text.units import Reading
 
 _ZEROS = np.sort(DIGITS_ZERO)
 _NUMBER = np.uint32(ord("#"))

@@ -19,7 +19,11 @@ from neardup.comparison.show.words import (
     base_sentence,
     common_sentence,
     differences_sentence,
+    left_out_sentence,
     notes_on,
+    rules_sentence,
+    style_words,
+    uncounted,
     unit_of,
     value_of,
 )
@@ -32,7 +36,7 @@ if TYPE_CHECKING:
 
 EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """Rows of equal text shown around a difference, and the length from which the rest is folded."""
-_BASE_LEGEND = '; <span class="base">base text</span> does not count'
+_BASE_LEGEND = '; <span class="base">{}</span> does not count'
 LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
 """Most differences in the list, in that of a page with a limit, and in a list that starts open."""
 
@@ -96,7 +100,7 @@ class ComparisonBody:
         """Yield the facts about the pair, the warnings, and the legend."""
         settings = self._found.settings
         read_as = f"shingles of {counted(settings['length'], unit_of(self._found))}, "
-        read_as += f"matches of {settings['min_chunk']} or more{'; numbers left out' * settings['ignore_numbers']}"
+        read_as += f"matches of {settings['min_chunk']} or more{rules_sentence(self._found)}"
         facts = [(letter, named(name)) for letter, name in zip("AB", self._names, strict=True) if name != letter]
         of = {name: value_of(value)[0] for name, value in self._found.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
@@ -107,14 +111,19 @@ class ComparisonBody:
             ("In common", escape(common_sentence(self._found))),
         ]
         facts += [("Base text", escape(base_sentence(self._found)))] * self._found.ignores
+        facts += [("Left out", escape(left_out_sentence(self._found)))] * self._found.leaves_out
         facts += [("Differences", escape(differences_sentence(self._alignment))), ("Compared by", read_as)]
         yield "<dl>" + "".join(f"<dt>{label}</dt><dd>{said}</dd>" for label, said in facts) + "</dl>"
         yield from (f'<p class="note">{escape(note)}</p>' for note in notes_on(self._found))
         yield (
             "<p>A number begins a match and leads to its other half. <del>Only in A</del>, <ins>only in B</ins>, "
-            '<mark class="c0">moved</mark>; ≈ is equal but for case or punctuation'
-            f"{_BASE_LEGEND * self._found.ignores}.</p>"
+            f'<mark class="c0">moved</mark>; ≈ is equal but for {style_words(self._found)}'
+            f"{_BASE_LEGEND.format(name) if (name := self._uncounted) else ''}.</p>"
         )
+
+    @property
+    def _uncounted(self) -> str:
+        return uncounted(self._found) or "base text" * self._found.ignores
 
     def texts(self) -> Iterator[str]:
         """Yield the section with the two texts side by side."""

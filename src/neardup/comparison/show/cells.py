@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COLOURS = 6
 _EQUAL = '<span class="unheard">equal</span>'
-_BASE = '<span class="base" title="base text: does not count">{}</span>'
+_BASE = '<span class="base" title="does not count">{}</span>'
 
 
 def escaped(text: str) -> str:

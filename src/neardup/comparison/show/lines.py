@@ -21,8 +21,11 @@ from neardup.comparison.show.words import (
     base_spans,
     common_sentence,
     differences_sentence,
+    left_out_sentence,
     notes_on,
     restyled,
+    style_words,
+    uncounted,
     value_of,
 )
 from neardup.comparison.show.wrapping import EMPTY, Styled
@@ -95,6 +98,7 @@ def facts_of(found: ComparisonRecord, width: int) -> Iterator[str]:
     facts = [("kind", found.difference), ("in common", common_sentence(found))]
     facts.append(("differences", differences_sentence(found.alignment)))
     facts += [("base text", base_sentence(found))] * found.ignores
+    facts += [("left out", left_out_sentence(found))] * found.leaves_out
     for text in aligned([*facts, *(("note", note) for note in notes_on(found))], width):
         yield from text.splitlines()
     yield ""
@@ -117,11 +121,11 @@ def _head(found: ComparisonRecord, names: tuple[str, str], width: int, other_sty
     if alignment.moved.any():
         marks.append("~ moved")
     if other_style.any():
-        marks.append("= equal but for case or punctuation")
+        marks.append(f"= equal but for {style_words(found)}")
     if len(alignment.units):
         marks.append("[n] a match begins")
-    if len(found.base_a) or len(found.base_b):
-        marks.append("|:base text:| does not count")
+    if uncounted(found):
+        marks.append(f"|:{uncounted(found)}:| does not count")
     unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
     for line in wrap(", ".join(unbroken), width - 3):
         yield [("   " + line.replace("\u00a0", " "), "note")]

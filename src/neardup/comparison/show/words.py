@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from neardup.display import counted, number, similarity
 from neardup.kernels.show.rows import EQUAL_ROW
 from neardup.tables import Bools
+from neardup.text.cleaning import merged
 
 if TYPE_CHECKING:
     from neardup.comparison.alignment import Alignment
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 EQUAL_TEXTS = "A and B are the same text, character by character."
 EQUAL_TOKENS = "A and B have the same {}s in the same order: case, punctuation and layout are all that may differ."
+
+EQUAL_BUT_LEFT_OUT = (
+    "The {}s that count are the same in the same order; case, punctuation and text left out may differ."
+)
 
 
 def value_of(measure: Any) -> tuple[str, str]:
@@ -55,9 +60,56 @@ def base_sentence(found: ComparisonRecord) -> str:
     return f"{inside[0]} {unit_of(found)}s of A and {inside[1]} of B are base text and do not count"
 
 
+def left_out_sentence(found: ComparisonRecord) -> str:
+    """Return a sentence about the masks, numbers and stop words that are left out of both; "" without any."""
+    return "; ".join(
+        f"{letter.upper()}: {', '.join(_kinds_left_out(counts)) or 'nothing'}"
+        for letter, counts in found.left_out.items()
+    )
+
+
+def rules_sentence(found: ComparisonRecord) -> str:
+    """Return the rules by which text is left out, after a semicolon; "" without any. Masks are of the user."""
+    settings = found.settings
+    parts = ["numbers left out"] * bool(settings["ignore_numbers"])
+    parts += [f"{_stop_words(settings['stop_words'])} left out"] if settings["stop_words"] else []
+    parts += [counted(len(settings["mask"]), "mask")] if settings.get("mask") else []
+    return "".join(f"; {part}" for part in parts)
+
+
+def _stop_words(known: str | int) -> str:
+    return f"stop words ({known})" if isinstance(known, str) else counted(known, "stop word")
+
+
+def _kinds_left_out(counts: Mapping[str, Any]) -> Iterator[str]:
+    masked, numbers, words = sum(counts["masks"]), counts["numbers"], counts["stop_words"]
+    for count, noun in ((masked, "masked place"), (numbers, "number"), (words, "stop word")):
+        if count:
+            yield counted(count, noun)
+
+
+def uncounted(found: ComparisonRecord) -> str:
+    """Return the name of the text that does not count."""
+    names = ["base text"] * bool(len(found.base_a) or len(found.base_b))
+    names += ["left out"] * bool(len(found.left_out_a) or len(found.left_out_b))
+    return " or ".join(names)
+
+
+def style_words(found: ComparisonRecord) -> str:
+    """Return all that may differ where the units of both texts are equal."""
+    return "case, punctuation or text left out" if found.leaves_out else "case or punctuation"
+
+
 def base_spans(found: ComparisonRecord, which: int) -> list[tuple[int, int]]:
-    """Return the places of base text in A (0) or B (1), in characters."""
-    units, runs = ((found.a, found.base_a), (found.b, found.base_b))[which]
+    """Return the places in A (0) or B (1), in characters, of text that does not count."""
+    units, runs, left_out = (
+        (found.a, found.base_a, found.left_out_a),
+        (found.b, found.base_b, found.left_out_b),
+    )[which]
+    if len(left_out):
+        base = np.column_stack((units.spans[runs[:, 0], 0], units.spans[runs[:, 1] - 1, 1])).reshape(-1, 2)
+        both = merged(np.concatenate((base, left_out)))
+        return [(begin, end) for begin, end in both.tolist()]
     return [(int(units.spans[begin, 0]), int(units.spans[end - 1, 1])) for begin, end in runs.tolist()]
 
 
@@ -101,7 +153,7 @@ def notes_on(found: ComparisonRecord) -> Iterator[str]:
     if found.a.text == found.b.text:
         yield EQUAL_TEXTS
     elif not empty and same_units(found):
-        yield EQUAL_TOKENS.format(unit)
+        yield (EQUAL_BUT_LEFT_OUT if found.leaves_out else EQUAL_TOKENS).format(unit)
     if len(empty) == 2:
         yield f"A and B have no {unit}: there is nothing to compare, and they count as equal."
     for name in empty if len(empty) == 1 else ():

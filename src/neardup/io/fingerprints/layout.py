@@ -23,6 +23,8 @@ def row_columns(chunk: SavedChunk) -> dict[str, pa.Array]:
     """The columns of ``row_schema``."""
     columns = {name: pa.array(getattr(chunk, of)) for name, of in _PLAIN.items()}
     columns |= matrix_columns("key_", chunk.keys, "ab")
+    if chunk.remaining is not None:
+        columns["remaining"] = pa.array(chunk.remaining)
     return columns | {
         name: pa.array(hashes) for name, hashes in zip(_RELATED, chunk.related, strict=True) if len(hashes)
     }
@@ -30,7 +32,7 @@ def row_columns(chunk: SavedChunk) -> dict[str, pa.Array]:
 
 def sketch_columns(chunk: SavedChunk) -> dict[str, pa.Array]:
     """The columns of ``sketch_schema``: one for each slot and word, 0 for texts without units."""
-    without = chunk.units == 0
+    without = (chunk.units if chunk.remaining is None else chunk.remaining) == 0
     found: dict[str, pa.Array] = {}
     for name, values in ((SLOT, chunk.signatures), (SIMHASH, chunk.simhashes)):
         by_column = np.ascontiguousarray(values.T)
@@ -68,6 +70,8 @@ def chunk_of(
         ids=columns.get("id"),
         extra={name.removeprefix(EXTRA): found for name, found in columns.items() if name.startswith(EXTRA)},
         related=(related[0], related[1]),
+        remaining=numbers(columns["remaining"]) if "remaining" in columns else None,
+        cleaned=np.array(described.get("cleaned") or (), np.int64).reshape(-1, 2),
     )
 
 

@@ -18,7 +18,6 @@ from neardup.errors import FormatError, InputError
 from neardup.io.fingerprints.keys import name_of
 from neardup.io.fingerprints.layout import chunk_of
 from neardup.io.fingerprints.records import (
-    CHUNK_SCHEMA,
     CHUNKS,
     COLUMNS,
     FILES,
@@ -30,6 +29,7 @@ from neardup.io.fingerprints.records import (
     SKETCHES,
     SavedChunk,
     SavedManifest,
+    chunk_schema,
     row_schema,
     sketch_schema,
 )
@@ -128,8 +128,7 @@ class SavedFingerprints:
         """Yield the fingerprints of all chunks, in order, or only read those of ``wanted`` indexes."""
         whole = wanted is None
         rows, sketches, columns = (self._open(name, whole=whole) for name in (ROWS, SKETCHES, COLUMNS))
-        asked = self.settings.relations
-        self._require_schema(ROWS, rows.schema, row_schema((bool(asked.within), bool(asked.across))))
+        self._require_schema(ROWS, rows.schema, row_schema(self.settings))
         self._require_schema(SKETCHES, sketches.schema, sketch_schema(*self.sizes))
         readers = (rows, sketches, columns) if len(columns.schema) else (rows, sketches)
         if {reader.num_record_batches for reader in readers} != {self.described.num_rows}:
@@ -164,7 +163,7 @@ class SavedFingerprints:
     def described(self) -> pa.Table:
         """The chunks: index, source, and the numbers of rows, of invalid sequences and of nulls."""
         chunks = self._table(CHUNKS)
-        self._require_schema(CHUNKS, chunks.schema, CHUNK_SCHEMA)
+        self._require_schema(CHUNKS, chunks.schema, chunk_schema(self.settings))
         total = pc.sum(chunks["rows"]).as_py() or 0
         if chunks.num_rows != self.manifest.counts.chunks or total != self.manifest.counts.rows:
             raise self.unusable("its files do not belong together")

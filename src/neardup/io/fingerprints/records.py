@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
 from neardup.io.readers.manifest import Digest, Size
+from neardup.settings import Settings
 from neardup.tables import Int64s, UInt32s, UInt64s
 
 FORMAT = 1
@@ -31,7 +33,8 @@ ROW_SCHEMA = pa.schema(
     ]
 )
 """One row of the input: its number in its file, its units and bytes, the seal of its stream key. Further columns
-``within`` and ``across``, uint64, follow if the settings name such columns. A batch is a chunk."""
+``within`` and ``across``, uint64, follow if the settings name such columns, and ``remaining``, the units that
+count, if the settings leave out text. A batch is a chunk."""
 
 CHUNK_SCHEMA = pa.schema(
     [
@@ -40,6 +43,10 @@ CHUNK_SCHEMA = pa.schema(
         *((name, pa.int64()) for name in ("rows", "invalid", "nulls")),
     ]
 )
+
+
+CLEANED = pa.field("cleaned", pa.list_(pa.int64()))
+"""A column of the chunks if the settings leave out text: how many places and texts, see ``sketch.cleaning``."""
 
 
 class SavedSource(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -120,7 +127,8 @@ class SavedChunk:
     """The fingerprints of one chunk, in the form in which the first pass makes them.
 
     ``signatures`` are uint32[rows, slots], ``simhashes`` uint64[rows, words]; zero for texts without units.
-    ``related`` are the hashes within and across, empty where the settings name no columns.
+    ``related`` are the hashes within and across, empty where the settings name no columns. ``remaining`` are the
+    units that count, and ``cleaned`` the numbers of left out places, if the settings leave out text.
     """
 
     index: int
@@ -138,6 +146,8 @@ class SavedChunk:
     ids: pa.Array | None
     extra: dict[str, pa.Array]
     related: tuple[UInt64s, UInt64s]
+    remaining: Int64s | None = field(default=None, kw_only=True)
+    cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64), kw_only=True)
 
 
 BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])
@@ -162,13 +172,21 @@ def only_rows(chunk: SavedChunk, places: Int64s) -> SavedChunk:
         ids=None if chunk.ids is None else chunk.ids.take(taken),
         extra={name: values.take(taken) for name, values in chunk.extra.items()},
         related=(within, across),
+        remaining=None if chunk.remaining is None else chunk.remaining[places],
     )
 
 
-def row_schema(related: tuple[bool, bool]) -> pa.Schema:
-    """Return the schema of the rows; ``related``: whether the hashes within and across are stored."""
-    names = [name for name, there in zip(("within", "across"), related, strict=True) if there]
-    return pa.schema([*ROW_SCHEMA, *(pa.field(name, pa.uint64()) for name in names)])
+def row_schema(settings: Settings) -> pa.Schema:
+    """Return the schema of the rows under some settings."""
+    asked = settings.relations
+    related = [name for name, there in (("within", asked.within), ("across", asked.across)) if there]
+    fields = [pa.field(name, pa.uint64()) for name in related]
+    return pa.schema([*ROW_SCHEMA, *fields, *[pa.field("remaining", pa.int64())] * settings.cleaning.is_on])
+
+
+def chunk_schema(settings: Settings) -> pa.Schema:
+    """Return the schema of the chunks under some settings."""
+    return pa.schema([*CHUNK_SCHEMA, *[CLEANED] * settings.cleaning.is_on])
 
 
 def sketch_schema(slots: int, words: int) -> pa.Schema:

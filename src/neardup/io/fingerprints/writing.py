@@ -20,7 +20,6 @@ from neardup.io.fingerprints.layout import further_columns, row_columns, sketch_
 from neardup.io.fingerprints.records import (
     BAND_SCHEMA,
     BANDS,
-    CHUNK_SCHEMA,
     CHUNKS,
     COLUMNS,
     FILES,
@@ -35,6 +34,7 @@ from neardup.io.fingerprints.records import (
     SavedFile,
     SavedInput,
     SavedManifest,
+    chunk_schema,
     row_schema,
     sketch_schema,
 )
@@ -71,7 +71,7 @@ class FingerprintFolder(Output):
         super().__init__(path, overwrite)
         self._settings, self._secret, self._sizes = settings, secret, sizes
         self._access = EVERYBODY
-        self._chunks: dict[str, list[Any]] = {name: [] for name in CHUNK_SCHEMA.names}
+        self._chunks: dict[str, list[Any]] = {name: [] for name in chunk_schema(settings).names}
         self._further: dict[str, list[pa.Array]] = {}
         self._attachments: list[pa.Array] = []
         self._problems: list[bytes] = []
@@ -85,8 +85,7 @@ class FingerprintFolder(Output):
         self._check_target()
         self.place.open()
         self.place.new.mkdir()
-        asked = self._settings.relations
-        self._rows = _Growing(self.place.new / ROWS, row_schema((bool(asked.within), bool(asked.across))))
+        self._rows = _Growing(self.place.new / ROWS, row_schema(self._settings))
         self._sketches = _Growing(self.place.new / SKETCHES, sketch_schema(*self._sizes))
 
     def restrict(self, access: int) -> None:
@@ -106,7 +105,7 @@ class FingerprintFolder(Output):
             growing.write([columns.get(name, pa.array([], pa.uint64())) for name in growing.schema.names])
         number = len(self._chunks["index"])
         described = (chunk.index, chunk.source, len(chunk.units), chunk.invalid, chunk.nulls)
-        for name, value in zip(CHUNK_SCHEMA.names, described, strict=True):
+        for name, value in zip(self._chunks, (*described, chunk.cleaned.ravel().tolist()), strict=False):
             self._chunks[name].append(value)
         further = further_columns(chunk)
         self._attachments.append(further.pop(ATTACHMENTS, pa.nulls(len(chunk.units), ATTACHMENTS_TYPE)))
@@ -154,7 +153,7 @@ class FingerprintFolder(Output):
         columns = {name: join_ids(arrays) for name, arrays in self._further.items()}
         if any(len(found) - found.null_count for found in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
-        files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, CHUNK_SCHEMA))
+        files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, chunk_schema(self._settings)))
         files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns), self._chunks["rows"])
         files[PLACES] = _write(self.place.new / PLACES, places)
         lines = b"".join(line + b"\n" for line in self._problems)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import row_lengths
 from neardup.io.readers.base import Column, Documents, Kind
+from neardup.io.readers.fields import EACH, FieldPath, joined, paths_of, require_paths, texts_in
 
 TEXT_NAMES = ("text", "content", "body", "raw_content", "document", "message", "article", "page")
 ID_NAMES = (
@@ -31,11 +32,13 @@ class Chosen:
     id_guessed: bool = False
 
 
-def choose_columns(documents: Documents, text: str | None, id: str | None) -> Chosen:
+def choose_columns(documents: Documents, text: str | Sequence[str] | None, id: str | None) -> Chosen:
     """Choose the text and the id column and make the documents enforce them.
 
+    ``text`` may name several columns and nested fields (``io.readers.fields``), ``id`` a field of a record.
     Without an id column, documents are identified by source and row number.
     """
+    text = joined(text)
     if not documents.columns:
         raise InputError(
             f"{documents.names[0]} has no rows, so it has no columns",
@@ -52,21 +55,83 @@ def choose_columns(documents: Documents, text: str | None, id: str | None) -> Ch
     else:
         id, id_notes = _named(documents, id, "id", ("text", "integer")), ()
     documents.require(text, id)
+    _require_made(documents, text, id)
     return Chosen(text, id, (*documents.findings.notes, *text_notes, *id_notes), guessed)
 
 
 def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) -> str:
     if not name:
         raise _nameless(f"--{role} names a column without a name")
+    paths = paths_of(name, [column.name for column in documents.columns])
+    if paths is not None:
+        for path in paths:
+            _require_root(documents, path, role, kinds)
+        require_paths(paths, _types(documents), role)
+        return name
     column = find_column(documents, name, f"--{role}")
     if column.kind not in kinds:
         what = "strings" if role == "text" else "strings or integers"
+        fields = texts_in(name, _types(documents).get(name))
         raise InputError(
             f'The column "{name}" cannot be the {role}: its kind is {column.kind}',
             f"A column of {what}: {_listed(c for c in documents.columns if c.kind in kinds)}",
-            f"Choose one with --{role}",
+            f"Choose one with --{role}, or a field: {', '.join(fields)}"
+            if fields
+            else f"Choose one with --{role}",
         )
     return name
+
+
+def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Sequence[Kind]) -> None:
+    """Raise InputError for a path whose column is missing or, if it is the whole path, is of another kind."""
+    column = find_column(documents, path.root, f"--{role}")
+    if path.steps and column.kind != "other":
+        raise InputError(
+            f'"{path.root}" holds no records or lists, which "{path.spelled}" needs: its kind is {column.kind}',
+            "Columns with records or lists",
+            f"Name the column itself with --{role}, or another one",
+        )
+    if not path.steps:
+        _named(documents, path.root, role, kinds)
+    if role == "id" and EACH in path.steps:
+        raise InputError(
+            f'"{path.spelled}" cannot be the id: a row has a list of them', "One value a row", "Name another field"
+        )
+
+
+def _types(documents: Documents) -> dict[str, Any]:
+    """Return the Arrow types of the columns, as far as they are known."""
+    type_of = getattr(documents, "type_of", None)
+    if type_of is not None:  # rows of an object of the caller
+        return {column.name: type_of(column.name) for column in documents.columns if column.kind == "other"}
+    schema = getattr(documents, "schema", None)
+    known: dict[str, Any] = getattr(documents, "types", {})
+    return known if schema is None else {field.name: field.type for field in schema}
+
+
+def _require_made(documents: Documents, text: str, id: str | None) -> None:
+    """Raise InputError if the reader does not make a column of several ones, or an id in a record."""
+    names = {column.name for column in documents.columns}
+    made: Any = getattr(documents, "virtual", ())
+    for name in (text, id):
+        if name is not None and name not in names and name not in made:
+            raise InputError(
+                f'"{name}" cannot be read from {documents.names[0]}',
+                "One column of this input",
+                "Make that column first, or write the documents to a file",
+            )
+    several = [name for name in (id,) if name in made and len(made.made[name]) > 1]
+    if several:
+        raise InputError(f'"{several[0]}" cannot be the id: it names several', "One column or field", "Name one")
+
+
+def text_here(documents: Documents, name: str | None) -> str | None:
+    """Return the name of a text or an id if other documents have all columns that it needs, else None."""
+    names = {column.name for column in documents.columns}
+    if name is None or name in names:
+        return name
+    paths = paths_of(name, names)
+    return name if paths and all(path.root in names for path in paths) else None
 
 
 def find_column(documents: Documents, name: str, option: str, where: str = "") -> Column:
@@ -99,10 +164,11 @@ def _guess_text(documents: Documents) -> tuple[str, tuple[str, ...]]:
     if documents.format == "text":
         return "text", ()
     if not texts:
+        nested = [path for name, type_ in _types(documents).items() for path in texts_in(name, type_)]
         raise InputError(
             f"{documents.names[0]} has no column of strings: {_listed(documents.columns)}",
             "A column that holds the texts",
-            "Check that this is the right file",
+            f"Name the field: --text '{nested[-1]}'" if nested else "Check that this is the right file",
         )
     if len(texts) == 1:
         only = texts[0].name

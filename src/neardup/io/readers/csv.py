@@ -41,6 +41,7 @@ from neardup.io.readers.csv_places import record_places
 from neardup.io.readers.csv_stream import Batch, CsvStream, header_of
 from neardup.io.readers.dialect import Dialect, dialect_of, usual_delimiter
 from neardup.io.readers.encodings import HEAD_BYTES
+from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import named
 from neardup.io.readers.limits import refuse_columns
@@ -75,6 +76,7 @@ class CsvDocuments(StreamDocuments):
         self.headers = [self._header(i) for i in range(len(self.sources))]
         self.header = self._common_header()
         self.text: str | None = None
+        self.virtual = VirtualColumns()
         partition, notes = partition_columns(self.sources, self.header)
         self.partition = [field.with_type(pa.string()) for field in partition]
         self.findings.notes += notes
@@ -83,7 +85,7 @@ class CsvDocuments(StreamDocuments):
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any record; names and values other than the text are made valid UTF-8."""
-        self.text = text
+        self.text, self.virtual = text, VirtualColumns.of(self.schema.names, text, id)
 
     @property
     def delimiter(self) -> str:
@@ -164,7 +166,7 @@ class CsvDocuments(StreamDocuments):
         if position in self._failures:
             yield self.failed(position, first, f"cannot read the header: {self._failures[position]}")
             return
-        names = self.header if columns is None else tuple(dict.fromkeys(columns))
+        names = self.header if columns is None else tuple(self.virtual.roots(columns))
         stream = CsvStream(
             partial(self.stream, position),
             self.dialects[position],
@@ -217,7 +219,7 @@ class _RecordsChunk:
         return int(self._numbered(np.array([self.batch.first]))[0])
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        table = self.batch.table.select(list(columns))
+        table = self.owner.virtual.table(self.batch.table, columns)
         if self.owner.text is not None:
             table = valid_strings(table, self.owner.text)
         return ReadRows(table, self._row_numbers(), self._problems())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from neardup.io.readers.base import (
     failure_text,
 )
 from neardup.io.readers.digests import digest_of_bytes
+from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.maildirs import is_message
@@ -84,9 +85,11 @@ class TextDocuments:
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
         self._known = _Known(encoding, pages, self.findings)
+        self.virtual = VirtualColumns()
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any file that can be read."""
+        self.virtual = VirtualColumns.of([column.name for column in self.columns], text, id)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -95,7 +98,7 @@ class TextDocuments:
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
             if chosen is None or index in chosen:
-                yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known)
+                yield _FilesChunk(index, self.names[0], start, self.sources[start:end], self._known, self.virtual)
 
     def digest(self, position: int) -> bytes | None:
         """Return the digest of a file, made when it was first read; None if it was not read."""
@@ -168,8 +171,15 @@ class _FilesChunk:
     first_row: int
     files: tuple[Source, ...]
     known: _Known
+    virtual: VirtualColumns
 
     def read(self, columns: Sequence[str]) -> ReadRows:
+        if self.virtual.made:
+            found = self._read(self.virtual.roots(columns))
+            return replace(found, table=self.virtual.table(found.table, columns))
+        return self._read(columns)
+
+    def _read(self, columns: Sequence[str]) -> ReadRows:
         contents, good = self._load()
         values: dict[str, Any] = {
             "id": pa.array([self.files[i].name for i in good], pa.large_string()),

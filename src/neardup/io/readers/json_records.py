@@ -8,7 +8,6 @@ value that does not fit becomes null.
 from __future__ import annotations
 
 import json
-import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,13 +20,11 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.readers.base import Column, Kind
+from neardup.io.readers.fields import VirtualColumns
+from neardup.io.readers.json_fields import UNNAMEABLE, JsonFields
 from neardup.io.readers.lines import Positions, line_bounds
 
 _REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-
-# msgspec cannot look up such keys; a column of that name is written out but cannot be chosen.
-_UNNAMEABLE = re.compile(r'["\\\x00-\x1f]')
-
 
 REMEMBERED = 1000
 """Maximum number of rejected lines of a block that are remembered, to recognise repeats."""
@@ -44,6 +41,7 @@ class Parsed:
     names: tuple[str, ...]
     kinds: dict[str, Kind]
     id: str | None
+    fields: JsonFields
     records: list[Any]
     lines: Positions
     rejected: Positions
@@ -53,12 +51,21 @@ class Parsed:
     replaced: int = 0
 
     def column(self, name: str) -> Any:
-        """Return the values of one field as an Arrow array."""
-        attribute = f"f{self.names.index(name)}"
-        values = [getattr(record, attribute) for record in self.records]
+        """Return the values of one field, or of a virtual column, as an Arrow array."""
+        values = self._made(name) if name in self.fields.columns else self._decoded(name)
         if values and isinstance(values[0], msgspec.Raw):
             values = _decode_all(values)
         return _id_array(values) if name == self.id else _array(values, self.kinds.get(name, "text"))
+
+    def _decoded(self, name: str) -> list[Any]:
+        attribute = f"f{self.names.index(name)}"
+        return [getattr(record, attribute) for record in self.records]
+
+    def _made(self, name: str) -> list[Any]:
+        make = self.fields.id if name == self.id else self.fields.text
+        roots = {root: self._decoded(root) for root, _ in self.fields.columns[name]}
+        rows = zip(*roots.values(), strict=True)
+        return [make(name, dict(zip(roots, values, strict=True))) for values in rows]
 
 
 class Parser:
@@ -66,17 +73,23 @@ class Parser:
 
     def __init__(self, columns: Sequence[Column], text: str | None = None, id: str | None = None) -> None:
         self._kinds: dict[str, Kind] = {column.name: column.kind for column in columns}
-        self._required: dict[str, Any] = {}
+        virtual = VirtualColumns.of(self._kinds, text, id)
+        self.virtual = virtual
+        self._fields = JsonFields.of(virtual.made, id if id != text else None)
+        self._required: dict[str, Any] = dict(self._fields.types)
         if text is not None:
-            self._required[text] = str | None
             self._kinds[text] = "text"
-        if id is not None and id != text:
-            self._required[id] = int | str | None
-        self._text, self._id = text, id if id != text else None
+            if text not in virtual:
+                self._required[text] = str | None
+        if id is not None and id != text and id not in virtual:
+            self._required[id] = self._required.get(id, str | None) | int
+        self._text = None if text in virtual else text
+        self._id = id if id != text else None
 
     def parse(self, block: bytes, names: tuple[str, ...]) -> Parsed:
         """Parse all lines of a block for the named fields."""
-        names = (*self._required, *(name for name in names if name not in self._required))
+        plain = (name for name in names if name not in self._fields.columns)
+        names = (*self._required, *(name for name in plain if name not in self._required))
         decoder = _decoder(names, tuple(self._required.items()), self._text)
         starts, ends, stops = line_bounds(block)
         lines = np.flatnonzero(ends > starts)
@@ -86,7 +99,9 @@ class Parser:
         if records is None:
             records, lines, rejected, reasons = _parse_each(decoder, block, starts, ends)
             replaced = sum(_replaced(block[starts[line] : ends[line]]) for line in lines)
-        return Parsed(names, self._kinds, self._id, records, lines, rejected, reasons, starts, stops, replaced)
+        return Parsed(
+            names, self._kinds, self._id, self._fields, records, lines, rejected, reasons, starts, stops, replaced
+        )
 
 
 @lru_cache(maxsize=64)
@@ -263,7 +278,24 @@ def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
             values.setdefault(name, [])
             if value is not None:
                 values[name].append(value)
-    return tuple(Column(name, _kind(found)) for name, found in values.items() if not _UNNAMEABLE.search(name))
+    return tuple(Column(name, _kind(found)) for name, found in values.items() if not UNNAMEABLE.search(name))
+
+
+def guess_types(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the Arrow types of the records and lists in the objects; None for values of several types."""
+    found: dict[str, list[Any]] = {}
+    for item in objects:
+        for name, value in item.items():
+            found.setdefault(name, []).append(value)
+    nested = {name: values for name, values in found.items() if any(type(v) in (dict, list) for v in values)}
+    return {name: _type(values) for name, values in nested.items()}
+
+
+def _type(values: list[Any]) -> Any:
+    try:
+        return pa.infer_type(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
 
 
 def _kind(values: list[Any]) -> Kind:

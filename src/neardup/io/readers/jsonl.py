@@ -29,8 +29,9 @@ from neardup.io.readers.base import (
     own_natives,
     shown,
 )
+from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.json_records import REMEMBERED, Parsed, Parser, guess_columns, parsed_objects
+from neardup.io.readers.json_records import REMEMBERED, Parsed, Parser, guess_columns, guess_types, parsed_objects
 from neardup.io.readers.limits import too_long
 from neardup.io.readers.lines import (
     BYTE_ORDER_MARK,
@@ -62,12 +63,18 @@ class JsonlDocuments(StreamDocuments):
         self._chunk_bytes = chunk_bytes
         self.find_charsets(encoding)
         self._spans: dict[int, list[Span]] = {}
+        self.types: dict[str, Any] = {}
         self.columns = self._guess()
         self.parser = Parser(self.columns)
 
     def require(self, text: str, id: str | None) -> None:
         """Reject lines without a text that is a string or null, or with an id of another type."""
         self.parser = Parser(self.columns, text, id)
+
+    @property
+    def virtual(self) -> VirtualColumns:
+        """The columns that are made of several fields, or of nested ones."""
+        return self.parser.virtual
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Open ``kept.jsonl``, compressed like the input."""
@@ -158,6 +165,7 @@ class JsonlDocuments(StreamDocuments):
                 bad = bad or failure_text(error)
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
+                self.types = guess_types(objects)
                 return guess_columns(objects)
             bad = bad or (f"its first line is {shown(lines[0])[:80]!r}" if lines else "")
         if bad and not without_keys:

@@ -17,11 +17,12 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
-from neardup.io.readers.base import Chunk, Documents, FailedChunk, ReadRows
+from neardup.io.readers.base import Chunk, Column, Documents, FailedChunk, ReadRows
 from neardup.io.readers.csv_stream import Batch, CsvStream, header_in
 from neardup.io.readers.dialect import dialect_of
 from neardup.io.readers.digests import open_regular
 from neardup.io.readers.discover import Discovered
+from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.json_records import Parser
 from neardup.io.readers.limits import ROW_BYTES, too_long
 from neardup.io.readers.lines import BYTE_ORDER_MARK
@@ -195,7 +196,8 @@ def _bytes(path: str, offset: int, end: int | None, most: int) -> bytes:
 def _line(stretch: _Stretch, row: int) -> pa.Table:
     """Read a row of JSONL."""
     file, line = stretch.file, _line_bytes(stretch, row)
-    parsed = Parser((), file.text, file.id).parse(line, ())
+    known = tuple(Column(name, "other") for name in _decoded(line))
+    parsed = Parser(known, file.text, file.id).parse(line, ())
     if not len(parsed.lines):
         raise rejected(file.name, row, parsed.reasons[0] if parsed.reasons else "the line is empty")
     return pa.table({name: parsed.column(name) for name in stretch.columns})
@@ -265,7 +267,9 @@ def _record(stretch: _Stretch, row: int, reading: ReadingSettings, whole: bool =
     dialect = dialect_of(file.source, _bytes(file.path, 0, None, _HEAD_BYTES), reading.delimiter)
     opened: Any = partial(_Part, file.path, stretch.offset, stretch.end, head)
     header = header_in(head, dialect)
-    stream = CsvStream(opened, dialect, header, list(header) if whole else stretch.columns, _BLOCK_BYTES)
+    virtual = VirtualColumns.of(header, file.text, file.id)
+    names = list(header) if whole else virtual.roots(stretch.columns)
+    stream = CsvStream(opened, dialect, header, names, _BLOCK_BYTES)
     found: pa.Table | None = None
     for batch in stream.batches():
         if last < wanted < batch.first + batch.records:
@@ -276,7 +280,7 @@ def _record(stretch: _Stretch, row: int, reading: ReadingSettings, whole: bool =
         last = batch.first + batch.records - 1
     if found is None:
         raise stretch.absent(row, last)
-    return found
+    return found if whole else virtual.table(found, stretch.columns)
 
 
 def _in_batch(batch: Batch, wanted: int, name: str, row: int) -> pa.Table:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_lengths, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
+from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_parquet import ParquetSink, extended
 from neardup.tables import Bools
@@ -65,9 +66,11 @@ class ObjectDocuments:
         self.names: tuple[str, ...] = (NAME,)
         self.findings = Findings()
         self.columns, self.size_bytes = columns, size_bytes
+        self.virtual = VirtualColumns()
 
     def require(self, text: str, id: str | None) -> None:
         """Accept any row: the kind of a column says that it holds texts."""
+        self.virtual = VirtualColumns.of([column.name for column in self.columns], text, id)
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""
@@ -103,7 +106,9 @@ class ObjectChunk:
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns."""
-        return ReadRows(plain(self.owner.table_of(self, columns)), self._row_numbers())
+        virtual = self.owner.virtual
+        found = self.owner.table_of(self, virtual.roots(columns))
+        return ReadRows(plain(virtual.table(found, columns)), self._row_numbers())
 
     def read_native(self) -> NativeRows:
         """Return the rows with all their columns. Raises InputError for a column that Arrow has no type for."""
@@ -126,7 +131,10 @@ class HeldDocuments(ObjectDocuments):
 
     def require(self, text: str, id: str | None) -> None:
         """Refuse a column with values that are not texts."""
-        self.rows.require(text)
+        super().require(text, id)
+        for path in self.virtual.made.get(text, (FieldPath(text),)):
+            if not path.steps:
+                self.rows.require(path.root)
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""

@@ -110,7 +110,7 @@ class ParquetDocuments(TableDocuments):
         """The text as pages, if they can be copied in all files."""
         name, pages = self.text, {}
         stored_others = len(self.schema) - len(self.partition_names) - 1
-        if name is None or (self._unified and name in self._unified.mixed):
+        if name is None or name in self.virtual or (self._unified and name in self._unified.mixed):
             return None
         if self.partition_names and not stored_others:  # the partition would have no rows to be repeated for
             return None

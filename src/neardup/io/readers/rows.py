@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.discover import find_file
@@ -9,11 +11,11 @@ from neardup.io.readers.lookup import as_bytes, row_of
 from neardup.settings import ReadingSettings
 
 
-def read_file_row(name: str, row: int, text: str | None, reading: ReadingSettings) -> str:
+def read_file_row(name: str, row: int, text: str | Sequence[str] | None, reading: ReadingSettings) -> str:
     """Return the text of a row of a JSONL, CSV, Parquet or Arrow file; rows are numbered from 0.
 
-    ``text`` is the column, guessed as in a run if it is None. Raises InputError for a row that is not there or was
-    rejected, and for a file that is one document itself.
+    ``text`` names the column or columns, guessed as in a run if it is None. Raises InputError for a row that is
+    not there or was rejected, and for a file that is one document itself.
     """
     find_file(name)  # a folder and a pattern are not one file
     documents = open_files([name], reading=reading)

@@ -21,10 +21,14 @@ from neardup.io.readers.base import (
     failure_text,
     no_rows,
 )
+from neardup.io.readers.fields import VirtualColumns, require_paths
 from neardup.io.readers.files import UNREADABLE, FileDocuments
 from neardup.io.readers.limits import ROW_BYTES, refuse_columns, too_long
 from neardup.io.readers.schemas import Unified, cast, constant, partition_columns, unified
 from neardup.io.readers.sources import Source
+
+_OF_TEXT: tuple[Kind, ...] = ("text",)
+_OF_ID: tuple[Kind, ...] = ("text", "integer")
 
 
 class TableDocuments(FileDocuments):
@@ -33,6 +37,7 @@ class TableDocuments(FileDocuments):
     def __init__(self, sources: Sequence[Source]) -> None:
         super().__init__(sources)
         self.text: str | None = None
+        self.virtual = VirtualColumns()
         self.schema: Any = None
         self._stored: Any = None
         self._unified: Unified | None = None
@@ -82,10 +87,15 @@ class TableDocuments(FileDocuments):
 
     def require(self, text: str, id: str | None) -> None:
         """Refuse a text or an id whose type in one of the files does not fit its role."""
-        self.text = text
-        self._require_kinds(text, ("text",))
-        if id is not None:
-            self._require_kinds(id, ("text", "integer"))
+        self.text, self.virtual = text, VirtualColumns.of(self.schema.names, text, id)
+        for name, kinds in ((text, _OF_TEXT), (id, _OF_ID)):
+            if name is not None and name not in self.virtual:
+                self._require_kinds(name, kinds)
+        for paths in self.virtual.made.values():
+            for schema in self._schemas:
+                types = {} if schema is None else {field.name: field.type for field in schema}
+                role = "text" if paths is self.virtual.made.get(text) else "id"
+                require_paths(paths, types, role, may_lack=True)
 
     def _require_kinds(self, column: str, kinds: Sequence[Kind]) -> None:
         mixed = self._unified.mixed.get(column) if self._unified else None
@@ -104,20 +114,31 @@ class TableDocuments(FileDocuments):
         """Return the columns to decode to obtain these; None: all."""
         if columns is None or not columns:
             return None if columns is None else []
-        stored = [name for name in dict.fromkeys(columns) if name in self._stored.names]
+        stored = [name for name in self.virtual.roots(columns) if name in self._stored.names]
         return stored or self._stored.names[:1]
 
     def shaped(self, position: int, table: Any, columns: Sequence[str]) -> Any:
         """Return decoded rows with these columns, in the common type where a file has another kind."""
         made = {}
         for name in dict.fromkeys(columns):
-            if name in self._stored.names:
+            if name in self.virtual:
+                made[name] = self._virtual(position, table, name)
+            elif name in self._stored.names:
                 column = table.column(name)
                 mixed = self._unified is not None and name in self._unified.mixed
                 made[name] = cast(column, self.schema.field(name).type) if mixed else column
             else:
                 made[name] = constant(self.sources[position], self.schema.field(name), table.num_rows)
         return _table([made[name] for name in columns], list(columns))
+
+    def _virtual(self, position: int, table: Any, name: str) -> Any:
+        """Return a column made of others, which have the types of this file."""
+        partition = {field.name: field for field in self._partition}
+        for root in self.virtual.roots([name]):
+            if root in partition:
+                column = constant(self.sources[position], partition[root], table.num_rows)
+                table = table.append_column(root, column)
+        return self.virtual.table(table, [name]).column(0)
 
     def rows(self, position: int, table: Any, numbers: RowNumbers, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns of decoded rows, without rows that are too long."""

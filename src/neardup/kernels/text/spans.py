@@ -129,19 +129,26 @@ def token_places(codepoints, ends, tables):
 
 
 @njit(cache=True, nogil=True)
-def only_digits(codepoints, places, zeros):
-    """Return bool[tokens]: whether a token consists of decimal digits only; ``zeros`` (int64) are the digits 0.
+def is_digit(code_point, zeros):
+    """Return whether a code point is a decimal digit; ``zeros`` (int64) are the digits 0.
 
     Decimal digits have ten consecutive code points, from 0 to 9 (The Unicode Standard, section 4.6).
     """
+    if code_point < 0x80:
+        return 0x30 <= code_point <= 0x39
+    found = False
+    for zero in zeros:
+        found |= zero <= code_point <= zero + 9
+    return found
+
+
+@njit(cache=True, nogil=True)
+def only_digits(codepoints, places, zeros):
+    """Return bool[tokens]: whether a token consists of decimal digits only; ``zeros`` (int64) are the digits 0."""
     numbers = np.ones(places.shape[0], np.bool_)
     for k in range(places.shape[0]):
         for i in range(places[k, 0], places[k, 1]):
-            code_point = np.int64(codepoints[i])
-            digit = False
-            for zero in zeros:
-                digit |= zero <= code_point <= zero + 9
-            numbers[k] &= digit
+            numbers[k] = numbers[k] and is_digit(np.int64(codepoints[i]), zeros)
     return numbers
 
 

@@ -14,6 +14,7 @@ from neardup.kernels.shingles import shingle_hashes
 from neardup.measures import MEASURES
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.reading import TextReader
+from neardup.settings import Settings, as_compared
 from neardup.tables import UInt64s
 
 MOST_BYTES = 1 << 20
@@ -30,6 +31,7 @@ class ComputedPairs:
     def __init__(self, index: ResultIndex, reader: TextReader) -> None:
         run = index.found.run
         self._settings, self._index, self._reader = run["settings"], index, reader
+        self._cleaner = Settings.of(**as_compared(run["settings"])).cleaning.cleaner
         self._measure = MEASURES[self._settings["measure"]]
         self.usable = self._measure.of_shingles and not run.get("base_text")
         self._lock = threading.Lock()
@@ -73,7 +75,7 @@ class ComputedPairs:
             return None
         found = self._sets.get(document)
         if found is None:
-            reading = self._reader.reading(document)
+            reading = self._reader.reading(document, self._cleaner)
             units = reading.units(self._settings["unit"] == "word").hashes
             hashes = np.empty(max(len(units), 1), np.uint64)
             length = self._settings["length"]

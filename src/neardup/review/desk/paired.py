@@ -8,6 +8,7 @@ from typing import Any
 from neardup.display import number
 from neardup.review.desk.lines import Lines
 from neardup.review.source import Key, PairView
+from neardup.settings import as_compared
 
 SECONDS = 20.0
 """Seconds that a comparison may take unless the caller gives another limit."""
@@ -30,7 +31,7 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, how: dict[str, An
     from neardup.comparison.compare import compare  # imported late: lists do not wait for its kernels
 
     index, settings = lines.index, lines.index.found.run["settings"]
-    as_run = {name: settings[name] for name in ("length", "unit")}
+    as_run = as_compared(settings)
     texts = lines.reader.look(a).text, lines.reader.look(b).text
     comparison = compare(*texts, **{"seconds": SECONDS, **as_run, **how})
     judged = lines.judged(a, b)

@@ -17,6 +17,7 @@ from neardup.run.records import Looked, Texts
 from neardup.tables import Int64s
 
 if TYPE_CHECKING:
+    from neardup.text.cleaning import Cleaner
     from neardup.text.units import Reading
 
 HELD_BYTES = 1 << 26
@@ -118,11 +119,11 @@ class TextReader:
             return f"The texts cannot be read: {error.strerror or error}"
         return ""
 
-    def reading(self, document: int) -> Reading:
-        """Return a document as normalised text with its units."""
+    def reading(self, document: int, cleaner: Cleaner | None = None) -> Reading:
+        """Return a document as normalised text with its units, without those that the ``cleaner`` leaves out."""
         from neardup.text.units import read  # its kernels are not needed to list groups
 
-        return read(self.look(document).text)
+        return read(self.look(document).text, cleaner=cleaner)
 
     def _read(self, document: int) -> Looked:
         if self._texts is None:

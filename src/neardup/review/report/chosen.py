@@ -12,6 +12,7 @@ from neardup.display import counted
 from neardup.errors import LimitError
 from neardup.review.parts.frame import NAME
 from neardup.review.parts.pair import comparison
+from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.review.report.reading import TextReading
@@ -93,7 +94,7 @@ def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     settings = found.run["settings"]
     names = tuple(str(id)[:NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:
-        made = compare(*texts, length=settings["length"], unit=settings["unit"], seconds=SECONDS)
+        made = compare(*texts, **as_compared(settings), seconds=SECONDS)
     except LimitError as error:
         shown.missing = f"{error.given}."
         return

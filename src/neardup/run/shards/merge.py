@@ -19,7 +19,7 @@ from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
 from neardup.settings import FIELDS, SettingKeywords, Settings
 
-_OF_FINGERPRINTS = ("shingles", "sketch", "relations", "reading")
+_OF_FINGERPRINTS = ("shingles", "cleaning", "sketch", "relations", "reading")
 _MADE_BY = ("bits", "features")
 """The records and further settings on which fingerprints depend; all others may be chosen at the merge."""
 

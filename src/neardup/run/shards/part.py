@@ -46,7 +46,7 @@ def fingerprint_part(
     inputs: str | Path | Sequence[str | Path],
     out: str | Path,
     *,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     id: str | None = None,
     key: str | Path | None = None,
     overwrite: bool = False,

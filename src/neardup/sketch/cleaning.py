@@ -1,0 +1,124 @@
+"""Columns of texts without the parts that do not count: the one place where settings leave out text.
+
+Masks are Arrow kernels over the whole column, dropped tokens a kernel of ours. The result is a column of texts of
+the same number, from which all features are made; keys of exact copies, lengths and kept rows come from the texts
+themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.kernels.sketch.documents import TextBatch
+from neardup.kernels.text.words import PADDING
+from neardup.settings import Cleaning, Settings
+from neardup.sketch.batches import text_batch
+from neardup.tables import Int64s, UInt8s
+from neardup.text.cleaning import Cleaner, covered
+from neardup.text.digits import DIGITS_ZERO
+from neardup.text.keys import process_key
+from neardup.text.masks import places_of
+from neardup.text.unicode_data import unicode_tables
+
+_SPACE = 0x20
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaned:
+    """Texts (an Arrow array) under ``settings`` that leave out nothing more, and what was left out of them.
+
+    ``counts`` is int64[masks + 2, 2]: the places, and the texts with any, of each mask, of dropped numbers and of
+    dropped stop words; int64[0, 2] if the settings leave out nothing.
+    """
+
+    texts: pa.Array
+    settings: Settings
+    counts: Int64s
+
+
+def cleaned(texts: pa.Array, settings: Settings) -> Cleaned:
+    """Leave out the parts of string or binary ``texts`` that the settings name; nulls count as empty.
+
+    >>> made = cleaned(pa.array(["Paid 12 to a@b.org"]), Settings.of(mask=[r"\\S+@\\S+"], ignore_numbers=True))
+    >>> made.texts[0].as_py().split(), made.counts.tolist()
+    ([b'Paid', b'to'], [[1, 1], [1, 1], [0, 0]])
+    """
+    cleaner = settings.cleaning.cleaner
+    if cleaner is None:
+        return Cleaned(texts, settings, nothing_left_out(settings))
+    batch, counts = text_batch(texts), nothing_left_out(settings)
+    if cleaner.masks:
+        batch = _masked(batch, cleaner, counts)
+    if cleaner.drops:
+        batch = _dropped(batch, cleaner, counts)
+    offsets, data = np.ascontiguousarray(batch.offsets), np.ascontiguousarray(batch.data)
+    made = pa.Array.from_buffers(
+        pa.large_binary(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(data)], null_count=0
+    )
+    return Cleaned(made, replace(settings, cleaning=Cleaning()), counts)
+
+
+def nothing_left_out(settings: Settings) -> Int64s:
+    """Return the ``counts`` of no texts, to which others are added."""
+    rows = len(settings.cleaning.mask) + 2 if settings.cleaning.is_on else 0
+    return np.zeros((rows, 2), np.int64)
+
+
+def some_cleaned(texts: pa.Array, rows: Int64s, settings: Settings) -> tuple[pa.Array, Int64s, Settings]:
+    """Return texts without the parts that the settings leave out, the places of ``rows`` in them, and settings.
+
+    Only the texts in ``rows`` are cleaned; all are returned as they are if the settings leave out nothing.
+    """
+    if not settings.cleaning.is_on:
+        return texts, rows, settings
+    whole = len(rows) == len(texts) and bool((rows == np.arange(len(texts))).all())
+    made = cleaned(texts if whole else texts.take(pa.array(rows)), settings)
+    return made.texts, np.arange(len(rows)), made.settings
+
+
+def without_masks(text: bytes, settings: Settings) -> tuple[bytes, Settings]:
+    """Return a text with spaces over its masked places, and the settings that leave out the rest.
+
+    The rest are tokens: a text may be cut between tokens first.
+    """
+    rules = settings.cleaning
+    if not rules.mask:
+        return text, settings
+    only_masks = replace(settings, cleaning=Cleaning(mask=rules.mask))
+    made = cleaned(pa.array([text], pa.large_binary()), only_masks)
+    return made.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=()))
+
+
+def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
+    """Put spaces over the masked bytes; the texts keep their places."""
+    first, end = int(batch.offsets[0]), int(batch.offsets[-1])
+    offsets = batch.offsets - first
+    data = batch.data[first:end]
+    found = places_of(cleaner.masks, data, offsets)
+    for number, places in enumerate(found):
+        of_text = np.searchsorted(offsets, places[:, 0], side="right")
+        counts[number] = len(places), len(np.unique(of_text))
+    places = np.concatenate(found)
+    made = np.where(covered(len(data), places), np.uint8(_SPACE), data) if len(places) else data
+    return _padded(made, offsets)
+
+
+def _dropped(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
+    """Put white space in place of numbers and stop words."""
+    from neardup.kernels.text.dropping import drop_tokens  # imported late: other runs need none
+
+    dropped = np.empty((len(batch.offsets) - 1, 2), np.int64)
+    rule = (cleaner.numbers, cleaner.stop_words)
+    data, ends = drop_tokens(batch, unicode_tables(), process_key(), rule, DIGITS_ZERO, dropped)
+    counts[-2:, 0], counts[-2:, 1] = dropped.sum(axis=0), (dropped > 0).sum(axis=0)
+    return _padded(data, np.concatenate((np.zeros(1, np.int64), ends)))
+
+
+def _padded(data: UInt8s, offsets: Int64s) -> TextBatch:
+    """The texts in a buffer with room after the last of them, so that none needs a tail."""
+    whole = np.concatenate((data, np.zeros(PADDING, np.uint8)))
+    nothing = np.frombuffer(bytes(PADDING), np.uint8)
+    return TextBatch(whole, offsets, nothing, np.int64(len(whole)))

@@ -1,0 +1,101 @@
+"""Which parts of a text do not count: masked places, numbers, stop words.
+
+Masks are matched with the text as it is. White space then takes the place of every masked character, and of every
+token of the rest that is a number or a stop word. All features are those of the resulting text. Places in it are
+places in the original, so that evidence is quoted from the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from neardup.kernels.text.spans import only_digits
+from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+from neardup.text.digits import DIGITS_ZERO
+from neardup.text.masks import places_of
+from neardup.text.stop_words import stop_word_hashes
+
+
+@dataclass(frozen=True, eq=False)
+class Cleaner:
+    """The parts of texts to leave out; make one with :func:`cleaner_of`.
+
+    ``stop_words`` (uint64, ascending) are hashes by the key of the process.
+    """
+
+    masks: tuple[str, ...]
+    numbers: bool
+    stop_words: UInt64s
+
+    @property
+    def drops(self) -> bool:
+        """Whether tokens are dropped."""
+        return self.numbers or len(self.stop_words) > 0
+
+    def masked_characters(self, text: str) -> tuple[Int64s, tuple[int, ...]]:
+        """Return the characters [begin, end) that masks match, and the number of places of each mask.
+
+        The characters, int64[k, 2], are ascending runs with room between.
+        """
+        data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
+        found = places_of(self.masks, data, np.array([0, len(data)], np.int64))
+        places = merged(np.concatenate([np.empty((0, 2), np.int64), *found]))
+        before = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))  # characters that begin before a byte
+        characters: Int64s = before[places]
+        return characters, tuple(map(len, found))
+
+    def dropped(self, hashes: UInt64s, codepoints: UInt32s, places: Int64s) -> tuple[Bools, Bools]:
+        """Return bool[tokens] twice: which tokens are dropped as numbers, and which others as stop words.
+
+        Token k has the normalised code points (uint32) at ``places[k]`` (int64[tokens, 2]); the ``hashes`` are by
+        the key of the process.
+        """
+        digits = only_digits(codepoints, places, DIGITS_ZERO) if self.numbers else np.zeros(len(hashes), np.bool_)
+        return digits, np.isin(hashes, self.stop_words) & ~digits
+
+
+def covered(size: int, places: Int64s) -> Bools:
+    """Return bool[size]: what is at one of the ``places`` [begin, end), int64[k, 2].
+
+    >>> covered(4, np.array([[1, 3]])).tolist()
+    [False, True, True, False]
+    """
+    edges = np.zeros(size + 1, np.int64)
+    np.add.at(edges, places[:, 0], 1)
+    np.add.at(edges, places[:, 1], -1)
+    inside: Bools = np.cumsum(edges)[:-1] > 0
+    return inside
+
+
+def merged(places: Int64s) -> Int64s:
+    """Return the places [begin, end), int64[k, 2], as ascending runs with room between them.
+
+    >>> merged(np.array([[4, 6], [0, 2], [1, 3], [6, 7]])).tolist()
+    [[0, 3], [4, 7]]
+    """
+    if not len(places):
+        return places
+    inside = covered(int(places[:, 1].max()), places)
+    return np.flatnonzero(np.diff(np.concatenate(([False], inside, [False])))).reshape(-1, 2)
+
+
+def cleaner_of(
+    mask: Collection[str] = (), *, ignore_numbers: bool = False, stop_words: str = ""
+) -> Cleaner | None:
+    """Return the cleaner of masks, of numbers and of a choice of stop words (``stop_words.chosen``).
+
+    None if nothing is left out. The masks are checked already (``masks.fault_of``). Raises SettingError if the
+    list of a language is another one than that of the choice.
+    """
+    if not mask and not ignore_numbers and not stop_words:
+        return None
+    return _cleaner(tuple(mask), ignore_numbers, stop_words)
+
+
+@lru_cache(maxsize=16)
+def _cleaner(masks: tuple[str, ...], numbers: bool, stop_words: str) -> Cleaner:
+    return Cleaner(masks, numbers, stop_word_hashes(stop_words))
