@@ -82,7 +82,7 @@ def read_fingerprints(folder: Path, secret: bytes) -> SavedFingerprints:
 
 
 class _Version(msgspec.Struct):
-    neardup: str
+    neardup_version: str
     format: int
     fingerprint: int = -1
     unicode: str = ""
@@ -97,7 +97,7 @@ def _require_version(folder: Path, data: bytes) -> None:
     if (found.format, found.fingerprint, found.unicode) != here:
         raise FormatError(
             f"{folder} has format {found.format}, fingerprints {found.fingerprint} and Unicode "
-            f"{printable(found.unicode)}, written by neardup {printable(found.neardup)}",
+            f"{printable(found.unicode)}, written by neardup {printable(found.neardup_version)}",
             f"This program reads format {here[0]}, fingerprints {here[1]} and Unicode {here[2]}",
             "Use one version of neardup for all parts",
         )
