@@ -54,8 +54,6 @@ FUNCTIONS = {
     "explain": explain.explain,
     "add": adding.add,
     "remove": collection.remove,
-    "list": collection.list_documents,
-    "backup": collection.backup,
     "search": search.search,
     "groups": groups.groups,
     "decide": groups.decide,
