@@ -16,7 +16,7 @@ import pytest
 
 import neardup
 from neardup.cli.options import COMMANDS
-from neardup.collection import adding, arrivals, collection, pages, why
+from neardup.collection import added, adding, arrivals, collection, pages, why
 from neardup.collection.groups import records as collection_groups
 from neardup.comparison.alignment import Alignment
 from neardup.lsh.hamming.pairs import HammingPairs
@@ -52,7 +52,14 @@ RETURNED: dict[str, tuple[type, ...]] = {
     ),
     "Units": (Units,),
     "Alignment": (Alignment,),
-    "Documents added and stored": (adding.Added, arrivals.NearCopy, collection.Document),
+    "Documents added and stored": (
+        adding.Added,
+        added.GroupedPending,
+        arrivals.NearCopy,
+        collection.Document,
+        collection.DocumentPage,
+        collection.ListedDocument,
+    ),
     "Pages of hits": (pages.Page, pages.Hit, pages.HitEvidence, pages.Passage, why.WhyNot, why.Cause),
     "Groups and decisions of a collection": (
         collection_groups.GroupPage,
@@ -192,7 +199,8 @@ def test_columns_of_every_measure_are_documented(measure: str) -> None:
 def test_commands_of_the_readme_exist() -> None:
     for line in re.findall(r"^(?:\$ )?neardup (.*)$", read("README.md"), flags=re.MULTILINE):
         words = line.partition("  #")[0].split()
-        known = {name for option in COMMANDS[words[0]] for name in option.spelling}
+        command = words[0] if words[0] in COMMANDS else "look"  # inputs without a command
+        known = {name for option in COMMANDS[command] for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
 
 

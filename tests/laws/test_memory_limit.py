@@ -126,7 +126,7 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
                 changed[place] = f"x{draw.integers(0, 4000)}"
             rows.append({"id": f"{family}-{member}", "text": " ".join(changed), "side": int(draw.integers(0, 3))})
     order, folder = draw.permutation(len(rows)), tmp_path_factory.mktemp("families")
-    for name, part in (("new", order[200:]), ("old", order[:200])):
+    for name, part in (("new", order[300:]), ("old", order[:300])):
         lines = [json.dumps(rows[k]) + "\n" for k in part]
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
     return folder / "new.jsonl", folder / "old.jsonl"

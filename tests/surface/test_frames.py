@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -200,7 +202,10 @@ def test_files_have_a_mask_and_those_with_types_are_arrow_data(tmp_path: Path) -
     assert found.mask().tolist() == STAYS
     assert pa.table(found).to_pylist() == KEPT
     with pytest.raises(InputError, match=r"The documents are in files.*neardup dedup"):
-        nd.dedup(tmp_path / "rows.parquet", text="text")
+        _ = found.kept
+    for names in (tmp_path / "nowhere", [tmp_path / "nowhere"], "nowhere.parquet"):
+        with pytest.raises(InputError, match=r"The documents are in files.*neardup dedup"):
+            nd.dedup(names)
     (tmp_path / "rows.jsonl").write_text('{"text": "one text"}\n', encoding="utf-8")
     with pytest.raises(InputError, match="The documents are in files"):
         pa.table(nd.find(tmp_path / "rows.jsonl"))
@@ -220,6 +225,17 @@ def test_an_arrow_data_set_that_changed_is_refused(tmp_path: Path) -> None:
     pq.write_table(TABLE.slice(0, 5), tmp_path / "rows.parquet")
     with pytest.raises(InputError, match="The data set"):
         found.kept.read_all()
+
+
+def test_a_frame_of_spark_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(nw.Implementation.POLARS), "is_spark_like", lambda self: True)
+    with pytest.raises(InputError, match=r"a frame of Spark.*neardup\.spark\.dedup"):
+        nd.dedup(pl.LazyFrame(ROWS), text="text")
+
+
+def test_other_collections_of_texts_come_back_as_lists() -> None:
+    assert nd.dedup({1: FOX, 2: FOX}.values(), **FIRST) == [FOX]
+    assert nd.dedup(deque([{"text": FOX}, {"text": FOX}]), **FIRST) == [{"text": FOX}]
 
 
 def test_nothing_in_nothing_out() -> None:

@@ -128,7 +128,10 @@ def test_without_styles_and_pictures_the_numbers_are_still_there(views: dict[str
 # ---------------------------------------------------------------------------------------------------------
 # In a browser
 
-OUTPUT = '<div class="jp-RenderedHTMLCommon jp-RenderedHTML jp-OutputArea-output rendered_html">{}</div>'
+OUTPUT = (
+    '<div class="jp-OutputArea-child"><div class="jp-RenderedHTMLCommon jp-RenderedHTML jp-OutputArea-output '
+    'rendered_html">{}</div></div>'
+)
 OWN = "<table id=own><thead><tr><th>n</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>"
 CLASSIC = """
 body { font: 14px/20px Helvetica, Arial, sans-serif; color: #000; background: #fff; text-align: center }

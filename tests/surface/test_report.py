@@ -12,7 +12,7 @@ from neardup.run.found import Found
 from neardup.run.show import group_lines, summary
 
 RUN: dict[str, Any] = {
-    "neardup": "0.1.0",
+    "neardup_version": "0.1.0",
     "format": 1,
     "action": "dedup",
     "settings": {"threshold": 0.8, "measure": "resemblance", "matching": "literal"},

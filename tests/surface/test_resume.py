@@ -148,7 +148,7 @@ def list_of_parts(out: Path) -> list[str]:
         ("setting", "setting threshold was 0.7 and is 0.75"),
         ("column", "column id was id and is absent"),
         ("input", "part03.jsonl changed was"),
-        ("version", "version was 0.0.1 and is"),
+        ("version", "neardup_version was 0.0.1 and is"),
     ],
 )
 def test_another_run_is_refused_with_the_difference(change: str, said: str, source: Path, tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_another_run_is_refused_with_the_difference(change: str, said: str, sour
     elif change == "version":
         about = journal_of(out) / "about.json"
         told = json.loads(about.read_text())
-        about.write_text(json.dumps({**told, "run": {**told["run"], "version": "0.0.1"}}))
+        about.write_text(json.dumps({**told, "run": {**told["run"], "neardup_version": "0.0.1"}}))
     else:
         os.utime(source / "part03.jsonl", ns=(0, 10**18))
     with pytest.raises(InputError) as caught:

@@ -119,7 +119,7 @@ def test_a_result_of_an_earlier_version_has_no_manifest(result: Path) -> None:
 
 
 def test_a_result_of_another_format(result: Path) -> None:
-    (result / "run.json").write_text(json.dumps({**run_of(result), "format": 99, "neardup": "7.0"}))
+    (result / "run.json").write_text(json.dumps({**run_of(result), "format": 99, "neardup_version": "7.0"}))
     with pytest.raises(FormatError, match=r"has format 99, written by neardup 7.0. Allowed: This program"):
         nd.load(result)
 

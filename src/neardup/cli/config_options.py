@@ -61,11 +61,11 @@ def configured(context: typer.Context, given: dict[str, Any]) -> Iterator[None]:
     if not given or not isinstance(context.obj, str):
         yield
         return
-    from neardup.cli.configured import Applied, applied_here
+    from neardup.cli.configured import AppliedConfig, applied_here
 
     named = ", ".join(name.replace("_", "-") for name in given)
     typer.echo(f"options from {context.obj}: {named}", err=True)
-    before = applied_here.set(Applied(context.obj, given))
+    before = applied_here.set(AppliedConfig(context.obj, given))
     try:
         yield
     finally:

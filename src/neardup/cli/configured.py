@@ -42,7 +42,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedConfig:
     """The file whose options a command uses, and these options: those of the file that were not typed."""
 
     file: str
@@ -53,7 +53,7 @@ class Applied:
         return {"file": self.file, "options": dict(self.options)}
 
 
-applied_here: ContextVar[Applied | None] = ContextVar("applied_here", default=None)
+applied_here: ContextVar[AppliedConfig | None] = ContextVar("applied_here", default=None)
 
 
 def given_here(explicit: frozenset[str]) -> frozenset[str]:

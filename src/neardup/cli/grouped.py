@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from typing import Any
 
@@ -45,8 +44,10 @@ class GroupedCommands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their purposes."""
-        column = max(len(name) for names in COMMANDS.values() for name in names)
-        for purpose, names in COMMANDS.items():
+        column = max(map(len, self.commands))
+        known = {name for names in COMMANDS.values() for name in names}
+        others = tuple(name for name, command in self.commands.items() if name not in known and not command.hidden)
+        for purpose, names in {**COMMANDS, **({"Others": others} if others else {})}.items():
             with formatter.section(purpose):
                 commands = ((name, self.commands[name]) for name in names)
                 limit = formatter.width - 6 - column
@@ -80,7 +81,7 @@ def looks_like_input(name: str) -> bool:
     >>> looks_like_input("posts.jsonl"), looks_like_input("data/*"), looks_like_input("dedpu")
     (True, True, False)
     """
-    if name == "-" or "://" in name or os.sep in name or glob.has_magic(name):
+    if name == "-" or "://" in name or os.sep in name or set(name) & set("*?["):
         return True
     return os.path.exists(os.path.expanduser(name)) or (
         bool(os.path.splitext(name)[1]) and not name.startswith("-")

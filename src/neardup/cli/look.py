@@ -99,7 +99,7 @@ def _next(options: LookOptions, removed: int) -> str:
     inputs = " ".join(map(shlex.quote, options.inputs))
     if not removed:
         return f"\nNext, if near copies are missing: neardup plan {inputs}"
-    stem = Path(options.inputs[0].rstrip("/\\")).name.partition(".")[0] or "documents"
+    stem = Path(options.inputs[0].rstrip("/\\")).name.partition(".")[0].strip("-*?[]") or "documents"
     out, number = f"{stem}-dedup", 1
     while Path(out).exists():
         number += 1

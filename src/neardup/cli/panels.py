@@ -45,7 +45,8 @@ OF_OPTIONS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("host", "port", "token_file", "create", "page"), ACCESS),
     **dict.fromkeys(("largest_body", "most_hits", "most_candidates", "seconds", "requests", "stop_seconds"), WORK),
-    **dict.fromkeys(("path",), INPUT),
+    **dict.fromkeys(("path", "names", "example"), INPUT),
+    **dict.fromkeys(("family", "numbers", "seed", "coefficients", "band_rows"), COMPARED),
     **dict.fromkeys(("engine", "master", "resume", "predict", "memory", "threads", "wait"), WORK),
 }
 """The purposes of other options, and of settings that are not where their record is."""
@@ -54,7 +55,20 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "Find near copies": ("dedup", "group", "plan", "compare", "explain", "demo"),
     "Look at a result": ("show", "report", "review", "export", "import"),
     "In parts, and new documents every day": ("fingerprint", "merge", "shingles"),
-    "Collections": ("add", "remove", "search", "groups", "decide", "serve", "mcp", "info", "check", "compact"),
+    "Collections": (
+        "add",
+        "remove",
+        "list",
+        "search",
+        "groups",
+        "decide",
+        "serve",
+        "mcp",
+        "info",
+        "check",
+        "compact",
+        "backup",
+    ),
     "This installation": ("warm",),
 }
 """The commands by purpose."""
@@ -92,8 +106,8 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("neardup dedup part-1.jsonl --merged merged -o kept-1", "then the kept rows of each part"),
     ),
     "add": (
-        ("neardup add library.ndup new/ --near 0.8", "documents and their near copies in a collection"),
-        ("neardup search library.ndup 'near(42, 0.7)'", "then questions about it"),
+        ("neardup add library.neardup new/ --near 0.8", "documents and their near copies in a collection"),
+        ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
     ),
 }
 """Two examples of each command with a long help: what to type, and the effect."""

@@ -183,13 +183,13 @@ def heat_map(
     labels: Sequence[str], values: Sequence[Sequence[float | None]], title: str, says: str = ""
 ) -> Picture:
     """Return a square of cells, the darker the more similar; None is a pair without a stored value."""
-    n, left = len(labels), 130.0
+    n, left = len(labels), 150.0
     cell = min(44.0, (WIDTH - left - 8) / max(n, 1))
     top = 30.0
     parts = []
     for row, label in enumerate(labels):
         middle = top + (row + 0.5) * cell
-        parts.append(text(left - 8, round(middle + 5, 1), shortened(f"{row + 1}: {label}", 16), "end"))
+        parts.append(text(left - 8, round(middle + 5, 1), shortened(f"{row + 1}: {label}", 13), "end"))
         parts.append(text(round(left + (row + 0.5) * cell, 1), top - 8, str(row + 1), "middle", "small"))
         for at, value in enumerate(values[row]):
             x, y = left + at * cell, top + row * cell

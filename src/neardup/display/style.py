@@ -87,7 +87,7 @@ _IN_NOTEBOOKS = f"""
 {ROOT} :is({_UNDONE}) {{ all: revert; }}
 """
 _FONT = "var(--jp-content-font-family, var(--vscode-font-family, system-ui)), sans-serif"
-_SIZES = f"{ROOT} {{ font: 14px/1.5 {_FONT}; padding: 4px; }}"
+_SIZES = f"{ROOT} {{ font: 14px/1.5 {_FONT}; padding: 4px; }} {ROOT} table {{ font-size: inherit; }}"
 
 
 @cache

@@ -86,9 +86,9 @@ def first_words(text: str, width: int = WORDS) -> str:
     r"""Return the beginning of a text on one line, with escapes.
 
     >>> first_words("pay\u202e  12\r\nnow and then", 14)
-    'pay\\u202e 12 …'
+    'pay\\u202e 12…'
     """
     # not more than the line could show: the text may be long
     flat = " ".join(text[: 8 * width].split())
     shown = "".join(part for part, _ in escaped_parts(flat))
-    return shortened(shown if len(text) <= 8 * width else shown + "…", width)
+    return shortened(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")

@@ -111,7 +111,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
     """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
     return {
-        "neardup": installed_version("neardup"),
+        "neardup_version": installed_version("neardup"),
         "format": FORMAT_VERSION,
         "action": action,
         "settings": settings.as_dict(),

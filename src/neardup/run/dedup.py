@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
 from neardup.run.find import find
+from neardup.run.kept import refuse_files
 from neardup.runtime import Progress
 from neardup.settings import SettingKeywords
 
@@ -35,6 +36,7 @@ def dedup(
     >>> dedup([{"id": 1, "text": text}, {"id": 2, "text": text + " today"}], keep="first")
     [{'id': 1, 'text': 'the quick brown fox jumps over the lazy dog and runs far away'}]
     """
+    refuse_files(documents)
     kept: Any = find(
         documents,
         text=text,

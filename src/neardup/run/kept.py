@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,14 @@ def given_back(found: ResultRecord) -> Any:
     if not isinstance(texts.documents, GivesBack):
         raise _in_files()
     return texts.documents.give_back(stays(found))
+
+
+def refuse_files(documents: object) -> None:
+    """Raise InputError for the names of files, before any of them is read."""
+    several = isinstance(documents, list | tuple) and bool(documents)
+    names = documents if several else [documents]
+    if isinstance(documents, str) or all(isinstance(name, Path) for name in names):  # type: ignore[attr-defined]
+        raise _in_files()
 
 
 def stream(found: ResultRecord) -> pa.RecordBatchReader:

@@ -36,7 +36,7 @@ def open_journal(
     """
     asked = {name: value for name, value in settings.as_dict().items() if name != "threads"}
     about: dict[str, Any] = {
-        "version": version("neardup"),
+        "neardup_version": version("neardup"),
         "format": FORMAT_VERSION,
         "unicode": UNICODE_VERSION,
         "command": action,

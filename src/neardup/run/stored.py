@@ -94,11 +94,12 @@ def _run(folder: Path) -> dict[str, Any]:
         raise damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
-    if not isinstance(run, dict) or not {"neardup", "format"} <= run.keys():
+    if not isinstance(run, dict) or not {"neardup_version", "format"} <= run.keys():
         raise InputError(f"{folder} is not a result of neardup: its run.json is another program's", _ALLOWED)
     if type(run["format"]) is not int or run["format"] != FORMAT_VERSION:
         raise FormatError(
-            f"{folder} has format {printable(run['format'])}, written by neardup {printable(run['neardup'])}",
+            f"{folder} has format {printable(run['format'])}, "
+            f"written by neardup {printable(run['neardup_version'])}",
             f"This program reads format {FORMAT_VERSION}",
             "Make the result again with this program",
         )

@@ -143,7 +143,7 @@ class _Regrouped(TypedDict):
 
 
 class _Run(TypedDict):
-    neardup: str
+    neardup_version: str
     format: int
     action: Literal["find", "dedup", "group", "annotate"]
     settings: dict[str, str | int | float | bool | list[str]]

@@ -45,9 +45,9 @@ class Client:
 
     It has the methods of ``Collection`` that need no file, with the same arguments, results and errors.
     ``timeout`` is how many seconds to wait for an answer. ``retries`` is how often a request that may be repeated
-    is sent again when the service has too much to do (503 and 429), after the seconds that it asks for. It
-    follows no redirect. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may use
-    one client. Raises InputError for an address that is none.
+    is sent again when the service has too much to do (503 and 429), after the seconds it asks for. It
+    follows no redirect. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may
+    use one client. Raises InputError for an address that is none.
 
     >>> with Client("http://127.0.0.1:8321", token="0123456789abcdef") as mails:
     ...     print(mails)

@@ -121,7 +121,7 @@ def test_a_readme_among_documents_is_a_document(tmp_path: Path) -> None:
 
 def result(folder: Path) -> None:
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text('{"neardup": "0.1.0", "format": 1, "settings_digest": "x"}')
+    (folder / "run.json").write_text('{"neardup_version": "0.1.0", "format": 1, "settings_digest": "x"}')
     for name in ("groups.parquet", "pairs.parquet", "kept.parquet"):
         pq.write_table(TABLE, folder / name)
 
@@ -140,7 +140,7 @@ def test_a_run_does_not_read_its_own_results(tmp_path: Path) -> None:
 
 def test_the_run_json_of_another_program_hides_nothing(tmp_path: Path) -> None:
     result(tmp_path / "other")
-    for content in (b"{}", b"[" * 100_000, b"no", b'{"neardup": 1}'):
+    for content in (b"{}", b"[" * 100_000, b"no", b'{"neardup_version": 1}'):
         (tmp_path / "other" / "run.json").write_bytes(content)
         assert not is_result(str(tmp_path / "other"), ["run.json", "groups.parquet", "pairs.parquet"])
     assert not is_result(str(tmp_path / "other"), ["run.json"])

@@ -19,6 +19,7 @@ from neardup.collection.store.failures import damaged, explained, not_a_collecti
 from neardup.collection.store.holding import OpenFile
 from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
+from neardup.runtime import installed_version
 from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.text.keys import BYTES
 from neardup.text.unicode_data import UNICODE_VERSION
@@ -162,6 +163,7 @@ def _header_seal(header: Mapping[str, str]) -> str:
 
 def _header(settings: CollectionSettings) -> dict[str, str]:
     return {
+        "neardup_version": installed_version("neardup") or "unknown",
         "fingerprint": str(FINGERPRINT_VERSION),
         "unicode": UNICODE_VERSION,
         "settings": json.dumps(settings.as_dict()),

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.writers.stamp import stamped
 
 MULTIPLE = "; "
 """Separates the values of a list in CSV and DAT."""
@@ -94,7 +95,7 @@ def _jsonl(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
 
 def _parquet(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
     whole = io.BytesIO()
-    pq.write_table(table, whole, compression="zstd")
+    pq.write_table(table.cast(stamped(table.schema)), whole, compression="zstd")
     whole.seek(0)
     while block := whole.read(_BYTES):
         yield block

@@ -21,6 +21,7 @@ from neardup.io.fingerprints.keys import seal_of
 from neardup.io.readers.manifest import read_regular
 from neardup.io.writers.access import EVERYBODY
 from neardup.io.writers.file import OutputFile
+from neardup.io.writers.stamp import stamped
 from neardup.tables import Int64s, UInt64s
 
 _ABOUT, _SEAL = b"neardup", b"neardup seal"
@@ -67,7 +68,7 @@ class ExchangeFile(OutputFile):
 
     def write(self, table: pa.Table) -> None:
         """Write the table."""
-        with pa.ipc.new_file(self._file, table.schema) as writer:
+        with pa.ipc.new_file(self._file, stamped(table.schema)) as writer:
             writer.write_table(table)
 
 

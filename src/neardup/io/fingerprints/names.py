@@ -14,6 +14,7 @@ import pyarrow as pa
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.manifest import read_regular
 from neardup.io.writers.access import restrict
+from neardup.io.writers.stamp import stamped
 from neardup.tables import Int64s
 
 FOLDER = ".neardup-groups"
@@ -49,7 +50,7 @@ def write_names(part: Path, table: pa.Table, access: int) -> None:
         path.parent.mkdir(exist_ok=True)
         restrict(path.parent, access)
         try:
-            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, NAMES) as writer:
+            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, stamped(NAMES)) as writer:
                 writer.write_table(table.cast(NAMES))
             restrict(partial, access)
             os.replace(partial, path)

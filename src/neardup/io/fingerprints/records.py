@@ -102,7 +102,7 @@ class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ``key`` names the key under which documents were compared; ``seal`` is a keyed digest of all the rest.
     """
 
-    neardup: str
+    neardup_version: str
     format: int
     fingerprint: int
     unicode: str

@@ -162,7 +162,7 @@ class FingerprintFolder(Output):
         files[PROBLEMS] = _described(self.place.new / PROBLEMS)
         counts = SavedCounts(len(self._chunks["index"]), sum(self._chunks["rows"]), len(self._problems))
         manifest = SavedManifest(
-            neardup=version("neardup"),
+            neardup_version=version("neardup"),
             format=FORMAT,
             fingerprint=FORMAT_VERSION,
             unicode=UNICODE_VERSION,

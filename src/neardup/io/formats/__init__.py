@@ -16,6 +16,8 @@ from neardup.errors import InputError
 from neardup.io.formats.content import LISTS, METADATA, Attachment, Content, Metadata
 from neardup.io.formats.isolated import Extractor
 from neardup.io.formats.limits import FILE_BYTES
+from neardup.io.formats.registered import read_registered, registered
+from neardup.io.formats.registered import versions as registered_versions
 from neardup.runtime import installed_version
 
 __all__ = [
@@ -37,7 +39,9 @@ __all__ = [
     "refuse_size",
 ]
 
-DocumentFormat: TypeAlias = Literal["text", "html", "pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg"]
+DocumentFormat: TypeAlias = Literal[
+    "text", "html", "pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg", "registered"
+]
 
 SUFFIXES: dict[str, DocumentFormat] = {
     **dict.fromkeys((".txt", ".text", ".md", ".markdown"), "text"),
@@ -50,7 +54,7 @@ SUFFIXES: dict[str, DocumentFormat] = {
     ".eml": "eml",
     ".msg": "msg",
 }
-"""The format of each suffix; files with any other suffix are plain text."""
+"""The format of each suffix; other suffixes may be ``registered``, and files with none of them are plain text."""
 
 _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "html": ("web", "read_html"),
@@ -104,6 +108,8 @@ def read(data: bytes, name: str, pages: Pages = "all") -> Content:
     if format == "text":
         return Content(data.decode("utf-8", "replace"))
     refuse_size(len(data))
+    if format == "registered":
+        return read_registered(_suffix(name), data)
     _check_signature(format, data)
     module, function = ("web", "read_main") if format == "html" and pages == "main" else _PLACES[format]
     read_it: Callable[[bytes], Content] = getattr(import_module(f"neardup.io.formats.{module}"), function)
@@ -121,7 +127,8 @@ def load(name: str, pages: Pages = "all") -> None:
 
 def format_by_name(name: str) -> DocumentFormat | None:
     """Return the format of a file name's suffix, or None for an unknown suffix."""
-    return SUFFIXES.get(os.path.splitext(name.lower())[1])
+    suffix = _suffix(name)
+    return SUFFIXES.get(suffix) or ("registered" if suffix in registered() else None)
 
 
 def format_of(name: str, data: bytes) -> DocumentFormat:
@@ -136,7 +143,11 @@ def format_of(name: str, data: bytes) -> DocumentFormat:
 def packages() -> dict[str, str]:
     """Return the versions of the installed format packages, since a version may change the extracted text."""
     versions = {name: installed_version(name) for name in _PACKAGES}
-    return {name: version for name, version in versions.items() if version is not None}
+    return {name: version for name, version in versions.items() if version is not None} | registered_versions()
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name.lower())[1]
 
 
 def refuse_size(size: int | None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import narwhals as nw
 import pyarrow as pa
 
+from neardup.errors import InputError
 from neardup.io.frames.arrow import from_table
 from neardup.io.frames.spool import Portions, Returned
 from neardup.io.frames.streams import as_reader, batches_of, spooled_tables
@@ -18,9 +19,15 @@ def from_lazy(frame: nw.LazyFrame[Any], chunk_bytes: int = CHUNK_BYTES) -> Docum
     """Execute a lazy frame once. Polars, DuckDB and all with an Arrow stream yield batches, others one table.
 
     What stays of polars is a LazyFrame, of DuckDB a relation of the default connection; of others it is a
-    ``RecordBatchReader`` or a table.
+    ``RecordBatchReader`` or a table. Raises InputError for a frame of Spark.
     """
     native = frame.to_native()
+    if frame.implementation.is_spark_like():
+        raise InputError(
+            f"{type(native).__name__} is a frame of Spark, whose rows may not fit into this process",
+            "Frames of this machine",
+            "Use neardup.spark.dedup, which runs on the cluster",
+        )
     if frame.implementation.is_polars():
         # another evaluation may return the rows in another order, so it is neither read nor filtered twice
         tables = (batch.to_arrow() for batch in native.collect_batches(maintain_order=True))

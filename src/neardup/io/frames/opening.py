@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from typing import Any
 
 import narwhals as nw
@@ -44,6 +44,8 @@ def from_object(data: Any, chunk_bytes: int) -> Documents:
         return _capsule(data, chunk_bytes)
     if isinstance(data, Iterator):
         return from_iterator(data, chunk_bytes)
+    if isinstance(data, ValuesView | Sequence) and not isinstance(data, bytes | bytearray | memoryview):
+        return _from_items(list(data), chunk_bytes)
     raise InputError(
         f"Cannot take documents from {type(data).__name__}", ALLOWED, "Convert the documents to one of these"
     )

@@ -20,7 +20,7 @@ from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_arrow import ArrowSink
 from neardup.io.writers.kept_parquet import extended
 
-_MAGIC = b"ARROW1"
+_MAGIC, _OLD = b"ARROW1", b"FEA1"
 
 
 class IpcDocuments(TableDocuments):
@@ -104,7 +104,10 @@ def _opened(source: Source) -> Iterator[tuple[Any, Iterator[Any]]]:
 
 def _has_index(source: Source) -> bool:
     with source.open() as file:
-        return bytes(file.read(len(_MAGIC))) == _MAGIC
+        head = bytes(file.read(len(_MAGIC)))
+    if head.startswith(_OLD):
+        raise pa.ArrowInvalid("it is in the first version of Feather; write it again as Feather version 2")
+    return head == _MAGIC
 
 
 def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:

@@ -48,7 +48,7 @@ class Written(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class Manifest(msgspec.Struct, forbid_unknown_fields=True):
     """All files that were written into a result folder, by name, except the manifest itself."""
 
-    neardup: str
+    neardup_version: str
     format: int
     files: dict[str, Written]
 

@@ -66,7 +66,7 @@ def is_result(folder: str, names: Iterable[str]) -> bool:
             account = json.load(file)
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(account, dict) and {"neardup", "format", "settings_digest"} <= account.keys()
+    return isinstance(account, dict) and {"neardup_version", "format", "settings_digest"} <= account.keys()
 
 
 def result_around(folder: str, base: str) -> str | None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import SettingError
+from neardup.io.writers.stamp import stamped
 
 DocumentForm: TypeAlias = Literal["jsonl", "parquet"]
 FORMS: tuple[DocumentForm, ...] = ("jsonl", "parquet")
@@ -80,7 +81,7 @@ class _Pieces(io.RawIOBase):
 
 def _parquet(pages: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
     pieces = _Pieces()
-    with pq.ParquetWriter(pieces, _SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(pieces, stamped(_SCHEMA), compression="zstd") as writer:
         for rows in pages:
             plain = [
                 {**row, "metadata": json.dumps(row["metadata"], ensure_ascii=False, allow_nan=False)}

@@ -17,6 +17,7 @@ from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.output import Output
 from neardup.io.writers.place import flush
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
+from neardup.io.writers.stamp import stamped
 from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
 
@@ -65,7 +66,7 @@ class OutputFolder(Output):
         """Write an Arrow table as Parquet."""
         try:
             # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
-            with pq.ParquetWriter(self.path(name), table.schema, compression="zstd") as writer:
+            with pq.ParquetWriter(self.path(name), stamped(table.schema), compression="zstd") as writer:
                 for first in range(0, max(1, table.num_rows), TABLE_ROWS):
                     # in one piece, since the pages of a column depend on its pieces
                     writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)

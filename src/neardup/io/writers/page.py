@@ -6,6 +6,7 @@ from pathlib import Path
 
 from neardup.io.writers.access import EVERYBODY
 from neardup.io.writers.file import OutputFile
+from neardup.io.writers.stamp import stamped_page
 
 _BEGINNING = 2048
 
@@ -27,7 +28,7 @@ class OutputPage(OutputFile):
 
     def write(self, page: str) -> None:
         """Write the page, in UTF-8; a lone surrogate becomes a question mark."""
-        self.write_bytes(page.encode("utf-8", "replace"))
+        self.write_bytes(stamped_page(page).encode("utf-8", "replace"))
 
 
 class OutputImage(OutputPage):

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
 from neardup.io.writers.file import OutputFile
+from neardup.io.writers.stamp import stamped
 
 _PARQUET = (".parquet", ".pq")
 _ARROW = (".arrow", ".feather", ".ipc")
@@ -33,6 +34,7 @@ class OutputTable(OutputFile):
 
     def write(self, table: pa.Table) -> None:
         """Write the table, in the format of the extension."""
+        table = table.cast(stamped(table.schema))
         if _is_parquet(self.target):
             # hashes do not repeat: a dictionary would only add cost
             pq.write_table(table, self._file, use_dictionary=["id"], compression="zstd")

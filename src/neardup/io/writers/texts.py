@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.io.readers.places import TEXTS
+from neardup.io.writers.stamp import stamped
 
 _GROUP_BYTES = 4 << 20
 
@@ -17,7 +18,7 @@ def write_texts(path: Path, texts: Iterable[tuple[int, bytes]]) -> None:
     """Write pairs (row of the run, text in UTF-8), ascending; holds a few megabytes at a time. Raises OSError."""
     # statistics would repeat whole texts, uncompressed
     options = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-    with pq.ParquetWriter(path, TEXTS, write_page_checksum=True, **options) as writer:
+    with pq.ParquetWriter(path, stamped(TEXTS), write_page_checksum=True, **options) as writer:
         rows: list[int] = []
         held: list[bytes] = []
         size = 0

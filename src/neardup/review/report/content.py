@@ -166,7 +166,7 @@ class ReportContent:
                 ("made from", f"stored pairs of a run at threshold {run['regrouped_from']['threshold']:g}")
             )
         lines += [(label, brief(said, 2 * NOTE)) for label, said in show.summary(run)]
-        lines.append(("program", f"neardup {printable(run['neardup'])}, format {run['format']}"))
+        lines.append(("program", f"neardup {printable(run['neardup_version'])}, format {run['format']}"))
         return lines
 
     def _settings_in_words(self) -> str:

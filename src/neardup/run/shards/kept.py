@@ -91,7 +91,7 @@ def _counted(found: Found, texts: StoredTexts, documents: Documents, numbers: li
 def account_of_part(documents: Documents, name: str, made: KeptPart) -> dict[str, Any]:
     """Return the account of the rows of a part."""
     return {
-        "neardup": version("neardup"),
+        "neardup_version": version("neardup"),
         "format": FORMAT_VERSION,
         "action": "part",
         "inputs": list(documents.names),
