@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from neardup.join.common_text import CommonText, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
-from neardup.join.prefix_join import Numbered, Prefixes, index_of, repeats_of
+from neardup.join.prefix_join import Numbered, Prefixes, index_of
 from neardup.join.related import EVERYONE, Related
+from neardup.join.repeats import repeats_of
 from neardup.join.rows import Rows
 from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex

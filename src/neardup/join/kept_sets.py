@@ -74,7 +74,7 @@ class KeptSets:
                 asked, threads = criterion_of(self._settings.search), self._settings.work.threads
                 starts, sizes = sets.offsets[:-1], sets.sizes
                 possible = with_possible_partners(sets.hashes, starts, sizes, asked, threads)
-                joined = BYTES_A_SHINGLE * int(sizes[possible].sum())
+                joined = (BYTES_A_SHINGLE - HASH_BYTES) * int(sizes[possible].sum())
                 if HASH_BYTES * len(sets.hashes) + joined > self._room:
                     self._file(sets)
             if self.filed is None:
