@@ -54,6 +54,8 @@ FUNCTIONS = {
     "explain": explain.explain,
     "add": adding.add,
     "remove": collection.remove,
+    "list": collection.list_documents,
+    "backup": collection.backup,
     "search": search.search,
     "groups": groups.groups,
     "decide": groups.decide,

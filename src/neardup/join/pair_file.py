@@ -93,7 +93,7 @@ def keys_of(table: pa.Table) -> Int64s:
 
 
 def documents_in(pairs: Pairs, documents: int) -> Int64s:
-    """The documents (ascending, of so many) that have a pair."""
+    """The documents (ascending, below a number of documents) that have a pair."""
     has = np.zeros(documents, np.bool_)
     for table in batches(pairs):
         has[column(table, "a")] = has[column(table, "b")] = True

@@ -45,9 +45,9 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class ReadChunk(SavedChunk):
-    """One chunk, read and fingerprinted: the ``part`` of the input that it is of, and what a run needs besides.
+    """One chunk, read and fingerprinted: the ``part`` of the input that it is of, and further values for a run.
 
-    ``left`` are the counts of what is left without base text, int64[rows, 3]. ``bands`` are the keys of the bands,
+    ``left`` are the counts without base text, int64[rows, 3]. ``bands`` are the keys of the bands,
     uint64[bands, rows], if they are wanted instead of signatures, and ``sets`` the feature sets of all rows.
     """
 
@@ -88,7 +88,7 @@ def table_of(read: ReadChunk, memory: str | None = None) -> pa.Table | None:
 
 
 def read_chunk_of(table: pa.Table) -> tuple[ReadChunk, str | None]:
-    """The fingerprints in a table that ``table_of`` has made, and what the reader remembered."""
+    """The fingerprints in a table that ``table_of`` has made, and the memory of the reader."""
     about = msgspec.json.decode(table.schema.metadata[b"chunk"], type=_About)
     columns = {name: one_array(table[name]) for name in table.column_names}
     left, bands = matrix_of(columns, _LEFT, np.int64), matrix_of(columns, _BAND, np.uint64)

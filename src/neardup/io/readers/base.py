@@ -142,10 +142,10 @@ class RememberingChunk(Protocol):
     """A chunk whose first reading leaves more behind than its rows: what later readings and the account need."""
 
     def memory(self) -> str:
-        """What the first reading has left behind, as JSON."""
+        """Facts from the first reading, as JSON."""
 
     def remember(self, memory: str) -> None:
-        """Take over what the first reading in another process has left behind."""
+        """Take over the facts from a first reading in another process."""
 
 
 class Sink(Protocol):
