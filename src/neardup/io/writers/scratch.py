@@ -224,7 +224,7 @@ class NumberFile:
             return np.asarray(np.memmap(self._file, self.kind, "r+", shape=self._length))
 
     def alike(self, length: int) -> npt.NDArray[Any]:
-        """An array of this many numbers, mapped from a new file beside this one. Raises OutputError without room."""
+        """An array of this many numbers, mapped from a new file beside it. Raises OutputError without room."""
         file = self._scratch.numbers(self.kind)
         with self._scratch.failing_in_words(length * self.kind.itemsize):
             _take_room(file._file, length * self.kind.itemsize)
