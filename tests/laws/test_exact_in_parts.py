@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import neardup as nd
-from neardup.group import in_parts
 from neardup.join.exact_parts import ExactParts
 from support import shared_data
 from support.made_texts import Writer
@@ -29,13 +28,13 @@ KINDS: dict[str, dict[str, Any]] = {
 def made_in(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note the number of parts of each run in parts."""
     numbers: list[int] = []
-    plain = in_parts.group_parts
+    plain = ExactParts.indexes
 
-    def noted(parts: ExactParts, *more: Any) -> Any:
+    def noted(parts: ExactParts) -> Any:
         numbers.append(len(parts.parts))
-        return plain(parts, *more)
+        return plain(parts)
 
-    monkeypatch.setattr("neardup.run.find.group_parts", noted)
+    monkeypatch.setattr(ExactParts, "indexes", noted)
     return numbers
 
 
