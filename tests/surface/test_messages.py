@@ -14,7 +14,8 @@ def test_several_wrong_settings_are_reported_together(run: Run, mails: Path) -> 
     assert result.err == (
         "error: unit is 'line'. Allowed: one of word, char.\n"
         "       length is 0. Allowed: a number from 1 to 64 tokens or characters.\n"
-        "       threshold is 2.0. Allowed: a number above 0 and at most 1, with at most six decimals.\n"
+        "       threshold is 2.0. Allowed: a number above 0 and at most 1, with at most six decimals, "
+        "or a percentage such as 80%.\n"
     )
 
 
@@ -22,7 +23,8 @@ def test_no_output_folder(run: Run, mails: Path) -> None:
     result = run("dedup", mails)
     assert result.status == 2
     assert result.err == (
-        "error: No folder for the results was given\n       Try: Give -o DIR, or --dry-run to write nothing\n"
+        "error: No folder for the results was given\n"
+        "       Try: Give -o DIR, -o - for the kept rows on standard output, or --dry-run to write nothing\n"
     )
 
 
@@ -85,7 +87,7 @@ def test_no_column_looks_like_text(run: Run, tmp_path: Path) -> None:
         (["dedup", "x", "--frobnicate"], "No such option: --frobnicate"),
         (["compare"], "Missing argument"),
         (["dedpu"], "No such command 'dedpu'"),
-        (["plan", "--threshold", "high"], "Invalid value for '--threshold'"),
+        (["plan", "--slots", "high"], "Invalid value for '--slots'"),
         (["group", "x", "--only-contained", "1"], "No such option: --only-contained"),
     ],
 )

@@ -104,7 +104,8 @@ def _next(options: LookOptions, removed: int) -> str:
     while Path(out).exists():
         number += 1
         out = f"{stem}-dedup-{number}"
-    typed = "".join(
-        f" --{name} {shlex.quote(value)}" for name in ("text", "id") if (value := getattr(options, name))
-    )
+    from neardup.io.readers.fields import joined
+
+    given = {"text": joined(options.text), "id": options.id}
+    typed = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
     return f"\nNext: neardup dedup {inputs}{typed} -o {shlex.quote(out)}"

@@ -142,7 +142,7 @@ class LookOptions:
     """The options of ``neardup PATH``."""
 
     inputs: list[str] = shared.INPUTS.field()
-    text: str | None = shared.TEXT.field()
+    text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     json: bool = shared.JSON.field()
