@@ -241,7 +241,7 @@ def test_a_document_of_twenty_megabytes(server: Server) -> None:
         assert client.recv(100).startswith(b"HTTP/1.1 413 ")
     status, said = server.ask("PUT", "/v1/documents/large", {"text": large})
     assert (status, said.get("added")) == (200, 1)
-    found = server.ask("POST", "/v1/near", {"text": passage, "overlap": 90})[1]
+    found = server.ask("POST", "/v1/near", {"text": passage, "overlap": 0.9})[1]
     assert [hit["id"] for hit in found["hits"]] == ["large"]
     assert server.ask("POST", "/v1/compare", {"a": "large", "b": "large"})[0] == 413
     assert server.ask("DELETE", "/v1/documents/large")[0] == 200

@@ -130,7 +130,7 @@ def test_a_store_owner_adds_searches_and_serves(run: Run, letters: Path, tmp_pat
             query = quote("FINGERPRINT:memo.txt_20_80")
             with urlopen(f"{address}/v1/search?q={query}", timeout=60) as answer:
                 hits = json.load(answer)["hits"]
-            body = json.dumps({"text": REVISED, "overlap": 20, "probability": 80}).encode()
+            body = json.dumps({"text": REVISED, "overlap": 0.2, "probability": 0.8}).encode()
             asked = Request(f"{address}/v1/near", body, {"Content-Type": "application/json"})
             with urlopen(asked, timeout=60) as answer:
                 near = json.load(answer)["hits"]

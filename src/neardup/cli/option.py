@@ -225,7 +225,11 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
     found: dict[str, Any] = {}
     for field in dataclasses.fields(record):  # type: ignore[arg-type]
         if "settings" in field.metadata:
-            given = {name: FIELDS[name].rule.value(values[name]) for name in field.metadata["settings"]}
+            # texts are read where settings are checked: a list of stop words may be missing
+            given = {
+                name: values[name] if FIELDS[name].type is str else FIELDS[name].rule.value(values[name])
+                for name in field.metadata["settings"]
+            }
             found[field.name] = SettingOptions(**given)
         elif field.name in values:
             declared = field.metadata.get("declared")

@@ -36,14 +36,18 @@ def stop_words_rule() -> Rule:
     """
 
     def holds(value: Any) -> bool:
+        if value == "":
+            return True
         from neardup.text.stop_words import is_choice
 
-        return value == "" or is_choice(value)
+        return is_choice(value)
 
     def read(value: Any) -> Any:
+        if value == "":
+            return value
         from neardup.text.stop_words import chosen
 
-        return value if value == "" else chosen(value)
+        return chosen(value)
 
     return Rule("a language such as en, several with commas, or words", holds, read=read)
 
