@@ -31,6 +31,7 @@ class Sampled:
     floor: int
     length: int = 5
     key: Key = PUBLIC
+    cleaner: None = None
 
     @property
     def limit(self) -> int:
