@@ -88,14 +88,14 @@ def test_the_exact_method_has_no_miss(name: str, threshold: float) -> None:
 
 def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the join is believed: take every third pair away behind its back."""
-    name, whole = shared_data.or_own("license_texts"), dedup.group
+    name, whole = shared_data.or_own("license_texts"), dedup.group_found
 
     def lossy(*arguments: Any) -> Any:
         grouped = whole(*arguments)
         keep = pa.array(np.arange(grouped.pairs.num_rows) % 3 != 0)
         return replace(grouped, leader=np.arange(len(grouped.leader)), pairs=grouped.pairs.filter(keep))
 
-    monkeypatch.setattr(dedup, "group", lossy)
+    monkeypatch.setattr(dedup, "group_found", lossy)
     found = nd.find(texts_of(name), threshold=0.5, method="exact", audit=EVERYTHING)
     assert pairs_in(found.missed) == true_pairs(name, 0.5) - pairs_in(found.pairs)
     assert len(pairs_in(found.missed)) == -(-len(true_pairs(name, 0.5)) // 3)
