@@ -12,6 +12,7 @@ import pytest
 
 import neardup as nd
 from neardup.cli import compare as command
+from neardup.io.writers.stamp import stamped_page
 from support.command_line import Run
 from support.made_files import docx_of
 from support.paths import GOLDEN, ROOT
@@ -82,12 +83,14 @@ def test_the_page_is_written_once(run: Run, tmp_path: Path) -> None:
     result = run("compare", A, B, "--html", page)
     assert (result.status, result.err) == (0, "")
     assert result.out.endswith(f"\nwritten  {page}\n")
-    assert page.read_text(encoding="utf-8") == nd.compare(*TEXTS).html(names=(str(A), str(B)))
+    assert page.read_text(encoding="utf-8") == stamped_page(nd.compare(*TEXTS).html(names=(str(A), str(B))))
     refused = run("compare", A, B, "--html", page, "--full")
     assert (refused.status, refused.out) == (2, "")
     assert refused.err.startswith(f"error: {page} exists already\n")
     assert run("compare", A, B, "--html", page, "--full", "--overwrite").status == 0
-    assert page.read_text(encoding="utf-8") == nd.compare(*TEXTS).html(names=(str(A), str(B)), full=True)
+    assert page.read_text(encoding="utf-8") == stamped_page(
+        nd.compare(*TEXTS).html(names=(str(A), str(B)), full=True)
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
 
 

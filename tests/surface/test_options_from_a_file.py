@@ -114,11 +114,11 @@ def test_values_are_those_of_the_command_line(here: Path) -> None:
         "within": ["lang"],
         "ignore_common": 0.2,
         "keep": ["max:n", "longest"],
-        "text": "body",
+        "text": ["body"],
         "against": ["old.jsonl"],
         "stored": "x",
     }
-    assert config.options["compare"] == {"text": "body"}
+    assert config.options["compare"] == {"text": ["body"]}
     assert config.options["serve"] == {"seconds": 3}
 
 

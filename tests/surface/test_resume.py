@@ -56,7 +56,7 @@ def finished(given: list[str]) -> subprocess.CompletedProcess[str]:
 
 def files_of(out: Path) -> dict[str, bytes]:
     """The files of a run without what differs between any two runs."""
-    files = {path.name: path.read_bytes() for path in out.iterdir()}
+    files = {str(path.relative_to(out)): path.read_bytes() for path in out.rglob("*") if path.is_file()}
     account = json.loads(files.pop("run.json"))
     del files["manifest.json"], account["seconds"], account["peak_memory_bytes"]
     return {**files, "run.json": json.dumps(account).encode()}

@@ -32,7 +32,9 @@ class Given:
     notes: tuple[str, ...] = ()
 
 
-def given_documents(documents: Any, text: str | None, id: str | None, metadata: Sequence[str]) -> Given:
+def given_documents(
+    documents: Any, text: str | Sequence[str] | None, id: str | None, metadata: Sequence[str]
+) -> Given:
     """Read documents of any kind that ``Collection.add`` accepts. Raises InputError for documents without ids."""
     records, documents = records_in(documents)
     if records is not None:

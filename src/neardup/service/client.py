@@ -70,7 +70,7 @@ class Client:
         self,
         documents: Any,
         *,
-        text: str | None = None,
+        text: str | Sequence[str] | None = None,
         id: str | None = None,
         metadata: Sequence[str] = (),
         on_duplicate: OnDuplicate = "error",

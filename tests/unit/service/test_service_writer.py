@@ -112,7 +112,7 @@ def test_a_batch_that_cannot_be_committed_is_tried_one_by_one(
 ) -> None:
     """SQLite undoes a whole transaction when the disk is full: what fits is then written without the rest."""
     collection = service.desk.collection
-    whole = collection.put
+    whole = collection.put_prepared
 
     def full(entries: Any, on_duplicate: Any, **more: Any) -> Any:
         if entries.ids[0] == "large":
@@ -120,7 +120,7 @@ def test_a_batch_that_cannot_be_committed_is_tried_one_by_one(
             raise OutputError("There is no space left")
         return whole(entries, on_duplicate, **more)
 
-    monkeypatch.setattr(collection, "put", full)
+    monkeypatch.setattr(collection, "put_prepared", full)
     with held(service, 3):
         answers = service.all([put("a"), put("large"), put("b")])
     assert [answer.status for answer in answers] == [201, 503, 201]

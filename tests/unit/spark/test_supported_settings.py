@@ -41,6 +41,10 @@ REFUSED: dict[str, dict[str, Any]] = {
     "audit": {"audit": 10},
     "encoding": {"encoding": "cp1252"},
     "delimiter": {"delimiter": ";"},
+    "pages": {"pages": "main"},
+    "mask": {"mask": ("[0-9]+",)},
+    "ignore_numbers": {"ignore_numbers": True},
+    "stop_words": {"stop_words": "en"},
 }
 WITH_SIMHASH = {"bits", "features", "distance", "matching"}
 """Settings of searches that are refused by name."""

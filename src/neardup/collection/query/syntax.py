@@ -166,8 +166,8 @@ def readings(word: str) -> tuple[IdReading, ...]:
 def percentage(text: str) -> Decimal | None:
     """A number above 0 and up to 100, with at most four decimals, in its shortest form; None for other text.
 
-    >>> percentage("20.50"), percentage("20%"), percentage("0"), percentage("101")
-    (Decimal('20.5'), Decimal('20'), None, None)
+    >>> percentage("20.50"), percentage("12.5%"), percentage("0"), percentage("101")
+    (Decimal('20.5'), Decimal('12.5'), None, None)
     """
     found = _PERCENTAGE.fullmatch(text)
     value = Decimal(found[1]).normalize() if found else Decimal(0)
