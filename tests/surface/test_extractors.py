@@ -12,6 +12,7 @@ import pytest
 
 from neardup.io.formats import extract, format_of, packages
 from neardup.io.formats.registered import registered
+from neardup.runtime import entry_points_of
 from support.command_line import Run
 
 MODULE = """
@@ -45,9 +46,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     (place / "some_extractors.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(place))
     invalidate_caches()
-    registered.cache_clear()
+    entry_points_of.cache_clear()
     yield place
-    registered.cache_clear()
+    entry_points_of.cache_clear()
     sys.modules.pop("some_extractors", None)
 
 

@@ -39,7 +39,7 @@ from neardup.tables import Bools
 
 NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
 SELECTION = (
-    *("mask", "ignore_numbers", "stop_words", "ignore_common"),
+    *("tokenizer", "mask", "ignore_numbers", "stop_words", "ignore_common"),
     *("within", "across", "keep", "lose", "count", "sources"),
 )
 """The settings that decide what counts, which documents may be pairs, and which one stays."""
@@ -76,10 +76,10 @@ def advise(
     """Read a sample of the documents and report the effect of the settings on them.
 
     ``documents``, ``text``, ``id`` and ``ignore`` are those of :func:`neardup.find`; ``settings`` are threshold,
-    recall, slots, sketch, unit, length, groups, mask, ignore_numbers, stop_words, ignore_common, within, across,
-    keep, lose, count, sources, encoding, delimiter, pages and threads. Masked places, numbers and stop words are
-    left out of the sample first: documents that are equal then count as exact copies. The recommended command
-    repeats the settings that it does not choose itself.
+    recall, slots, sketch, unit, length, groups, tokenizer, mask, ignore_numbers, stop_words, ignore_common,
+    within, across, keep, lose, count, sources, encoding, delimiter, pages and threads. Masked places, numbers and
+    stop words are left out of the sample first: documents that are equal then count as exact copies. The
+    recommended command repeats the settings that it does not choose itself.
 
     Reads at most the first 100,000 documents or 200 MB (40 MB for character shingles), and reports if it stopped
     there. Pairs are joined exactly down to resemblance .3. All pairs of up to 2,000 documents are counted by

@@ -99,6 +99,7 @@ def _creation(options: AddOptions) -> dict[str, Any]:
         "slots": options.new_slots,
         "scale": options.new_scale,
         "floor": options.new_floor,
+        "tokenizer": options.new_tokenizer,
         "mask": options.new_mask or None,
         "ignore_numbers": options.new_ignore_numbers or None,
         "stop_words": options.new_stop_words and stop_words(options.new_stop_words),

@@ -35,7 +35,9 @@ OF_OPTIONS: Mapping[str, str] = {
         INPUT,
     ),
     **dict.fromkeys(("ignore", "by", "measure", "matching", "threshold", "min_chunk"), COMPARED),
-    **dict.fromkeys(("stop_words", "ignore_numbers", "near", "on_near", "skip_near", "near_recall"), COMPARED),
+    **dict.fromkeys(
+        ("tokenizer", "stop_words", "ignore_numbers", "near", "on_near", "skip_near", "near_recall"), COMPARED
+    ),
     **dict.fromkeys(("simhash", "documents", "new_slots"), SEARCH),
     **dict.fromkeys(("new_length", "new_scale", "new_floor"), COMPARED),
     **dict.fromkeys(("pairs", "kinds"), OUTPUT),

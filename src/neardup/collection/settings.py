@@ -18,7 +18,7 @@ from neardup.text.keys import key_of, new_secret
 # sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
 _NAMES = ("length", "slots", "scale", "floor")
-_LEFT_OUT = ("mask", "ignore_numbers", "stop_words")
+_LEFT_OUT = ("tokenizer", "mask", "ignore_numbers", "stop_words")
 
 
 class CollectionKeywords(TypedDict, total=False):
@@ -28,6 +28,7 @@ class CollectionKeywords(TypedDict, total=False):
     slots: int
     scale: int
     floor: int
+    tokenizer: str
     mask: str | Sequence[str]
     ignore_numbers: bool
     stop_words: str | Collection[str]
@@ -39,8 +40,8 @@ class CollectionSettings:
 
     ``length``: words in a shingle. ``slots``: slots of a MinHash signature. ``scale``, ``floor``: every shingle
     whose hash is below 2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
-    ``cleaning``: the text that does not count, given as ``mask``, ``ignore_numbers`` and ``stop_words``; words are
-    searched in all text.
+    ``cleaning``: the text that does not count, given as ``mask``, ``ignore_numbers`` and ``stop_words``, and the
+    ``tokenizer``; words are searched in all text.
 
     ``secret`` (32 bytes) is the key of the hashes, drawn when the collection is created: anyone who knows it can
     forge the counts. It is stored only in the file, and is not a setting that users see or set.

@@ -69,8 +69,9 @@ class Comparison(ComparisonRecord):
 
 
 class LeftOut(TypedDict, total=False):
-    """Text that :func:`compare` leaves out; by default none."""
+    """Text that :func:`compare` leaves out, by default none, and the tokenizer of the rest."""
 
+    tokenizer: str
     mask: str | Collection[str]
     ignore_numbers: bool
     stop_words: str | Collection[str] | None
@@ -92,7 +93,8 @@ def compare(
     A shingle is ``length`` units (``word``: tokens; ``char``: characters). A matching chunk has at least
     ``min_chunk`` units (default: ``length``). Some text may be left out before anything else, as in a run:
     what the regular expressions ``mask`` match (RE2), tokens that consist of digits (``ignore_numbers``), and
-    ``stop_words``, a language code ("en") or a collection of words. ``ignore`` are base texts, such as templates,
+    ``stop_words``, a language code ("en") or a collection of words. ``tokenizer`` ("code") makes the tokens of the
+    rest, in place of words. ``ignore`` are base texts, such as templates,
     whose shingles count in no measure; ``base_a`` and ``base_b`` are their places. Two texts without a token are
     equal; a text without a token resembles no other text.
 
@@ -120,6 +122,7 @@ def compare(
         "ignore_numbers": cleaning.ignore_numbers,
         "stop_words": choices.language_or_count(cleaning.stop_words),
         **({"mask": list(cleaning.mask)} if cleaning.mask else {}),
+        **({"tokenizer": cleaning.tokenizer} if cleaning.tokenizer else {}),
         **({"ignore": len(ignore)} if ignore else {}),
     }
     in_time = _Clock(seconds)
@@ -132,6 +135,7 @@ def compare(
 
 def _left_out(
     *,
+    tokenizer: str = "",
     mask: str | Collection[str] = (),
     ignore_numbers: bool = False,
     stop_words: str | Collection[str] | None = None,
@@ -139,7 +143,8 @@ def _left_out(
 ) -> tuple[dict[str, Any], Collection[str] | None]:
     """Return the settings among ``LeftOut``, and the base texts. Raises TypeError for another name."""
     masks = mask if isinstance(mask, str) else list(mask)
-    rules = {"mask": masks, "ignore_numbers": bool(ignore_numbers), "stop_words": stop_words or ""}
+    numbers, words = bool(ignore_numbers), stop_words or ""
+    rules = {"tokenizer": tokenizer, "mask": masks, "ignore_numbers": numbers, "stop_words": words}
     return rules, ignore
 
 

@@ -124,8 +124,8 @@ class ComparisonRecord:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether masks, numbers or stop words are left out."""
-        return any(self.settings.get(name) for name in ("mask", "ignore_numbers", "stop_words"))
+        """Whether masks, numbers or stop words are left out, or what a tokenizer makes no token of."""
+        return any(self.settings.get(name) for name in ("tokenizer", "mask", "ignore_numbers", "stop_words"))
 
     @property
     def degraded(self) -> bool:

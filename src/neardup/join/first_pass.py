@@ -29,7 +29,7 @@ from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch.base_text import BaseText, count_left, sign_left
-from neardup.sketch.cleaning import Cleaned, cleaned, nothing_left_out
+from neardup.sketch.cleaning import Cleaned, both_keys, cleaned, nothing_left_out
 from neardup.sketch.documents import sign, sign_with_sets, simhash_rows, simhash_words
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.sealing import sealed
@@ -115,7 +115,11 @@ def _read_and_fingerprint(
     made = cleaned(texts, settings)  # once for all features; keys, units and lengths are those of the texts
     if settings.cleaning.is_on:
         units, invalid = sign(texts, made.settings, signatures[:, :0], keys, corpus.key)
-        remaining, _ = sign(made.texts, made.settings, signatures if base is None else signatures[:, :0], keys[:0])
+        tokenized = np.empty_like(keys) if settings.cleaning.tokenizer else keys[:0]
+        now = signatures if base is None else signatures[:, :0]
+        remaining, _ = sign(made.texts, made.settings, now, tokenized, corpus.key)
+        if len(tokenized):  # texts of the same words may have other tokens, and more of them
+            units, keys = remaining, both_keys(keys, tokenized)
     elif kept is not None and slots == 0 and base is None and len(corpus.key.tokens):
         units, invalid, sets = sign_with_sets(texts, settings, keys, corpus.key, kept)
     else:

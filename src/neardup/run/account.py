@@ -34,6 +34,8 @@ from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import FORMAT_VERSION, column, distinct
+from neardup.text.tokenizers import GROUP as TOKENIZERS
+from neardup.text.tokenizers import tokenizer_version
 from neardup.text.unicode_data import UNICODE_VERSION
 
 Action = Literal["find", "dedup", "group", "annotate"]
@@ -116,7 +118,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
         "action": action,
         "settings": settings.as_dict(),
         "settings_digest": settings.digest(),
-        "versions": _versions(),
+        "versions": _versions(settings.cleaning.tokenizer),
         "unicode": UNICODE_VERSION,
         "inputs": list(parts[-1].documents.names),
         "against": list(parts[0].documents.names) if len(parts) > 1 else [],
@@ -166,9 +168,10 @@ def judgement(judged: JudgedRun, ids: Named, different: int) -> dict[str, Any]:
     }
 
 
-def _versions() -> dict[str, str]:
+def _versions(tokenizer: str) -> dict[str, str]:
     known = {name: installed_version(name) or "" for name in ("numpy", "numba", "pyarrow")}
-    return {"python": platform.python_version(), **known, **packages()}
+    named = {f"{TOKENIZERS} {tokenizer}": tokenizer_version(tokenizer)} if tokenizer else {}
+    return {"python": platform.python_version(), **known, **packages(), **named}
 
 
 def _in_large_buckets(evidence: Evidence) -> int:

@@ -34,7 +34,7 @@ from neardup.settings.rules import (
     similarity,
 )
 from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
-from neardup.settings.text_rules import masks_rule, stop_words_rule
+from neardup.settings.text_rules import masks_rule, stop_words_rule, tokenizer_rule
 
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
@@ -77,8 +77,14 @@ class BaseTextSettings:
 
 @dataclass(frozen=True)
 class Cleaning:
-    """Which parts of a text do not count: features are made from the rest (``text/cleaning.py``)."""
+    """Which parts of a text do not count, and its tokens: features are made of these (``text/cleaning.py``)."""
 
+    tokenizer: str = setting(
+        "",
+        tokenizer_rule(),
+        "Compare the tokens of a tokenizer in place of words: code (source code: names and literals count by "
+        "their kind), or one that an installed package registers.",
+    )
     mask: tuple[str, ...] = setting(
         (),
         masks_rule(),
@@ -100,17 +106,22 @@ class Cleaning:
 
     @property
     def is_on(self) -> bool:
-        """Whether anything is left out."""
-        return bool(self.mask or self.ignore_numbers or self.stop_words)
+        """Whether the text to compare is another one than that of the document."""
+        return bool(self.tokenizer or self.mask or self.ignore_numbers or self.stop_words)
 
     @property
     def cleaner(self) -> Cleaner | None:
-        """The parts to leave out; None if nothing is. Raises SettingError as ``text.cleaning.cleaner_of`` does."""
+        """The parts to leave out and the tokenizer; None without any. Raises SettingError as its maker does."""
         if not self.is_on:
             return None
         from neardup.text.cleaning import cleaner_of  # imported late: other runs need none of it
 
-        return cleaner_of(self.mask, ignore_numbers=self.ignore_numbers, stop_words=self.stop_words)
+        return cleaner_of(
+            self.mask,
+            ignore_numbers=self.ignore_numbers,
+            stop_words=self.stop_words,
+            tokenizer=self.tokenizer,
+        )
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def as_compared(values: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_compared({"length": 3, "threshold": 0.8, "ignore_numbers": True})
     {'length': 3, 'ignore_numbers': True}
     """
-    names = ("length", "unit", "mask", "ignore_numbers", "stop_words")
+    names = ("length", "unit", "tokenizer", "mask", "ignore_numbers", "stop_words")
     return {name: values[name] for name in names if name in values}
 
 

@@ -28,6 +28,25 @@ def masks_rule() -> Rule:
     return Rule(allowed, lambda value: len(listed(value)) <= MOST_MASKS and each.holds(value), each.hint)
 
 
+def tokenizer_rule() -> Rule:
+    """Return the rule for the name of a tokenizer.
+
+    >>> tokenizer_rule().holds("code"), tokenizer_rule().holds("no such")
+    (True, False)
+    """
+
+    def names() -> tuple[str, ...]:
+        from neardup.text.tokenizers import tokenizer_names
+
+        return tokenizer_names()
+
+    return Rule(
+        "the name of a tokenizer: code, or one that an installed package registers (neardup.tokenizers)",
+        lambda value: value == "" or value in names(),
+        lambda value: f"Choose one of {', '.join(names())}, or install the package that has it",
+    )
+
+
 def stop_words_rule() -> Rule:
     """Return the rule for a choice of stop words: languages, words, or a choice that was made of these.
 

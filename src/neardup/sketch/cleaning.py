@@ -1,13 +1,15 @@
 """Columns of texts without the parts that do not count: the one place where settings leave out text.
 
-Masks are Arrow kernels over the whole column, dropped tokens a kernel of ours. The result is a column of texts of
-the same number, from which all features are made; keys of exact copies, lengths and kept rows come from the texts
-themselves.
+Masks are Arrow kernels over the whole column, a tokenizer is a function of Python, dropped tokens are a kernel of
+ours. The result is a column of texts of the same number, from which all features are made; keys of exact copies,
+lengths and kept rows come from the texts themselves.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +18,12 @@ from neardup.kernels.sketch.documents import TextBatch
 from neardup.kernels.text.words import PADDING
 from neardup.settings import Cleaning, Settings
 from neardup.sketch.batches import text_batch
-from neardup.tables import Int64s, UInt8s
+from neardup.tables import Int64s, UInt8s, UInt64s
 from neardup.text.cleaning import Cleaner, covered
 from neardup.text.digits import DIGITS_ZERO
 from neardup.text.keys import process_key
 from neardup.text.masks import places_of
+from neardup.text.tokenizers import tokens_as_words
 from neardup.text.unicode_data import unicode_tables
 
 _SPACE = 0x20
@@ -52,6 +55,8 @@ def cleaned(texts: pa.Array, settings: Settings) -> Cleaned:
     batch, counts = text_batch(texts), nothing_left_out(settings)
     if cleaner.masks:
         batch = _masked(batch, cleaner, counts)
+    if cleaner.tokenizer:
+        batch = _tokenized(batch, cleaner.tokenizer)
     if cleaner.drops:
         batch = _dropped(batch, cleaner, counts)
     offsets, data = np.ascontiguousarray(batch.offsets), np.ascontiguousarray(batch.data)
@@ -80,16 +85,23 @@ def some_cleaned(texts: pa.Array, rows: Int64s, settings: Settings) -> tuple[pa.
 
 
 def without_masks(text: bytes, settings: Settings) -> tuple[bytes, Settings]:
-    """Return a text with spaces over its masked places, and the settings that leave out the rest.
+    """Return a text with spaces over its masked places, tokenized, and the settings that leave out the rest.
 
     The rest are tokens: a text may be cut between tokens first.
     """
     rules = settings.cleaning
-    if not rules.mask:
+    if not rules.mask and not rules.tokenizer:
         return text, settings
-    only_masks = replace(settings, cleaning=Cleaning(mask=rules.mask))
-    made = cleaned(pa.array([text], pa.large_binary()), only_masks)
-    return made.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=()))
+    of_whole_text = replace(settings, cleaning=Cleaning(mask=rules.mask, tokenizer=rules.tokenizer))
+    made = cleaned(pa.array([text], pa.large_binary()), of_whole_text)
+    return made.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=(), tokenizer=""))
+
+
+def both_keys(words: UInt64s, tokens: UInt64s) -> UInt64s:
+    """Return stream keys, uint64[n, 2], that are equal only where both the given ones are."""
+    pairs = np.ascontiguousarray(np.concatenate((words, tokens), axis=1))
+    made = b"".join(blake2b(pair, digest_size=16, person=b"tokenizer").digest() for pair in pairs)
+    return np.frombuffer(made, np.uint64).reshape(-1, 2).copy()
 
 
 def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
@@ -104,6 +116,16 @@ def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
     places = np.concatenate(found)
     made = np.where(covered(len(data), places), np.uint8(_SPACE), data) if len(places) else data
     return _padded(made, offsets)
+
+
+def _tokenized(batch: TextBatch, name: str) -> TextBatch:
+    """Put the tokens of a tokenizer in place of the texts."""
+    first, end = int(batch.offsets[0]), int(batch.offsets[-1])
+    data, edges = batch.data[first:end].tobytes(), (batch.offsets - first).tolist()
+    texts = (data[begin:stop].decode("utf-8", "replace") for begin, stop in pairwise(edges))
+    made = [tokens_as_words(text, name).text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, made)], dtype=np.int64)
+    return _padded(np.frombuffer(b"".join(made), np.uint8), ends)
 
 
 def _dropped(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:

@@ -13,7 +13,7 @@ from neardup.settings import FIELDS, Settings
 _ABSENT = (
     *("within", "across", "ignore_common", "count", "sources", "kinds", "audit"),
     *("encoding", "delimiter", "pages"),
-    *("mask", "ignore_numbers", "stop_words"),
+    *("tokenizer", "mask", "ignore_numbers", "stop_words"),
 )
 """Settings that only a run on one machine has."""
 

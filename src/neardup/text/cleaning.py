@@ -1,8 +1,9 @@
-"""Which parts of a text do not count: masked places, numbers, stop words.
+"""Which parts of a text do not count: masked places, numbers, stop words; and the tokens of another tokenizer.
 
 Masks are matched with the text as it is. White space then takes the place of every masked character, and of every
-token of the rest that is a number or a stop word. All features are those of the resulting text. Places in it are
-places in the original, so that evidence is quoted from the original.
+token of the rest that is a number or a stop word. A tokenizer is given the text with spaces over its masks;
+its tokens, as words, are then the rest. All features are those of the resulting text. Places in it are places in
+the original, so that evidence is quoted from the original.
 """
 
 from __future__ import annotations
@@ -24,12 +25,14 @@ from neardup.text.stop_words import stop_word_hashes
 class Cleaner:
     """The parts of texts to leave out; make one with :func:`cleaner_of`.
 
-    ``stop_words`` (uint64, ascending) are hashes by the key of the process.
+    ``stop_words`` (uint64, ascending) are hashes by the key of the process. ``tokenizer`` is a name of
+    ``text/tokenizers.py``, or "".
     """
 
     masks: tuple[str, ...]
     numbers: bool
     stop_words: UInt64s
+    tokenizer: str = ""
 
     @property
     def drops(self) -> bool:
@@ -84,18 +87,18 @@ def merged(places: Int64s) -> Int64s:
 
 
 def cleaner_of(
-    mask: Collection[str] = (), *, ignore_numbers: bool = False, stop_words: str = ""
+    mask: Collection[str] = (), *, ignore_numbers: bool = False, stop_words: str = "", tokenizer: str = ""
 ) -> Cleaner | None:
-    """Return the cleaner of masks, of numbers and of a choice of stop words (``stop_words.chosen``).
+    """Return the cleaner of masks, of numbers, of a choice of stop words (``stop_words.chosen``) and a tokenizer.
 
-    None if nothing is left out. The masks are checked already (``masks.fault_of``). Raises SettingError if the
-    list of a language is another one than that of the choice.
+    None if nothing is left out and words are compared. The masks are checked already (``masks.fault_of``). Raises
+    SettingError if the list of a language is another one than that of the choice.
     """
-    if not mask and not ignore_numbers and not stop_words:
+    if not mask and not ignore_numbers and not stop_words and not tokenizer:
         return None
-    return _cleaner(tuple(mask), ignore_numbers, stop_words)
+    return _cleaner(tuple(mask), ignore_numbers, stop_words, tokenizer)
 
 
 @lru_cache(maxsize=16)
-def _cleaner(masks: tuple[str, ...], numbers: bool, stop_words: str) -> Cleaner:
-    return Cleaner(masks, numbers, stop_word_hashes(stop_words))
+def _cleaner(masks: tuple[str, ...], numbers: bool, stop_words: str, tokenizer: str) -> Cleaner:
+    return Cleaner(masks, numbers, stop_word_hashes(stop_words), tokenizer)

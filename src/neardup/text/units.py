@@ -23,6 +23,7 @@ from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, merged
 from neardup.text.codepoints import codepoints_of, text_of
 from neardup.text.keys import PUBLIC, process_key
+from neardup.text.tokenizers import tokens_as_words
 from neardup.text.unicode_data import unicode_tables
 
 _PADDING = 64
@@ -155,7 +156,8 @@ def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -
         return Reading(text, *_normalised(counted), key)
     masked, counts = cleaner.masked_characters(text)
     counted = _blanked(counted, masked)
-    reading = Reading(text, *_normalised(counted), process_key(), masked, (*counts, 0, 0))
+    normal = _tokenized(counted, cleaner.tokenizer) if cleaner.tokenizer else _normalised(counted)
+    reading = Reading(text, *normal, process_key(), masked, (*counts, 0, 0))
     if not cleaner.drops:
         return replace(reading, key=key)
     numbers, named = cleaner.dropped(reading.token_hashes, reading.codepoints, reading.token_places)
@@ -177,6 +179,15 @@ def _normalised(codepoints: UInt32s) -> tuple[UInt32s, NDArray[np.int32], NDArra
     found: tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]
     found = kernels.normalise_with_origin(codepoints, unicode_tables())
     return found
+
+
+def _tokenized(codepoints: UInt32s, name: str) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
+    """Normalise the tokens of a tokenizer in place of the text; each comes from its place in the text."""
+    found = tokens_as_words(text_of(codepoints), name)
+    made, begins, ends = _normalised(codepoints_of(found.text))
+    if not len(made):
+        return made, begins, ends
+    return made, found.begins[begins].astype(np.int32), found.ends[ends - 1].astype(np.int32)
 
 
 def _blanked(codepoints: UInt32s, places: Places) -> UInt32s:

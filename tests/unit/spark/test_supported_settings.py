@@ -42,6 +42,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "encoding": {"encoding": "cp1252"},
     "delimiter": {"delimiter": ";"},
     "pages": {"pages": "main"},
+    "tokenizer": {"tokenizer": "code"},
     "mask": {"mask": ("[0-9]+",)},
     "ignore_numbers": {"ignore_numbers": True},
     "stop_words": {"stop_words": "en"},

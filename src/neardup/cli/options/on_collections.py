@@ -62,6 +62,9 @@ class AddOptions:
     new_slots: int | None = option("--slots", None, f"Slots of a signature. {_FIXED} 64.", "NUMBER")
     new_scale: int | None = option("--scale", None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER")
     new_floor: int | None = option("--floor", None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER")
+    new_tokenizer: str | None = option(
+        "--tokenizer", None, "Compare the tokens of a tokenizer (code) in place of words. Fixed, too.", "NAME"
+    )
     new_mask: list[str] = option(
         "--mask", (), "Leave out the text that this RE2 expression matches. May be repeated. Fixed, too.", "REGEX"
     )

@@ -19,8 +19,8 @@ from neardup.cli.option import (
 )
 from neardup.cli.options import shared
 
-LEFT_OUT = ("mask", "ignore_numbers", "stop_words")
-"""The settings that leave out text."""
+LEFT_OUT = ("tokenizer", "mask", "ignore_numbers", "stop_words")
+"""The settings that leave out text, and that of its tokens."""
 
 SELECTION = (*LEFT_OUT, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
 """The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""

@@ -74,6 +74,7 @@ def rules_sentence(found: ComparisonRecord) -> str:
     parts = ["numbers left out"] * bool(settings["ignore_numbers"])
     parts += [f"{_stop_words(settings['stop_words'])} left out"] if settings["stop_words"] else []
     parts += [counted(len(settings["mask"]), "mask")] if settings.get("mask") else []
+    parts += [f"tokenizer {settings['tokenizer']}"] if settings.get("tokenizer") else []
     return "".join(f"; {part}" for part in parts)
 
 

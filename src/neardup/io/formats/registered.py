@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
 from neardup.errors import InputError
 from neardup.io.formats.content import Content
+from neardup.runtime import described_point, entry_points_of
 
 GROUP = "neardup.extractors"
 _SUFFIX = re.compile(r"\.?([a-z0-9]{1,16})")
 
 
-@cache
 def registered() -> Mapping[str, EntryPoint]:
-    """Return the entry point of each suffix (".odt"); of several for one, the first by package and object."""
-    found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=GROUP), key=_order):
-        if named := _SUFFIX.fullmatch(point.name.lower()):
-            found.setdefault(f".{named[1]}", point)
-    return found
+    """Return the entry point of each suffix (".odt"), without those of other names."""
+    return {f".{name}": point for name, point in entry_points_of(GROUP, _SUFFIX).items()}
 
 
 def read_registered(suffix: str, data: bytes) -> Content:
@@ -40,7 +35,7 @@ def read_registered(suffix: str, data: bytes) -> Content:
         raise InputError(
             f"The extractor for {suffix} cannot be loaded ({point.value}): {type(error).__name__}: {error}",
             "",
-            f"Mend or remove the package {_package(point)}",
+            f"Mend or remove the package {described_point(point)}",
         ) from error
     text = extract(data)
     if not isinstance(text, str):
@@ -50,12 +45,4 @@ def read_registered(suffix: str, data: bytes) -> Content:
 
 def versions() -> dict[str, str]:
     """Return the package and version of each registered extractor, by ``neardup.extractors`` and suffix."""
-    return {f"{GROUP} {suffix}": _package(point) for suffix, point in registered().items()}
-
-
-def _package(point: EntryPoint) -> str:
-    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
-
-
-def _order(point: EntryPoint) -> tuple[str, str]:
-    return _package(point), point.value
+    return {f"{GROUP} {suffix}": described_point(point) for suffix, point in registered().items()}
