@@ -117,7 +117,7 @@ def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
     assert annotated["f"] is None
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_groups_of_real_texts_with_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def kind_of(measure: str, matching: str) -> str:
     return matching if measure.startswith("chunk") else measure
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @EVERY
 @pytest.mark.parametrize("name", SETS)
 def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, matching: str) -> None:
@@ -61,7 +61,7 @@ def shared_sizes(name: str) -> Any:
     return cache(lambda a, b: (len(sets[a] & sets[b]), len(sets[a]), len(sets[b])))
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @EVERY
 @pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_values_of_real_pairs_are_those_of_compare(name: str, measure: str, matching: str) -> None:
@@ -97,6 +97,7 @@ def collections(draw: st.DrawFn) -> list[str]:
     return [" ".join(f"w{token}" for token in tokens) for tokens in texts]
 
 
+@pytest.mark.part(3)
 @EVERY
 @given(
     texts=collections(),
@@ -129,7 +130,7 @@ def test_made_up_texts_give_the_pairs_and_groups_of_compare(
             assert row["similarity"] == values[pair]
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(10)
 @EVERY
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "site_policy", "irplag_java"])
@@ -154,6 +155,7 @@ def test_groups_of_real_texts_are_those_of_the_definition(
             assert row["reason"].startswith(f"near copy of {row['group']}: {words} ")
 
 
+@pytest.mark.part(2)
 @EVERY
 def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matching: str) -> None:
     texts = different(shared_data.or_own("license_texts"))
@@ -168,6 +170,7 @@ def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matchin
     assert any(row["a_in_reference"] for row in rows)
 
 
+@pytest.mark.part(2)
 @EVERY
 def test_threads_change_nothing(measure: str, matching: str) -> None:
     tables = [
@@ -184,6 +187,7 @@ def test_threads_change_nothing(measure: str, matching: str) -> None:
     assert tables[0].groups.equals(tables[1].groups)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("measure", "matching"), TEXT)
 def test_small_tasks_change_nothing(measure: str, matching: str, monkeypatch: pytest.MonkeyPatch) -> None:
     form: dict[str, Any] = {"measure": measure, "matching": matching, "threshold": 0.3, "groups": "components"}

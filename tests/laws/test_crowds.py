@@ -159,6 +159,7 @@ CORPORA: dict[str, Callable[[int], list[str]]] = {
 LIMIT = 20
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", ["principal", "components"])
 @pytest.mark.parametrize("corpus", CORPORA)
 def test_comparisons_of_sets_are_linear(corpus: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:

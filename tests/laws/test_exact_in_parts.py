@@ -48,6 +48,7 @@ def assert_alike(texts: list[str], limits: tuple[float, ...], made_in: list[int]
     assert made_in
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_set_with_any_settings(kind: str, made_in: list[int]) -> None:
     texts = list(shared_data.documents("own").values())

@@ -63,7 +63,7 @@ def corpus(request: pytest.FixtureRequest) -> Counted:
     return Counted(name, length, texts, units, first, either.meeting(alike), either.meeting(within))
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("threshold", THRESHOLDS)
 def test_exactly_the_pairs_of_brute_force(corpus: Counted, threshold: float) -> None:
     """The same pairs with the same three integers, and no others."""
@@ -82,7 +82,7 @@ def test_exactly_the_pairs_of_brute_force(corpus: Counted, threshold: float) -> 
     assert len(expected.a) > 0 or threshold == 1
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("threshold", [0.5, 0.8, 1.0])
 def test_exactly_the_contained_ones_of_brute_force(corpus: Counted, threshold: float) -> None:
     asked: dict[str, Any] = {"threshold": threshold, "measure": "overlap", "pairs": "all", "length": corpus.length}

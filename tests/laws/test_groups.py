@@ -40,7 +40,7 @@ def true_pairs(name: str, threshold: Fraction) -> dict[tuple[int, int], Fraction
     return found
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(5)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 @pytest.mark.parametrize("name", shared_data.PROSE)
@@ -67,7 +67,7 @@ def couples(members: frozenset[Any]) -> list[tuple[Any, Any]]:
     return [(a, b) for k, b in enumerate(ordered) for a in ordered[:k]]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", shared_data.PROSE)
 def test_exact_copies_follow_the_first_of_them(name: str, how: str) -> None:

@@ -191,6 +191,7 @@ def test_exact_copies_of_what_stays_lose_nothing_and_those_of_a_near_copy_what_i
 # --- --lose
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("share", ["0", "0.01", "0.05", "0.2"])
 def test_lose_is_the_cover_of_the_naive_twin(share: str, how: str) -> None:

@@ -57,6 +57,7 @@ def source(name: str, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", SETS)
 def test_a_limit_changes_no_byte(source: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # the room of the exact join decides about documents that LSH hands over; it is the same here for all limits
@@ -132,6 +133,7 @@ def families(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "new.jsonl", folder / "old.jsonl"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", RELATED)
 def test_a_limit_changes_no_byte_of_many_pairs(
     families: tuple[Path, Path], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -110,7 +110,7 @@ def test_real_texts_are_proposed_as_the_curve_says(sketch: str) -> None:
         check(probabilities, found[threshold, low], f"{sketch}, plan for {threshold}, J from {low}")
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("sketch", SKETCHES)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 def test_a_whole_run_over_real_texts_finds_the_planned_share(sketch: str, threshold: float) -> None:
@@ -148,6 +148,7 @@ def made_pairs(target: float) -> tuple[list[str], list[float]]:
     return texts, exact
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("sketch", SKETCHES)
 @pytest.mark.parametrize("target", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 def test_word_edits_are_proposed_as_the_curve_says(sketch: str, target: float) -> None:

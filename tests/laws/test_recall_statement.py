@@ -47,6 +47,7 @@ def missed_in_cells(threshold: float, slots: int) -> tuple[list[int], list[float
     return counted, chances, trials
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(("threshold", "slots"), PLANS)
 def test_a_pair_is_missed_as_often_as_reckoned(threshold: float, slots: int) -> None:
     counted, chances, trials = map(np.array, missed_in_cells(threshold, slots))
@@ -125,6 +126,7 @@ def test_few_missed_pairs_are_held_more_often_not_less(regime: Regime) -> None:
     assert abs(got.bias) < 4.5
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("sketch", ["one-permutation", "classic"])
 @pytest.mark.parametrize(("threshold", "recall"), [(0.8, 0.9), (0.5, 0.9)])
 def test_the_interval_holds_the_truth_of_the_real_kernel(threshold: float, recall: float, sketch: str) -> None:

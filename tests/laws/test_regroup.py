@@ -104,7 +104,7 @@ def scored(name: str) -> pa.Table:
     return pa.table({"text": texts, "score": [choose.randrange(50) for _ in texts]})
 
 
-@pytest.mark.part(7)
+@pytest.mark.part(14)
 @pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
@@ -116,7 +116,7 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     assert_law(low.at(0.8), high, 0.5)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> None:

@@ -146,6 +146,7 @@ def test_merged_parts_of_real_sets_are_one_run(name: str, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("case", ["lsh", "text", "dropped", "across", "counted"])
 def test_the_kept_rows_of_all_parts_are_those_of_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]

@@ -78,7 +78,7 @@ def hub_ids(outcome: Outcome) -> set[int]:
     return set(outcome.run.rows.unique[outcome.run.evidence.proposed.hub].tolist())
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @SHAPED
 @REAL
 def test_the_pairs_of_real_texts(name: str, bits: int, features: str, distance: int) -> None:
@@ -107,6 +107,7 @@ def test_the_law_is_not_about_nothing() -> None:
         assert 5 < len(near) < len(true) - 5
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("hub", [1, 3])
 @REAL
 def test_with_hubs_their_pairs_are_found_at_any_distance(
@@ -150,6 +151,7 @@ def test_a_crowd_is_joined_exactly() -> None:
     assert found.found.run["hubs"]["documents"] == len(hubs) > 250
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("measure", ["containment", "overlap"])
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
@@ -166,7 +168,7 @@ def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: py
     assert pairs_of(found.found) == closed(within(true, apart(name, 64, "char:4"), 12) | joined, true) != set()
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("measure", ["vocabulary", "multiset"])
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
@@ -184,7 +186,7 @@ def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch
         assert (row["common"], row["total_a"], row["total_b"]) == tuple(vars(counts).values())
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
@@ -206,6 +208,7 @@ def test_groups_are_those_of_the_pairs(name: str, how: str, hub: int, monkeypatc
     assert pairs_of(found.found) == near | (with_leader if how == "components" else set())
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,6 +245,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
     assert groups_of(found.found) == {str(head): {str(d) for d in members} for head, members in expected.items()}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", ["principal", "complete"])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None:
@@ -266,6 +270,7 @@ def _stored(table: pa.Table) -> pa.Table:
     return table.drop_columns([name for name in COLUMNS if name in table.column_names])
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_an_audit_measures_what_the_distance_misses(name: str) -> None:
     found = nd.find(texts_of(name), sketch="simhash", threshold=0.7, pairs="all", audit=1_000_000)

@@ -93,6 +93,7 @@ CELLS = [
 WITH_ID = {"ids": lambda cell: f"{cell.family}-{cell.ids}-{cell.n}-{cell.similarity}"}
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_the_share_of_equal_slots_estimates_the_resemblance_without_bias(cell: Cell) -> None:
     means = equal_slots(cell).mean(axis=1)
@@ -113,6 +114,7 @@ def test_the_variance_is_that_of_independent_slots_or_less(cell: Cell) -> None:
     assert low - SIGMAS * error < ratio < high + SIGMAS * error
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("rows", [4, 6, 8])
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_a_band_agrees_as_often_as_the_plan_reckons(cell: Cell, rows: int) -> None:

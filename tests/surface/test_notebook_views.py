@@ -190,6 +190,7 @@ SEEN = """() => {
 }"""
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("where", "system", "paper"),
     [

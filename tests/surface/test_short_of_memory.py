@@ -39,7 +39,7 @@ def limited(megabytes: int, *arguments: object, program: str = "") -> subprocess
     )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("megabytes", [100, 200, 400, 550, 700, 1500, 3000])
 def test_a_limit_of_the_address_space_is_said_as_such(mails: Path, tmp_path: Path, megabytes: int) -> None:
     done = limited(megabytes, "dedup", mails, "-o", tmp_path / "out")

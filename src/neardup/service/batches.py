@@ -11,6 +11,7 @@ from neardup.collection.facts import plain
 from neardup.collection.record_lists import kept_records, keys_of, records_in
 from neardup.errors import InputError
 from neardup.io.readers import Problem, open_documents
+from neardup.io.readers.fields import joined
 
 _MOST, _BYTES = 500, 8_000_000
 """Documents in a request, and characters of their texts."""
@@ -38,7 +39,7 @@ def given_documents(
     """Read documents of any kind that ``Collection.add`` accepts. Raises InputError for documents without ids."""
     records, documents = records_in(documents)
     if records is not None:
-        keys, records = keys_of(records, text, id, metadata)
+        keys, records = keys_of(records, joined(text), id, metadata)
         if keys.id is None:
             raise _nameless()
         return Given(_split(kept_records(records, keys)), keys.notes)

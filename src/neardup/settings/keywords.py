@@ -14,6 +14,7 @@ class SettingKeywords(TypedDict, total=False):
 
     unit: str
     length: int
+    tokenizer: str
     mask: str | Sequence[str]
     ignore_numbers: bool
     stop_words: str

@@ -65,6 +65,7 @@ def exactly(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
+@pytest.mark.part(2)
 def test_histogram_counts_every_pair_in_its_step(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     steps = [exactly(part.low) for part in advice.histogram]

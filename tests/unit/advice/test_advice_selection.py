@@ -47,6 +47,7 @@ def form(forms: pa.Table, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "asked",
     [

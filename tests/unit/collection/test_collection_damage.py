@@ -72,6 +72,7 @@ def test_there_are_places_of_every_kind(good: Good) -> None:
 KINDS = ["header", "text", "free page", "overflow page", *damaged_files.BTREES.values()]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_flipped_bit(good: Good, path: Path, kind: str) -> None:
     data, answered, kinds = good

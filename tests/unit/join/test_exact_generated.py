@@ -84,7 +84,7 @@ def counted(sets: Sets, threshold: Fraction, measure: int = RESEMBLANCE) -> list
     return reference_join.join(reference_join.sets_of_numbers(sets), MEASURES[measure](threshold)).rows()
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("measure", MEASURES)
 @given(sets=skewed(), by=hashing(), threshold=ratios(), threads=st.sampled_from([1, 2]))
 @settings(deadline=None)
@@ -132,7 +132,7 @@ def planted(draw: st.DrawFn, threshold: Fraction) -> tuple[Sets, list[tuple[int,
     return sets, at
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("threshold", [*made_sets.THRESHOLDS, Fraction(1, 3), Fraction(19, 20)])
 @given(data=st.data(), by=hashing())
 @settings(deadline=None, max_examples=25)

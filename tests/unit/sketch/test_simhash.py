@@ -89,6 +89,7 @@ def test_words_that_are_typed_are_the_words_of_a_text() -> None:
     assert len({words.of_features([(name, 1)]) for name in ("moon", "Moon", "moon!", "moon ", "a b", "")}) == 6
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("features", ["char:4", "joined:3", "word", "shingle:3"])
 def test_many_features_and_none(features: str) -> None:
     made = numbers(nd.SimHash(features=features).sketch(TEXTS))
