@@ -1,13 +1,16 @@
 """Make docs/reference/cli.md and settings.md from the tables the program itself is made from.
 
-Also the settings as keywords with types, for editors and type checkers.
+Also the settings as keywords with types, for editors and type checkers, and the stored help of the commands.
 """
 
 from __future__ import annotations
 
 import inspect
+import io
+import os
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
 from neardup.cli import (
@@ -30,12 +33,15 @@ from neardup.cli import (
     show,
     warm,
 )
+from neardup.cli.app import app
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options import COMMANDS
+from neardup.cli.stored_help import COLUMNS, PAGE
 from neardup.settings import FIELDS, RECORDS, Field
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"
+HELP = ROOT / "src" / "neardup" / "cli" / "help.txt"
 KEYWORDS = ROOT / "src" / "neardup" / "settings" / "keywords.py"
 FUNCTIONS = {
     "dedup": batch.dedup,
@@ -201,10 +207,26 @@ def keyword(field: Field) -> str:
     return field.type.__name__ + also
 
 
+def help_pages() -> str:
+    """The help of the program and of every command, as a pipe receives it."""
+    os.environ["COLUMNS"] = str(COLUMNS)
+    pages = io.StringIO()
+    for command in ("", *COMMANDS):
+        pages.write(f"{PAGE}{command}\n")
+        with redirect_stdout(pages), suppress(SystemExit):
+            app([*[command] * bool(command), "--help"], prog_name="neardup")
+    return pages.getvalue()
+
+
 def main() -> int:
     """Write the pages; with --check only say which are out of date."""
     stale = []
-    made = {PAGES / "cli.md": cli_page(), PAGES / "settings.md": settings_page(), KEYWORDS: keywords()}
+    made = {
+        PAGES / "cli.md": cli_page(),
+        PAGES / "settings.md": settings_page(),
+        KEYWORDS: keywords(),
+        HELP: help_pages(),
+    }
     for path, text in made.items():
         name = path.name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

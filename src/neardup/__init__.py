@@ -21,7 +21,6 @@ from neardup.errors import (
     SettingError,
     UnknownIdError,
 )
-from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
     from neardup.service.client import Client
+    from neardup.settings import Settings
     from neardup.sketch.bucketed import BucketMinHash
     from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
     from neardup.sketch.index import Index
@@ -136,6 +136,7 @@ _LAZY = {
     "Near": "neardup.collection.near",
     "Repeat": "neardup.group.distinct",
     "SampledShingles": "neardup.sketch.sampled",
+    "Settings": "neardup.settings",
     "SimHash": "neardup.sketch.simhash",
     "Store": "neardup.collection.contract",
     "View": "neardup.collection.view",

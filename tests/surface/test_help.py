@@ -12,6 +12,7 @@ import pytest
 
 from neardup.cli import panels
 from neardup.cli.options import COMMANDS
+from neardup.cli.stored_help import stored_help
 from neardup.settings import FIELDS
 from neardup.settings import RECORDS as SETTINGS
 from support.command_line import Run
@@ -31,6 +32,50 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     for option in COMMANDS[command]:
         assert (option.spelling[-1] if option.spelling else str(option.metavar)) in result.out
     assert all(len(line) <= 80 for line in result.out.splitlines())
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_the_stored_help_is_that_of_the_command(run: Run, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    typed = [command, "--help"] if command else ["--help"]
+    stored = run(*typed)
+    monkeypatch.setattr("neardup.cli.stored_help", lambda arguments: "")
+    assert run(*typed) == stored
+    assert stored.out
+
+
+OTHERS = ("", "dedup", "dedup -h --help", "nothing --help", "--help dedup", "dedup --json")
+
+
+@pytest.mark.parametrize("typed", OTHERS)
+def test_other_arguments_have_no_stored_help(typed: str) -> None:
+    assert stored_help(typed.split()) == ""
+
+
+def test_a_narrow_terminal_has_its_own_help(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    result = run("dedup", "-h")
+    assert result.status == 0
+    assert max(map(len, result.out.splitlines())) <= 70
+
+
+def test_help_loads_no_command(tmp_path: Path) -> None:
+    """Within the .15 seconds that help may take there is no time for it."""
+    program = (
+        "import sys; from neardup.cli import main; sys.argv[1:] = ['dedup', '--help']\n"
+        "try: main()\n"
+        "except SystemExit as done: print(done.code, sorted({'typer', 'numba', 'pyarrow'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1] == "0 []"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipe that ends early")
+def test_help_into_a_pipe_that_ends_is_quiet() -> None:
+    shell = f"{sys.executable} -m neardup dedup --help | head -1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "dedup" in done.stdout
 
 
 def test_each_setting_has_a_purpose_and_examples_are_of_commands() -> None:

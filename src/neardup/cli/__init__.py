@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+
+from neardup.cli.stored_help import stored_help
 
 
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
+    if page := stored_help(sys.argv[1:]):
+        _show(page)
     sys.meta_path.insert(0, _WithoutPandas())
     try:
         from neardup.cli.app import app
@@ -19,6 +24,16 @@ def main() -> None:
         sys.stderr.write("error: Not enough memory to load neardup\n       Try: Allow it more (ulimit -v)\n")
         sys.exit(2)
     app(prog_name="neardup")
+
+
+def _show(page: str) -> None:
+    """Print a page and exit."""
+    try:
+        sys.stdout.write(page)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough; nothing may be written at the exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(0)
 
 
 class _WithoutPandas:
