@@ -131,9 +131,11 @@ def scope_of(method: str, target: str, headers: Mapping[str, str]) -> dict[str, 
 
 
 @contextmanager
-def serving(path: Path, tokens: str = "", scale: int = 4, **limits: float) -> Iterator[Service]:
-    """A service over the collection at ``path``."""
-    collection = Collection(path, scale=scale)
+def serving(
+    path: Path, tokens: str = "", scale: int = 4, left_out: Mapping[str, Any] | None = None, **limits: float
+) -> Iterator[Service]:
+    """A service over the collection at ``path``, made with the settings ``left_out``."""
+    collection = Collection(path, scale=scale, **left_out or {})
     once_warm(collection)
     desk = Desk(collection, Limits.of(**limits))
     known = Tokens.of(tokens) if tokens else Tokens()

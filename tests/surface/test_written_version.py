@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import neardup as nd
+from neardup.io.decisions.records import Tag
+from neardup.io.decisions.store import DecisionStore
 from support.command_line import ROWS, Run, write_rows
 
 VERSION = version("neardup")
@@ -70,3 +72,12 @@ def test_fingerprints_have_it_in_their_manifest(run: Run, tmp_path: Path) -> Non
     assert run("fingerprint", rows, "-o", part).status == 0
     [manifest] = part.glob("*.json")
     assert version_in(manifest) == VERSION
+
+
+def test_decisions_have_it_in_a_table(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text("{}")
+    with DecisionStore(tmp_path) as store:
+        store.act([Tag("a", "hot")], by="Ann", what="tag")
+    connection = sqlite3.connect(tmp_path / "decisions.sqlite")
+    assert connection.execute("SELECT value FROM about WHERE name = 'neardup_version'").fetchone() == (VERSION,)
+    connection.close()

@@ -114,12 +114,9 @@ def _read_and_fingerprint(
     kept, sets = None if keeping is None or not keeping.open else keeping.features, None
     made = cleaned(texts, settings)  # once for all features; keys, units and lengths are those of the texts
     if settings.cleaning.is_on:
-        units, invalid = sign(texts, made.settings, signatures[:, :0], keys, corpus.key)
-        tokenized = np.empty_like(keys) if settings.cleaning.tokenizer else keys[:0]
-        now = signatures if base is None else signatures[:, :0]
-        remaining, _ = sign(made.texts, made.settings, now, tokenized, corpus.key)
-        if len(tokenized):  # texts of the same words may have other tokens, and more of them
-            units, keys = remaining, both_keys(keys, tokenized)
+        units, invalid, keys, remaining = _sign_cleaned(
+            texts, made, corpus, signatures if base is None else signatures[:, :0]
+        )
     elif kept is not None and slots == 0 and base is None and len(corpus.key.tokens):
         units, invalid, sets = sign_with_sets(texts, settings, keys, corpus.key, kept)
     else:
@@ -161,6 +158,23 @@ def _read_and_fingerprint(
         remaining=remaining,
         cleaned=made.counts,
     )
+
+
+def _sign_cleaned(
+    texts: pa.Array, made: Cleaned, corpus: Corpus, signatures: UInt32s
+) -> tuple[Int64s, Int64s, UInt64s, Int64s]:
+    """Write the signatures of cleaned texts; return the units, invalid sequences and keys of the texts themselves.
+
+    The last array has the units that remain. With a tokenizer these are the units, and part of the keys: texts of
+    the same words may have other tokens, and more of them.
+    """
+    keys = np.empty((len(texts), 2), np.uint64)
+    tokenized = np.empty_like(keys) if corpus.settings.cleaning.tokenizer else keys[:0]
+    units, invalid = sign(texts, made.settings, signatures[:, :0], keys, corpus.key)
+    remaining, _ = sign(made.texts, made.settings, signatures, tokenized, corpus.key)
+    if len(tokenized):
+        return remaining, invalid, both_keys(keys, tokenized), remaining
+    return units, invalid, keys, remaining
 
 
 def _related(table: pa.Table, part: Part, key: Key) -> tuple[UInt64s, UInt64s]:

@@ -14,12 +14,12 @@ from neardup.tables import column
 
 QUICK = 64_000_000
 """Bytes of text up to which a view reads the input again unasked."""
-_BEGINNING = 16 * WORDS
-"""Bytes of a text that are looked at."""
 
 
-def words_of(found: ResultRecord, ids: Collection[Id], *, unasked: bool = False) -> dict[Id, str]:
-    """Return the first words of the documents with these ids, as far as they can be read unchanged.
+def words_of(
+    found: ResultRecord, ids: Collection[Id], *, unasked: bool = False, width: int = WORDS
+) -> dict[Id, str]:
+    """Return the first ``width`` characters of the documents with these ids, as far as they are unchanged.
 
     ``unasked``: only if the whole input has at most ``QUICK`` bytes. If the reference set and the new input have
     the same id, the document of the new input counts.
@@ -37,7 +37,7 @@ def words_of(found: ResultRecord, ids: Collection[Id], *, unasked: bool = False)
         for number, text in texts.sweep(column(chosen, "row")):
             row = known[number]
             if (row["bytes"] in (None, len(text))) and not (row["reference"] and row["id"] in words):
-                words[row["id"]] = first_words(text[:_BEGINNING].decode("utf-8", "replace"))
+                words[row["id"]] = first_words(text[: 16 * width].decode("utf-8", "replace"), width)
     except (NeardupError, OSError, pa.ArrowException, LookupError, ValueError):
         return {}  # the input has changed or is gone: a view does without
     return words

@@ -251,6 +251,18 @@ def test_comparison_is_that_of_the_texts(filled: Service) -> None:
     assert filled("POST", "/v1/compare", {"a": "a", "b": "z"}).error["code"] == "unknown_id"
 
 
+def test_a_comparison_leaves_out_the_text_that_the_collection_leaves_out(tmp_path: Path) -> None:
+    path = tmp_path / "masked.neardup"
+    rules: dict[str, Any] = {"mask": [r"word\d5"], "ignore_numbers": True}
+    with serving(path, left_out=rules) as service:
+        service.add(a=BASE, b=f"{NEAR} 12 13")
+        found = service("POST", "/v1/compare", {"a": "a", "b": "b"}).json
+        assert found["measures"] == measures.compare(BASE, f"{NEAR} 12 13", **rules).measures
+        assert found["left_out"]["b"] == {"masks": [5], "numbers": 2, "stop_words": 0}
+        near = service("POST", "/v1/near", {"text": f"{BASE} 7", "overlap": "100%"}).json
+        assert [hit["id"] for hit in near["hits"]] == ["a"]
+
+
 def test_plans_and_reasons(filled: Service) -> None:
     plan = filled("GET", "/v1/explain?q=FINGERPRINT:a_20_80").json
     assert plan == filled("POST", "/v1/explain", {"query": "EXPLAIN FINGERPRINT:a_20_80"}).json

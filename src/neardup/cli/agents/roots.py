@@ -52,7 +52,7 @@ class Roots:
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """Return texts. Raises InputError for more than ``largest``."""
-        self._require(sum(map(len, texts)), "The texts together")
+        self._require(sum(len(text.encode("utf-8", "surrogatepass")) for text in texts), "The texts together")
         return list(texts)
 
     def _inside(self, name: str) -> Path:

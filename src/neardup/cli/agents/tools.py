@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from neardup.collection.pages import Hit
 from neardup.collection.search import search
 from neardup.errors import InputError, LimitError
 from neardup.run.find import find as run_find
-from neardup.run.found import Found
+from neardup.run.first_words import words_of
 from neardup.run.records import Group
 from neardup.runtime import Deadline
 from neardup.runtime import Silent as NoProgress
@@ -74,7 +74,10 @@ class Tools:
             given, text=column or None, progress=_InTime(self.seconds), threshold=threshold, measure=measure
         )
         counts = found.run["counts"]
-        groups = [self._group(found, group) for group in found.first_groups(MOST)]
+        listed = list(found.first_groups(MOST))
+        ids = {member.id for group in listed for member in group.members[:MOST]}
+        words = words_of(found, ids, width=WORDS)  # of all groups at once: it may read the input again
+        groups = [_group(group, words) for group in listed]
         return {
             "documents": counts["read"],
             "not_read": len(found.problems),
@@ -122,17 +125,18 @@ class Tools:
 
         return read_document(self.roots.file(path))
 
-    def _group(self, found: Found, group: Group) -> dict[str, Any]:
-        members = [
-            {
-                "id": str(member.id),
-                "similarity": member.similarity,
-                "reason": member.reason,
-                "first_words": excerpt(found.look(member.id).text),
-            }
-            for member in group.members[:MOST]
-        ]
-        return {"members": members, "members_left_out": len(group.members) - len(members)}
+
+def _group(group: Group, words: Mapping[Any, str]) -> dict[str, Any]:
+    members = [
+        {
+            "id": str(member.id),
+            "similarity": member.similarity,
+            "reason": member.reason,
+            "first_words": words.get(member.id, ""),
+        }
+        for member in group.members[:MOST]
+    ]
+    return {"members": members, "members_left_out": len(group.members) - len(members)}
 
 
 def excerpt(text: str) -> str:

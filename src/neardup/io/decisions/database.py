@@ -16,15 +16,17 @@ from urllib.parse import quote
 
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.io.writers.access import common_access
+from neardup.io.writers.stamp import own_version
 
 WAIT = 10.0
 """Seconds to wait for another process that writes."""
 
-_APPLICATION, _VERSION = 0x6E644443, 1
+_APPLICATION, _VERSION = 0x6E644443, 2
 _MAGIC = b"SQLite format 3\0"
 _PRIMARY = 0xFF  # the low byte of an extended error code
 
 _TABLES = {
+    "about": "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # the actions, in their order; ``undone_by`` is set while an action is undone
     "actions": "CREATE TABLE actions (number INTEGER PRIMARY KEY, at TEXT NOT NULL, by TEXT NOT NULL, "
     "what TEXT NOT NULL, changes INTEGER NOT NULL, undoes INTEGER, undone_by INTEGER)",
@@ -86,6 +88,7 @@ def make(path: Path) -> None:
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
                 for statement in _TABLES.values():
                     connection.execute(statement)
+                connection.execute("INSERT INTO about VALUES ('neardup_version', ?)", (own_version(),))
             connection.execute("COMMIT")
         finally:
             connection.close()

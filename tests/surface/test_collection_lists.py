@@ -1,0 +1,81 @@
+"""The lists, exports and copies of a collection that people ask for on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from neardup.collection import Collection
+from support.command_line import Run
+
+HARBOUR = "the harbour office asks for the keys of the blue shed by noon and for the book of the tides"
+TEXTS = {
+    "a": HARBOUR,
+    "b": f"{HARBOUR} today",
+    "c": "please pay the invoice of the printer",
+    "d\n\x1b[31m": HARBOUR,
+}
+YEARS = {"a": 2020, "b": 2021, "c": 2020, "d\n\x1b[31m": 2022}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "mail.neardup"
+    with Collection(path) as made:
+        made.add([{"id": id, "text": text, "metadata": {"year": YEARS[id]}} for id, text in TEXTS.items()])
+    return path
+
+
+def test_a_page_of_the_list_leads_to_the_next(run: Run, path: Path) -> None:
+    first = run("list", path, "--limit", 2)
+    assert first.out.splitlines() == [
+        'a  20 tokens  {"year": 2020}',
+        'b  21 tokens  {"year": 2021}',
+        "more: --after 2",
+    ]
+    rest = run("list", path, "--limit", 2, "--after", 2)
+    assert [line.split("  ")[0] for line in rest.out.splitlines()] == ["c", r"d\n\x1b[31m"]
+    pages = [json.loads(run("list", path, "--limit", 2, "--after", after, "--json").out) for after in (0, 2)]
+    assert [one["id"] for page in pages for one in page["documents"]] == list(TEXTS)
+    assert pages[1]["next"] is None
+
+
+def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path) -> None:
+    assert run("groups", path).out == "no groups\n"
+    done = run("groups", path, "--complete", "--near", "80%")
+    assert done.status == 0
+    assert done.out.splitlines()[0] == (
+        "4 documents in no group compared: 2 near another one (recall 0.99 or more), 2 linked"
+    )
+    [group] = json.loads(run("groups", path, "--json").out)["groups"]
+    assert sorted(member["id"] for member in group["members"]) == ["a", "b", "d\n\x1b[31m"]
+    again = run("groups", path, "--complete")
+    assert again.out.startswith("1 document in no group compared: 0 near another one")
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_documents_are_exported_whole(run: Run, path: Path, tmp_path: Path, form: str) -> None:
+    out = tmp_path / f"all.{form}"
+    assert run("export", path, "-o", out, "--what", "documents").status == 0
+    if form == "jsonl":
+        rows = [json.loads(line) for line in out.read_text(encoding="utf-8").split("\n") if line]
+    else:
+        rows = pq.read_table(out).to_pylist()
+    assert {row["id"]: row["text"] for row in rows} == TEXTS
+    assert run("export", path, "-o", out, "--what", "documents").status == 2, "an export replaces nothing unasked"
+
+
+def test_a_backup_is_a_collection_of_its_own(run: Run, path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.neardup"
+    assert run("backup", path, copy).status == 0
+    with Collection(path) as first:
+        first.remove("a")
+    with Collection(copy, readonly=True) as second:
+        assert list(second) == list(TEXTS)
+        assert second.check() == []
+    refused = run("backup", path, copy)
+    assert refused.status == 2
+    assert f"{copy} exists already" in refused.err
