@@ -63,8 +63,9 @@ def chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Callable[[], ModuleType]:
-    """Two kernels, as in a process of their own: nothing of them is in memory."""
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], ModuleType]:
+    """Two kernels, as in a process of their own: nothing of them is in memory, and no older bytecode is read."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     path = tmp_path / "tiny_kernels.py"
     path.write_text(SOURCE)
 

@@ -19,6 +19,7 @@ from neardup.settings import FIELDS, RECORDS, Settings, ratio
 ALLOWED: dict[str, list[Any]] = {
     "unit": ["word", "char"],
     "length": [1, 5, 64],
+    "tokenizer": ["", "code"],
     "mask": [[r"\d{4}-\d\d"], ["a", "(?i)b$"]],
     "ignore_numbers": [False, True],
     "stop_words": ["en@883fc88a", "de@00000000,en@883fc88a", "words:and the"],
@@ -66,6 +67,7 @@ ALLOWED: dict[str, list[Any]] = {
 REFUSED: dict[str, list[Any]] = {
     "unit": ["line", "", "Word", 5, None],
     "length": [0, -1, 65, 5.0, "5", True, None],
+    "tokenizer": ["Code", "no such", " ", 3, None, True, ["code"]],
     "mask": ["", "(", "a(?=b)", "x*", r"\C", "x" * 1001, ["a", "a"], ["a", ""], 3, None, [None], True],
     "ignore_numbers": [0, 1, "yes", "", None],
     "stop_words": ["stop.txt", "en@1", "e n", 3, True],
@@ -249,6 +251,7 @@ def test_defaults() -> None:
     assert Settings.of() == Settings()
     assert Settings().as_dict() == {name: field.default for name, field in FIELDS.items()} | {
         "within": [],
+        "tokenizer": "",
         "mask": [],
     }
     assert list(Settings().as_dict()) == list(FIELDS)
