@@ -55,7 +55,7 @@ def test_a_large_choice_gives_the_same_as_a_small_one(store: Store) -> None:
     assert store.where("k", "=", 1, among=large).tolist() == store.where("k", "=", 1, among=some).tolist()
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", ["own_scripts", "own", "thaigov_th", "udhr", "irplag_java", "law_de"])
 def test_every_shingle_of_every_script_is_found_by_its_words(store: Store, name: str) -> None:
     texts = dict(list(shared_data.documents(name).items())[:60])

@@ -34,7 +34,7 @@ def kind_of(measure: str, matching: str) -> str:
     return matching if measure.startswith("chunk") else measure
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @EVERY
 @pytest.mark.parametrize("name", SETS)
 def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, matching: str) -> None:
@@ -155,7 +155,7 @@ def test_groups_of_real_texts_are_those_of_the_definition(
             assert row["reason"].startswith(f"near copy of {row['group']}: {words} ")
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @EVERY
 def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matching: str) -> None:
     texts = different(shared_data.or_own("license_texts"))
@@ -170,7 +170,7 @@ def test_a_reference_set_is_compared_with_and_not_searched(measure: str, matchin
     assert any(row["a_in_reference"] for row in rows)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @EVERY
 def test_threads_change_nothing(measure: str, matching: str) -> None:
     tables = [
@@ -187,7 +187,7 @@ def test_threads_change_nothing(measure: str, matching: str) -> None:
     assert tables[0].groups.equals(tables[1].groups)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(("measure", "matching"), TEXT)
 def test_small_tasks_change_nothing(measure: str, matching: str, monkeypatch: pytest.MonkeyPatch) -> None:
     form: dict[str, Any] = {"measure": measure, "matching": matching, "threshold": 0.3, "groups": "components"}

@@ -146,7 +146,7 @@ def table(texts: dict[str, str]) -> pa.Table:
     return pa.table({"id": list(texts), "text": list(texts.values())})
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", ["own", "site_policy", "django_docs", "license_texts", "law_de", "irplag_java"])
 @pytest.mark.parametrize("percent", [30, 80])
 def test_what_real_documents_repeat_is_told(tmp_path: Path, name: str, percent: int) -> None:

@@ -65,6 +65,7 @@ def weights(strata: dict[int, str], drawn: list[int]) -> dict[int, Fraction]:
     return {k: Fraction(names.count(strata[k]), of_drawn.count(strata[k])) for k in drawn}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("threshold", [0.3, 0.8])
 @pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_pairs_by_their_overlap_are_audited_as_such(name: str, threshold: float) -> None:
@@ -117,6 +118,7 @@ def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -
     assert "below the 0.990 that was planned" in warning
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", shared_data.PROSE)
 def test_an_audit_of_all_lists_just_what_brute_force_has_and_the_run_has_not(name: str) -> None:
     found = nd.find(texts_of(name), **WEAK, audit=EVERYTHING)
@@ -214,6 +216,7 @@ def test_pairs_of_two_reference_documents_are_not_looked_for() -> None:
     assert thinly["low"] < said["recall"] < thinly["high"]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("groups", ["principal", "components", "complete"])
 def test_pairs_left_out_of_a_crowd_are_not_missed(groups: str) -> None:
     """1 100 forms of one page: each pair is known, only those with the representative are written."""

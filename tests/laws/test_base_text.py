@@ -68,6 +68,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", ["resemblance", "containment", "overlap", "multiset"])
 def test_pairs_and_integers_without_base_text_are_those_of_sets(measure: str, file: Path) -> None:
     for threshold in (1.0, 0.8, 0.5, 0.2):

@@ -136,7 +136,7 @@ def test_the_documents_are_of_very_different_lengths() -> None:
     assert min(len(asked.text.split()) for name in SETS for asked in excerpts(name, "q")) < 12
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(12)
 @pytest.mark.parametrize("probability", PROBABILITIES)
 @pytest.mark.parametrize("overlap", OVERLAPS)
 @pytest.mark.parametrize("name", SETS)
@@ -149,7 +149,7 @@ def test_of_what_overlaps_enough_at_least_the_promised_share_is_found(
     assert measured.true > 80
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("taken", ["", "c"])
 @pytest.mark.parametrize("overlap", ["0.0001", "20", "80", "100"])
 @pytest.mark.parametrize("name", SETS)
@@ -213,7 +213,7 @@ def trials(overlap: int, seed: str) -> list[Trial]:
     return found
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("probability", PROBABILITIES)
 @pytest.mark.parametrize("overlap", [20, 50, 80])
 def test_just_above_the_overlap_as_many_are_found_as_the_formula_says(overlap: int, probability: str) -> None:

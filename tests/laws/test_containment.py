@@ -62,7 +62,7 @@ def test_no_pair_is_lost_and_none_is_made_up(
     assert set(ends) == set(overlapping(sets, threshold, old))
 
 
-@pytest.mark.part(7)
+@pytest.mark.part(14)
 @pytest.mark.parametrize("measure", ["containment", "overlap"])
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 @pytest.mark.parametrize("name", SETS)

@@ -57,6 +57,7 @@ def needed_and_all(how: str, n: int) -> tuple[nd.Found, nd.Found]:
     return needed, every
 
 
+@pytest.mark.part(6)
 @pytest.mark.parametrize(
     ("how", "n", "crowd"), [("principal", 1040, 1000), ("components", 480, 400), ("complete", 480, 400)]
 )
@@ -257,7 +258,7 @@ def plain_words(text: str) -> list[str]:
     return text.lower().replace(".", " ").split()
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 @pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java", "site_policy"])

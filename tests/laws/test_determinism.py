@@ -118,6 +118,7 @@ def without_costs(run_file: bytes) -> dict[str, Any]:
     return account
 
 
+@pytest.mark.part(2)
 def test_the_cut_and_the_container_change_no_byte(rows: ROWS, tmp_path: Path) -> None:
     """The tables are the same bytes for every input that holds the same rows; the kept rows are the same."""
     parquet, jsonl = tmp_path / "rows.parquet", tmp_path / "rows.jsonl"
@@ -165,7 +166,7 @@ def kept_rows(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("groups", ["principal", "components", "complete"])
 def test_the_order_of_the_rows_changes_neither_pairs_nor_groups(rows: ROWS, groups: str) -> None:
     """With unique scores no tie is left to the order. Exact copies stand for each other: a text is its number."""

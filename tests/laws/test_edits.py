@@ -79,7 +79,7 @@ EDITS: dict[str, Edit] = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("sketch", ["one-permutation", "classic"])
 def test_an_edited_document_is_found(name: str, sketch: str) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import neardup as nd
 from support import real_corpora, reference, reference_join
+from support.full_run import FULL
 from support.reference_join import Joined
 
 THRESHOLDS = (0.3, 0.5, 0.7, 0.8, 0.9, 1.0)
@@ -49,7 +50,7 @@ class Counted:
         return [k for k, first in enumerate(self.first) if first == k and self.units[k]]
 
 
-@pytest.fixture(scope="module", params=real_corpora.CORPORA)
+@pytest.fixture(scope="module", params=[*real_corpora.CORPORA] if FULL else [*real_corpora.CORPORA][:2])
 def corpus(request: pytest.FixtureRequest) -> Counted:
     """Count a corpus once; the thresholds come one after the other."""
     name: str = request.param

@@ -7,6 +7,7 @@ import pytest
 from support.simulated_families import runs_of
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("name", "threshold"), [("own", 0.6), ("license_texts", 0.8), ("irplag_java", 0.6), ("site_policy", 0.6)]
 )

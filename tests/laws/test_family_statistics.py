@@ -82,7 +82,7 @@ def estimates(cell: Cell) -> NDArray[np.float64]:
     return FAMILIES[cell.family].resemblances(one, pairs, other)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(10)
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_there_is_no_bias(cell: Cell) -> None:
     found = estimates(cell)
@@ -99,7 +99,7 @@ def test_the_variance_is_that_of_independent_slots_or_less(cell: Cell) -> None:
     assert low - SIGMAS * error < ratio < high + SIGMAS * error
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(10)
 @pytest.mark.parametrize("rows", [4, 8])
 @pytest.mark.parametrize("cell", [c for c in CELLS if "bits of" not in c.family], **WITH_ID)
 def test_a_band_agrees_as_often_as_reckoned(cell: Cell, rows: int) -> None:

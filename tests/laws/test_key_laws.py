@@ -43,7 +43,7 @@ def under(
     return of_tables(files), without_costs(files["run.json"])
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("form", RUNS, ids=lambda form: "-".join(map(str, form.values())))
 def test_many_keys_the_same_bytes(form: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, *others = (under(key, tmp_path / key, monkeypatch, **form) for key in KEYS)

@@ -20,6 +20,7 @@ def compared(name: str, id_a: str, id_b: str, **settings: object) -> Comparison:
     return nd.compare(texts[id_a], texts[id_b], **settings)  # type: ignore[arg-type]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", PROSE)
 def test_set_measures_are_what_another_program_counted(name: str) -> None:
     for row in some_pairs(name):
@@ -30,6 +31,7 @@ def test_set_measures_are_what_another_program_counted(name: str) -> None:
         assert found["containment_b"] == pytest.approx(float(row["b_in_a"]), abs=6e-5)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", PROSE)
 def test_tilings_are_valid_nearly_all_proven_and_never_capped(name: str) -> None:
     proven = 0

@@ -57,7 +57,7 @@ def source(name: str, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("name", SETS)
 def test_a_limit_changes_no_byte(source: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # the room of the exact join decides about documents that LSH hands over; it is the same here for all limits

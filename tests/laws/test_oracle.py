@@ -30,6 +30,7 @@ def set_of(sets: ShingleSets, k: int) -> set[int]:
 # --- every pair, counted by the definition
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 @pytest.mark.parametrize("name", shared_data.PROSE)
 def test_every_reported_pair_has_the_integers_of_brute_force(name: str, threshold: float) -> None:

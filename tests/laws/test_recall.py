@@ -91,6 +91,7 @@ def thinned(name: str, low: float, high: float, seed: int) -> dict[Pair, float]:
     return chosen
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("sketch", SKETCHES)
 def test_real_texts_are_proposed_as_the_curve_says(sketch: str) -> None:
     plans = {threshold: nd.plan(threshold, 0.99) for threshold in (0.7, 0.8, 0.9)}
@@ -162,6 +163,7 @@ def test_word_edits_are_proposed_as_the_curve_says(sketch: str, target: float) -
         check(list(map(plan.probability, exact)), found, f"{sketch}, plan for {threshold}, J about {target}")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("target", [0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 def test_word_edits_are_found_at_a_threshold_that_is_planned_for(target: float) -> None:
     # a pair at or above the threshold is missed with probability 10⁻⁶ at most: one of 400 with 4·10⁻⁴, which may

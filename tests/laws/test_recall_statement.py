@@ -108,6 +108,7 @@ FEW = [
 ]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("regime", MANY, ids=str)
 def test_of_95_intervals_in_100_95_hold_the_truth(regime: Regime) -> None:
     got = coverage(regime, RUNS)
@@ -117,6 +118,7 @@ def test_of_95_intervals_in_100_95_hold_the_truth(regime: Regime) -> None:
     assert abs(got.bias) < 4.5
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("regime", FEW, ids=str)
 def test_few_missed_pairs_are_held_more_often_not_less(regime: Regime) -> None:
     got = coverage(regime, RUNS)

@@ -209,6 +209,7 @@ def test_pairs_found_by_lsh_are_grouped_by_the_definition(how: str) -> None:
     assert {head: of for head, of in without_copies.items() if len(of) > 1} == expected
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("how", HOWS)
 def test_of_a_crowd_only_proven_pairs_are_left_and_a_warning(how: str) -> None:
     """A page 1 300 times, each with a number of words of its own: pairs within are not all written."""

@@ -126,6 +126,7 @@ def test_other_searches_find_only_related_pairs(settings: dict[str, Any]) -> Non
                 assert (a, b) in found
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", ["chunk-longest", "lcs", "overlap", "multiset", "vocabulary"])
 def test_every_measure_compares_only_within(measure: str) -> None:
     """A run over the documents of one value is the run within, as far as that value goes."""

@@ -12,10 +12,11 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not i
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis.errors import Unsatisfiable  # noqa: E402
 
+from support.full_run import FULL  # noqa: E402
 from support.made_service import serving  # noqa: E402
 
 TOKEN = "t" * 20
-EXAMPLES = 15
+EXAMPLES = 15 if FULL else 5
 
 # a value that fits the description can still be refused: an id that is not there, a query that cannot be read
 UNDECIDABLE = (

@@ -126,7 +126,7 @@ CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("case", CASES)
 def test_merged_parts_are_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]
@@ -197,7 +197,7 @@ def dedup_against(new: Path, folders: Sequence[Path], **settings: Any) -> Found:
     return find_against(read, columns, chosen, against, Silent())[0].found
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("planned", [0.7, 0.9], ids=["sorted bands", "scanned bands"])
 @pytest.mark.parametrize("format", ["jsonl", "folder"])
 def test_saved_fingerprints_are_a_reference_set(format: str, planned: float, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def hub_ids(outcome: Outcome) -> set[int]:
     return set(outcome.run.rows.unique[outcome.run.evidence.proposed.hub].tolist())
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(16)
 @SHAPED
 @REAL
 def test_the_pairs_of_real_texts(name: str, bits: int, features: str, distance: int) -> None:
@@ -377,6 +377,7 @@ def test_the_recall_says_what_is_known_and_no_more() -> None:
         assert said["at_threshold"] is None
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("threshold", "size"), [(0.9, 601), (0.95, 801), (0.98, 1001)])
 def test_what_is_expected_at_the_threshold_is_what_is_found_there(threshold: float, size: int) -> None:
     """Pairs of equal size just at the threshold: the share that a run finds is the one that it told."""

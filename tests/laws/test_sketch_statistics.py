@@ -102,6 +102,7 @@ def test_the_share_of_equal_slots_estimates_the_resemblance_without_bias(cell: C
     assert abs(means.mean() - cell.exact) < SIGMAS * error
 
 
+@pytest.mark.part(8)
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_the_variance_is_that_of_independent_slots_or_less(cell: Cell) -> None:
     means = equal_slots(cell).mean(axis=1)

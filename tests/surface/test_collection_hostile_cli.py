@@ -9,10 +9,11 @@ import pytest
 from neardup import display
 from neardup.collection.query.syntax import quoted
 from support.command_line import BASE, Run
+from support.full_run import FULL
 from support.hostile_ids import HOSTILE
 from support.made_collections import write_documents
 
-TYPED = tuple(id for id in HOSTILE if "\x00" not in id)
+TYPED = tuple(id for id in HOSTILE if "\x00" not in id)[:: 1 if FULL else 4]
 """An argument cannot hold a NUL."""
 
 

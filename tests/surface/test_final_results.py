@@ -76,7 +76,7 @@ def fates_and_groups(out: Path) -> list[tuple[Any, ...]]:
     return [(row["id"], row["group"], row["representative"], row["kept"], row["size"]) for row in rows]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize(
     ("form", "options"),
     [

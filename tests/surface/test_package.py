@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from support.full_run import FULL
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
 
@@ -97,6 +99,7 @@ def test_the_source_archive_has_the_sources_and_no_fetched_data(built: tuple[Pat
     assert not [name for name in names if name.startswith((".venv", "tests/data"))]
 
 
+@pytest.mark.skipif(not FULL, reason="building takes a minute; scripts/test --full and scripts/docs --site do it")
 def test_the_site_builds_without_a_warning_and_without_a_broken_link(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "make_site.py", tmp_path / "site"],

@@ -81,7 +81,7 @@ def begun(running: subprocess.Popen[bytes], out: Path) -> float:
     return time.monotonic()
 
 
-@pytest.mark.part(25)
+@pytest.mark.part(50)
 @pytest.mark.parametrize("moment", range(MOMENTS))
 def test_a_run_goes_on_after_kill_9(
     moment: int, source: Path, undisturbed: tuple[dict[str, bytes], float], tmp_path: Path

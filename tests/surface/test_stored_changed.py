@@ -20,6 +20,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, NeardupError
+from support.full_run import FULL
 from support.sealed import seal
 
 TABLES = ("pairs", "groups", "copies", "ranks", "missed")
@@ -197,12 +198,12 @@ def with_change(run: dict[str, Any], path: tuple[Any, ...], value: Any) -> dict[
 def test_a_changed_account_is_refused_in_words(copied: Callable[[], Path]) -> None:
     folder = copied()
     run, draw, count = json.loads((folder / "run.json").read_text()), random.Random(2), 0
-    for path in places(run):
+    for path in [*places(run)][:: 1 if FULL else 3]:
         for value in (refused, *draw.sample(ODD, 1)):
             (folder / "run.json").write_text(json.dumps(with_change(run, path, value)))
             seal(folder)
             count += refused(folder, (path, value))
-    assert count > 100
+    assert count > 40
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,7 @@ def windows() -> list[str]:
     return [cut[k * 37 % len(cut)] for k in range(len(cut))]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("measure", ["containment", "resemblance", "overlap"])
 @pytest.mark.parametrize("threshold", ["0.3", "0.6", "1"])
 def test_the_same_as_with_sets(measure: str, threshold: str) -> None:

@@ -65,7 +65,7 @@ def exactly(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(5)
 def test_histogram_counts_every_pair_in_its_step(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     steps = [exactly(part.low) for part in advice.histogram]
@@ -77,6 +77,7 @@ def test_histogram_counts_every_pair_in_its_step(both: tuple[nd.Advice, Naive]) 
     assert sum(part.pairs for part in advice.histogram) > 10
 
 
+@pytest.mark.part(3)
 def test_steps_are_what_a_run_would_do(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     tried = {step.threshold for step in advice.thresholds}
@@ -150,6 +151,7 @@ def test_measures_of_any_two_texts(a: str, b: str, unit: str, length: int) -> No
     check_measures(nd.compare(a, b, unit=unit, length=length).measures, a, b, unit, length)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("sketch", ["classic", "one-permutation"])
 @pytest.mark.parametrize(("name", "threshold"), [("demo", 0.57), ("license_texts", 0.8)])
 def test_bands_are_expected_on_the_pairs_found(name: str, threshold: float, sketch: str) -> None:

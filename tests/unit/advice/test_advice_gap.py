@@ -159,6 +159,7 @@ def found_by(advice: nd.Advice, texts: list[str]) -> set[tuple[int, int]]:
     return pairs_of(group)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", SETS)
 def test_the_recommended_command_finds_the_relatives(name: str) -> None:
     texts, families = SETS[name]()

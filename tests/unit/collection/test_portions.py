@@ -60,6 +60,7 @@ def _assert_same(found: Any, expected: Any) -> None:
         np.testing.assert_array_equal(one, other, name)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(("portion", "stretch"), [(1, 1), (7, 3), (64, 20), (1000, 1 << 18)])
 @pytest.mark.parametrize("length", [1, 5])
 def test_texts_in_portions_are_what_they_are_as_a_whole(

@@ -103,6 +103,7 @@ def leader_pairs(leader: Sequence[int]) -> set[tuple[int, int]]:
     return {(min(d, head), max(d, head)) for d, head in enumerate(leader) if d != head}
 
 
+@pytest.mark.part(3)
 @HOW
 @given(case=st.one_of(examples(), examples(all_found=True), examples(realistic=True)))
 @settings(deadline=None, max_examples=250)
@@ -112,6 +113,7 @@ def test_groups_are_those_by_brute_force(groups: str, case: Example) -> None:
         assert case.grouped(groups, pairs).leader.tolist() == expected, pairs
 
 
+@pytest.mark.part(3)
 @HOW
 @given(case=st.one_of(examples(), examples(realistic=True)))
 @settings(deadline=None, max_examples=100)
