@@ -200,7 +200,8 @@ def rows_as_text(alignment: Alignment, width: int, codes: Mapping[str, str], ful
             words = f"··· {counted(hidden, f'{folded[kind][0]}line')}{folded[kind][1]} ···"
             lines = [*lines[:first], [(words.center(width).rstrip(), "note")], *lines[len(lines) - last :]]
         for line in lines:
-            yield "".join(painted(line, codes)).rstrip()
+            blank = not any(text.strip() for text, _ in line)
+            yield "" if blank else "".join(painted(line, codes)).rstrip()
 
 
 def cell(found: Comparison, row: Row, side: int) -> str:

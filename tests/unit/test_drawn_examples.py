@@ -59,13 +59,13 @@ def drawn(folder: Path, *imports: str, **variables: str) -> str:
 def test_a_fresh_clone_draws_the_same_examples(tmp_path: Path) -> None:
     """Two tests failed in two fresh clones, each with examples that the other clones had not drawn."""
     first = drawn(tmp_path, PYTHONHASHSEED="1")
-    assert first.count("(") > 45
+    assert first.count("(") > 10
     assert drawn(tmp_path, "many_constants", PYTHONHASHSEED="2") == first
     exploring = {"NEARDUP_EXPLORE_UNTIL": "0", "NEARDUP_EXPLORE_EXAMPLES": str(tmp_path / "examples")}
     assert drawn(tmp_path, **exploring) != first
 
 
-def test_an_ordinary_run_draws_at_most_a_hundred(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_run_draws_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 
     @settings(max_examples=400)
@@ -74,7 +74,7 @@ def test_an_ordinary_run_draws_at_most_a_hundred(monkeypatch: pytest.MonkeyPatch
         drawn.append(number)
 
     asked: Any = SimpleNamespace(obj=test)
-    for full, least, most in ((True, 300, 400), (False, 60, drawn_examples.MOST)):
+    for full, least, most in ((True, 300, 400), (False, drawn_examples.MOST // 2, drawn_examples.MOST)):
         monkeypatch.setattr(drawn_examples, "FULL", full)
         drawn_examples.limit_examples([asked])
         drawn.clear()

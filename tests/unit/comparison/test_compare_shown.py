@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -66,6 +66,7 @@ def test_lines_are_those_of_the_twin(parts: list[tuple[str, int]], width: int) -
     assert [bool(cut) for cut in styled.cuts] == [bool(line) for line in expected]
 
 
+@example(("", "Pay 13 by Friday\n\n"), 60, True, False)  # a blank line has no colour
 @given(shown_pairs(), st.sampled_from([60, 61, 80, 99, 100, 101, 140]), st.booleans(), st.booleans())
 @settings(max_examples=150, deadline=None)
 def test_a_terminal_shows_what_the_twin_shows(
