@@ -26,9 +26,6 @@ def pytest_collection_finish() -> None:
     """What stays to the end is not looked through each time that garbage is collected."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(
-        20_000, 20, 20
-    )  # the laws hold gigabytes of sets for comparison: to look through them is slow
 
 
 def pytest_configure(config: pytest.Config) -> None:

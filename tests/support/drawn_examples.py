@@ -15,7 +15,7 @@ from support.full_run import FULL
 
 UNTIL = "NEARDUP_EXPLORE_UNTIL"
 """Variable: the time (seconds since the epoch) until which new examples are drawn."""
-MOST = 25
+MOST = 100
 """Examples of a test in an ordinary run."""
 SETTINGS = "_hypothesis_internal_use_settings"
 """The attribute of a test in which Hypothesis keeps its settings."""
@@ -33,7 +33,7 @@ def choose_examples() -> None:
         settings.load_profile("explore")
         return
     # the same ones each time find nothing new; scripts/explore draws twice as many new ones in each round
-    settings.register_profile("same", common, derandomize=True, database=None, max_examples=50 if FULL else 15)
+    settings.register_profile("same", common, derandomize=True, database=None, max_examples=50)
     settings.load_profile("same")
     # Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
     # tests that ran before in the same process, and so would the examples.
