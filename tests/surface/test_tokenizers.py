@@ -44,6 +44,9 @@ def pairs(text):
 def beyond(text):
     yield "word", 0, len(text) + 1
 
+def backwards(text):
+    return [("two", 2, 3), ("one", 0, 1)]
+
 def fails(text):
     raise ValueError("no such language")
 
@@ -52,6 +55,7 @@ constant = 7
 POINTS = """[neardup.tokenizers]
 pairs = some_tokenizers:pairs
 beyond = some_tokenizers:beyond
+backwards = some_tokenizers:backwards
 fails = some_tokenizers:fails
 gone = some_tokenizers:missing
 constant = some_tokenizers:constant
@@ -206,19 +210,20 @@ def test_a_registered_tokenizer_is_used_and_recorded(installed: None, run: Run, 
     ("name", "said"),
     [
         ("fails", "The tokenizer fails fails on a text: ValueError: no such language"),
-        ("beyond", "The tokenizer beyond fails on a text: ValueError: 'word' at 0 to 2"),
+        ("beyond", "The tokenizer beyond fails on a text: ValueError: 'word' at 0 to 4"),
+        ("backwards", "The tokenizer backwards fails on a text: ValueError: 'one' at 0 to 1"),
         ("gone", "The tokenizer gone cannot be loaded (some_tokenizers:missing): AttributeError"),
         ("constant", "The tokenizer constant fails on a text: TypeError: 'int' object is not callable"),
     ],
 )
 def test_a_tokenizer_that_fails_is_named(installed: None, name: str, said: str) -> None:
     with pytest.raises(nd.InputError) as refused:
-        nd.find(["a", "b"], tokenizer=name)
+        nd.find(["abc", "abd"], tokenizer=name)
     assert str(refused.value).startswith(said)
 
 
 def test_names_that_are_not_there_are_refused_with_those_that_are(installed: None) -> None:
-    names = "code, beyond, constant, fails, gone, pairs"
+    names = "code, backwards, beyond, constant, fails, gone, pairs"
     with pytest.raises(nd.SettingError, match=f"Choose one of {names}, or install"):
         nd.find(["a", "b"], tokenizer="two words")
     assert [token for token, _, _ in tokenizer_of("code")("a b")] == ["id", "id"]

@@ -80,19 +80,22 @@ def tokens_as_words(text: str, name: str) -> TokenText:
     tokenizer = tokenizer_of(name)
     words: list[str] = []
     spans: list[int] = []
+    before = (0, 0)
     try:
         for token, begin, end in tokenizer(text):
-            if not (isinstance(token, str) and token and 0 <= begin <= end <= len(text)):
+            in_order = before[0] <= begin < end <= len(text) and before[1] <= end
+            if not (isinstance(token, str) and token and in_order):
                 raise ValueError(f"{token!r} at {begin!r} to {end!r}")
             words.append(as_word(token))
-            spans += begin, end
+            before = (begin, end)
+            spans += before
     except Exception as error:  # of another package, given a text that nobody has seen
         raise _failed(name, error) from error
     return laid_out(words, np.array(spans, np.int64).reshape(-1, 2))
 
 
 def laid_out(words: list[str], spans: NDArray[np.int64]) -> TokenText:
-    """Join the words by spaces, and repeat the span of each for its characters."""
+    """Join words by spaces; each of their characters comes from the span of its word (int64[words, 2])."""
     lengths = np.array([len(word) for word in words], np.int64)
     begins, ends = (np.repeat(spans[:, side], lengths + 1)[:-1] for side in (0, 1))
     between = np.cumsum(lengths + 1)[:-1] - 1
@@ -110,6 +113,6 @@ def as_word(token: str) -> str:
 def _failed(name: str, error: Any) -> InputError:
     return InputError(
         f"The tokenizer {name} fails on a text: {type(error).__name__}: {error}",
-        "(token, begin, end) for each token, a str that is not empty and its place in the text",
+        "(token, begin, end) for each token in order, a str that is not empty and its place in the text",
         f"Mend the package {tokenizer_version(name)}, or choose another tokenizer",
     )
