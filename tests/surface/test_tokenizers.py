@@ -162,6 +162,28 @@ def test_runs_comparisons_and_collections_agree(tmp_path: Path) -> None:
         assert kept.compare("0", "1").measures["resemblance"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("measure", "key"),
+    [
+        ("resemblance", "resemblance"),
+        ("overlap", "overlap"),
+        ("vocabulary", "vocabulary"),
+        ("multiset", "multiset"),
+        ("lcs", "lcs"),
+        ("chunk-longest", "chunk_longest_literal"),
+        ("chunk-union", "chunk_union_literal"),
+    ],
+)
+def test_every_measure_is_that_of_a_comparison(measure: str, key: str) -> None:
+    texts = [TOTAL, RENAMED, OTHER_SIGNS, TOTAL.replace("return sum;", "print(sum); return sum;"), "print(1)"]
+    found = nd.find(texts, tokenizer="code", measure=measure, threshold=0.3, pairs="all")
+    rows = {(row["id_a"], row["id_b"]): row for row in found.pairs.to_pylist()}
+    assert len(rows) >= 6
+    for (a, b), row in rows.items():
+        value = nd.compare(texts[a], texts[b], tokenizer="code").measures[key]
+        assert value in (row.get(key), row.get(measure.replace("-", "_")))
+
+
 def test_texts_of_the_same_words_with_other_signs_are_no_copies() -> None:
     """Without the tokenizer they are exact copies: the words are the same."""
     given = [TOTAL, OTHER_SIGNS, TOTAL.replace("  ", "\n")]
