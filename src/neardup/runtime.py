@@ -8,17 +8,14 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from math import inf
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from typing import Protocol, TypeVar
 
 Advance = Callable[[int], None]
 """A callback that receives the amount of work done since the last call, in the unit of the stage."""
@@ -56,26 +53,6 @@ def installed_version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-@cache
-def entry_points_of(group: str, name: re.Pattern[str]) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by what ``name`` matches of their names in lower case: its first group.
-
-    Of several for one name, the first by package and object counts; others are left out.
-    """
-    from importlib.metadata import entry_points
-
-    found: dict[str, EntryPoint] = {}
-    for point in sorted(entry_points(group=group), key=lambda point: (described_point(point), point.value)):
-        if named := name.fullmatch(point.name.lower()):
-            found.setdefault(named[1], point)
-    return found
-
-
-def described_point(point: EntryPoint) -> str:
-    """Return the package of an entry point and its version."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist else point.value
 
 
 def worker_count(threads: int) -> int:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
 
 from neardup.io.formats import extract, format_of, packages
 from neardup.io.formats.registered import registered
-from neardup.runtime import entry_points_of
 from support.command_line import Run
+from support.made_package import installed_package
 
 MODULE = """
 def read_upside(data):
@@ -39,17 +37,8 @@ two words = some_extractors:read_upside
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A package with extractors, on the import path."""
     place = tmp_path / "place"
-    about = place / "some_extractors-1.2.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: some-extractors\nVersion: 1.2\n")
-    (about / "entry_points.txt").write_text(POINTS)
-    (place / "some_extractors.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(str(place))
-    invalidate_caches()
-    entry_points_of.cache_clear()
-    yield place
-    entry_points_of.cache_clear()
-    sys.modules.pop("some_extractors", None)
+    with installed_package(place, "some_extractors", MODULE, POINTS, monkeypatch):
+        yield place
 
 
 def test_only_new_suffixes_are_registered(installed: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
-from importlib import invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.runtime import entry_points_of
 from neardup.settings import Settings
 from neardup.sketch.cleaning import both_keys, cleaned
 from neardup.sketch.documents import shingle_sets
@@ -26,6 +23,7 @@ from neardup.text.source_code import tokens_of_code
 from neardup.text.tokenizers import as_word, laid_out, tokenizer_of, tokens_as_words
 from neardup.text.units import read
 from support.command_line import Run
+from support.made_package import installed_package
 
 TOTAL = """public class A { // adds
   int total(int[] xs) { int sum = 0; for (int i = 0; i < xs.length; i++) { sum += xs[i]; } return sum; } }"""
@@ -67,19 +65,8 @@ two words = some_tokenizers:pairs
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package with tokenizers, on the import path."""
-    about = tmp_path / "place" / "some_tokenizers-1.2.dist-info"
-    about.mkdir(parents=True)
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: some-tokenizers\nVersion: 1.2\n")
-    (about / "entry_points.txt").write_text(POINTS)
-    (tmp_path / "place" / "some_tokenizers.py").write_text(MODULE)
-    monkeypatch.syspath_prepend(str(tmp_path / "place"))
-    for cached in (entry_points_of, tokenizer_of):
-        cached.cache_clear()
-    invalidate_caches()
-    yield
-    for cached in (entry_points_of, tokenizer_of):
-        cached.cache_clear()
-    sys.modules.pop("some_tokenizers", None)
+    with installed_package(tmp_path / "place", "some_tokenizers", MODULE, POINTS, monkeypatch):
+        yield
 
 
 # --- the tokens of source code

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import InputError
-from neardup.runtime import described_point, entry_points_of, installed_version
+from neardup.runtime import installed_version
+from neardup.text.entry_points import described_point, entry_points_of, loaded_point
 
 Tokenizer = Callable[[str], Iterable[tuple[str, int, int]]]
 
@@ -56,15 +57,7 @@ def tokenizer_of(name: str) -> Tokenizer:
         from neardup.text.source_code import tokens_of_code
 
         return tokens_of_code
-    point = entry_points_of(GROUP, _NAME)[name]
-    try:
-        found: Tokenizer = point.load()
-    except Exception as error:  # the package of somebody else can fail in any way
-        raise InputError(
-            f"The tokenizer {name} cannot be loaded ({point.value}): {type(error).__name__}: {error}",
-            "",
-            f"Mend or remove the package {described_point(point)}",
-        ) from error
+    found: Tokenizer = loaded_point(f"tokenizer {name}", entry_points_of(GROUP, _NAME)[name])
     return found
 
 

@@ -12,7 +12,7 @@ from importlib.metadata import EntryPoint
 
 from neardup.errors import InputError
 from neardup.io.formats.content import Content
-from neardup.runtime import described_point, entry_points_of
+from neardup.text.entry_points import described_point, entry_points_of, loaded_point
 
 GROUP = "neardup.extractors"
 _SUFFIX = re.compile(r"\.?([a-z0-9]{1,16})")
@@ -29,14 +29,7 @@ def read_registered(suffix: str, data: bytes) -> Content:
     Raises InputError if the function cannot be imported, or returns anything but a str. Its own errors pass.
     """
     point = registered()[suffix]
-    try:
-        extract = point.load()
-    except Exception as error:  # the package of somebody else can fail in any way
-        raise InputError(
-            f"The extractor for {suffix} cannot be loaded ({point.value}): {type(error).__name__}: {error}",
-            "",
-            f"Mend or remove the package {described_point(point)}",
-        ) from error
+    extract = loaded_point(f"extractor for {suffix}", point)
     text = extract(data)
     if not isinstance(text, str):
         raise InputError(f"The extractor for {suffix} ({point.value}) returns {type(text).__name__}", "A str")
