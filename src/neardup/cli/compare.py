@@ -16,9 +16,10 @@ from neardup import display
 from neardup.cli.configured import given_here
 from neardup.cli.documents import refuse_page_over_input
 from neardup.cli.messages import warn
-from neardup.cli.options.on_files import LEFT_OUT, CompareOptions
+from neardup.cli.options.on_files import CompareOptions
 from neardup.cli.pairs import TwoTexts, about, pair_of
 from neardup.cli.shown import WIDTH
+from neardup.settings import CLEANING
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -59,7 +60,7 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
         length=stored.get("length", options.length),
         unit=stored.get("unit", options.unit),
         min_chunk=options.min_chunk,
-        **{name: stored.get(name, getattr(chosen, name)) for name in LEFT_OUT},
+        **{name: stored.get(name, getattr(chosen, name)) for name in CLEANING},
         ignore=base_texts(options.ignore),
     )
 

@@ -9,7 +9,7 @@ from typing import Any, TypedDict, Unpack
 
 from neardup.errors import SettingError
 from neardup.kernels.text.keyed import Key
-from neardup.settings import Cleaning, Settings
+from neardup.settings import CLEANING, Cleaning, Settings
 from neardup.sketch.sampled import SampledShingles
 from neardup.text.cleaning import Cleaner
 from neardup.text.keys import key_of, new_secret
@@ -18,7 +18,6 @@ from neardup.text.keys import key_of, new_secret
 # sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
 SCALE, FLOOR, SLOTS = 5, 8, 64
 _NAMES = ("length", "slots", "scale", "floor")
-_LEFT_OUT = ("tokenizer", "mask", "ignore_numbers", "stop_words")
 
 
 class CollectionKeywords(TypedDict, total=False):
@@ -60,11 +59,11 @@ class CollectionSettings:
     @classmethod
     def of(cls, **values: Unpack[CollectionKeywords]) -> CollectionSettings:
         """Return settings with the given values. Raises SettingError for invalid ones."""
-        unknown = [name for name in values if name not in (*_NAMES, *_LEFT_OUT)]
+        unknown = [name for name in values if name not in (*_NAMES, *CLEANING)]
         if unknown:
-            allowed = ", ".join((*_NAMES, *_LEFT_OUT))
+            allowed = ", ".join((*_NAMES, *CLEANING))
             raise SettingError(f"There is no setting {unknown[0]!r} of a collection", allowed)
-        left_out: dict[str, Any] = {name: value for name, value in values.items() if name in _LEFT_OUT}
+        left_out: dict[str, Any] = {name: value for name, value in values.items() if name in CLEANING}
         plain: dict[str, Any] = {name: value for name, value in values.items() if name in _NAMES}
         made = cls(**plain)
         checked = Settings.of(length=made.length, slots=made.slots, **left_out)
@@ -100,7 +99,7 @@ class CollectionSettings:
     def as_dict(self) -> dict[str, Any]:
         """Return every setting by name, without the secret and without rules that leave out nothing."""
         found = {name: getattr(self, name) for name in _NAMES}
-        for name in _LEFT_OUT:
+        for name in CLEANING:
             if value := getattr(self.cleaning, name):
                 found[name] = list(value) if isinstance(value, tuple) else value
         return found

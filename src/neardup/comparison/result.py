@@ -14,6 +14,7 @@ from neardup.comparison.kinds.decide import Kind, kind_of
 from neardup.comparison.kinds.said import sentence
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
 from neardup.measures import LITERAL, CountedAs, values
+from neardup.settings import CLEANING
 from neardup.tables import Bools, Int64s
 from neardup.text.units import Units, read
 
@@ -125,7 +126,7 @@ class ComparisonRecord:
     @property
     def leaves_out(self) -> bool:
         """Whether masks, numbers or stop words are left out, or what a tokenizer makes no token of."""
-        return any(self.settings.get(name) for name in ("tokenizer", "mask", "ignore_numbers", "stop_words"))
+        return any(self.settings.get(name) for name in CLEANING)
 
     @property
     def degraded(self) -> bool:

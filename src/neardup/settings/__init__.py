@@ -6,6 +6,7 @@ The command line, the reference page, the validation and their tests are derived
 from neardup.settings.fields import Field
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
+    CLEANING,
     FIELDS,
     RECORDS,
     BaseTextSettings,
@@ -23,6 +24,7 @@ from neardup.settings.records import (
 from neardup.settings.settings import Settings, as_compared, ratio
 
 __all__ = [
+    "CLEANING",
     "FIELDS",
     "RECORDS",
     "BaseTextSettings",

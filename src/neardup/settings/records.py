@@ -124,6 +124,10 @@ class Cleaning:
         )
 
 
+CLEANING = tuple(field.name for field in dataclasses.fields(Cleaning))
+"""The settings that decide which text counts: runs, collections and comparisons have them alike."""
+
+
 @dataclass(frozen=True)
 class Sketch:
     """How a set of shingles becomes a signature."""

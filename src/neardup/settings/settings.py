@@ -15,6 +15,7 @@ from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
+    CLEANING,
     FIELDS,
     RECORDS,
     BaseTextSettings,
@@ -104,7 +105,7 @@ def as_compared(values: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_compared({"length": 3, "threshold": 0.8, "ignore_numbers": True})
     {'length': 3, 'ignore_numbers': True}
     """
-    names = ("length", "unit", "tokenizer", "mask", "ignore_numbers", "stop_words")
+    names = ("length", "unit", *CLEANING)
     return {name: values[name] for name in names if name in values}
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from neardup.errors import SettingError
 from neardup.group.keep import keep_columns
 from neardup.measures import MEASURES
-from neardup.settings import FIELDS, Settings
+from neardup.settings import CLEANING, FIELDS, Settings
 
 _ABSENT = (
     *("within", "across", "ignore_common", "count", "sources", "kinds", "audit"),
     *("encoding", "delimiter", "pages"),
-    *("tokenizer", "mask", "ignore_numbers", "stop_words"),
+    *CLEANING,
 )
 """Settings that only a run on one machine has."""
 

@@ -18,11 +18,9 @@ from neardup.cli.option import (
     settings_of,
 )
 from neardup.cli.options import shared
+from neardup.settings import CLEANING
 
-LEFT_OUT = ("tokenizer", "mask", "ignore_numbers", "stop_words")
-"""The settings that leave out text, and that of its tokens."""
-
-SELECTION = (*LEFT_OUT, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
+SELECTION = (*CLEANING, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
 """The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
 
 
@@ -173,7 +171,7 @@ class CompareOptions:
         "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
         "NUMBER",
     )
-    settings: SettingOptions = settings_of(LEFT_OUT)
+    settings: SettingOptions = settings_of(CLEANING)
     ignore: list[str] = shared.IGNORE.field()
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"
