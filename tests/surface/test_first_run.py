@@ -33,6 +33,7 @@ try:
 except SystemExit:
     pass
 sys.stderr.write("".join("\\t".join(line) + "\\n" for line in seen))
+sys.stderr.write("".join(f"loaded\\t{name}\\n" for name in sys.modules if name == "numba.np.arraymath"))
 """
 
 SHORT_LIST = """
@@ -171,13 +172,25 @@ def memos() -> Iterator[list[str]]:
     return [str(golden / "memo_a.txt"), str(golden / "memo_b.txt")]
 
 
+def called_by(command: str, memos: list[str]) -> tuple[set[tuple[str, ...]], list[str]]:
+    """The kernels that a command calls in a process of its own, and whether it loads Numba's array functions."""
+    line = [sys.executable, "-c", RECORD, command, *(memos if command == "compare" else [])]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    told = [tuple(line.split("\t")) for line in done.stderr.splitlines() if "\t" in line]
+    return {line for line in told if line[0] != "loaded"}, [line[1] for line in told if line[0] == "loaded"]
+
+
 @pytest.mark.parametrize("command", ["demo", "compare"])
 def test_the_list_names_what_the_command_calls(command: str, memos: list[str]) -> None:
     """If it does not: scripts/kernels makes it again."""
-    line = [sys.executable, "-c", RECORD, command, *(memos if command == "compare" else [])]
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
-    called = {tuple(line.split("\t")) for line in done.stderr.splitlines() if "\t" in line}
+    called, _ = called_by(command, memos)
     assert called == {(entry.kernel, entry.types) for entry in warming.entries_of([command])}
+
+
+def test_kept_kernels_are_loaded_without_the_array_functions_of_numba(memos: list[str]) -> None:
+    """These take a quarter of a second to import, and are needed only to compile."""
+    called_by("compare", memos)  # compiles what is not kept yet
+    assert called_by("compare", memos)[1] == []
 
 
 def test_every_entry_of_the_list_can_be_read() -> None:

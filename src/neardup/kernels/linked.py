@@ -27,6 +27,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import _FunctionCompiler
 from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from neardup.kernels import compile_cache
@@ -230,7 +231,9 @@ class Kernel(CPUDispatcher):
         if content is None:
             return None
         try:
-            self.targetctx.refresh()
+            # kept code needs the memory of its arrays; Numba's functions of arrays, half a second of imports, are
+            # for compiling, which loads them itself
+            rtsys.initialize(self.targetctx)
             owner, reduced = pickle.loads(content)
             if owner != self.spelled:
                 raise ValueError(owner)

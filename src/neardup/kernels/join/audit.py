@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.kernels.bisection import first_at_least
 from neardup.kernels.compiled import njit
 from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
@@ -43,7 +44,7 @@ def sizes_that_fit(sizes, size, criterion):
     Two sizes reach their best value when one set contains the other, and that value never rises as the sizes move
     apart.
     """
-    low, high = np.int64(0), np.int64(np.searchsorted(sizes, size))
+    low, high = np.int64(0), np.int64(first_at_least(sizes, size))
     begin = high
     while low < high:  # the smaller sizes: first that fits
         middle = (low + high) // 2

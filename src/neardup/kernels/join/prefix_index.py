@@ -107,7 +107,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
     n = starts.size
     mask = np.uint64(repeats.size - 1)
     largest = np.zeros(n, np.int64)
-    wanted = np.zeros(n, np.int64)
+    wanted, total = np.zeros(n, np.int64), np.int64(0)
     for x in range(n):
         size = sizes[x]
         unique = np.int64(0)
@@ -117,7 +117,7 @@ def rare_prefixes(hashes, starts, sizes, repeats, criterion):
         largest[x] = largest_partner(size, size - unique, criterion)
         if unique <= may_fail:
             wanted[x] = may_fail + 1 - unique
-    total = wanted.sum()
+            total += wanted[x]
     entries, owner = np.empty(total, np.uint64), np.empty(total, np.int32)
     of_class = np.empty(256, np.int64)
     used = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.kernels.bisection import first_at_least
 from neardup.kernels.compiled import njit
 
 
@@ -22,7 +23,7 @@ def longest_run(shingles, places, found, most):
     best_a, best_b, length = np.int64(-1), np.int64(-1), np.int64(0)
     compared = np.int64(0)
     for j in range(found.size):
-        first = np.searchsorted(shingles, found[j])
+        first = first_at_least(shingles, found[j])
         last = first
         while last < shingles.size and shingles[last] == found[j]:
             last += 1

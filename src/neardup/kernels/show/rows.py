@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.kernels.bisection import first_at_least
 from neardup.kernels.compiled import njit
 
 SAME, CHANGED, MOVED, BETWEEN = 0, 1, 2, 3
@@ -79,9 +80,9 @@ def _block(edges, begins, begin, end):
     """Return the block of a side that begins at a unit: its end, and whether moved text begins in it."""
     if begin >= end:
         return end, False
-    after = np.searchsorted(edges, begin, side="right")
+    after = first_at_least(edges, begin + 1)
     stop = min(end, edges[after]) if after < edges.size else end
-    moved = np.searchsorted(begins, stop) > np.searchsorted(begins, begin)
+    moved = first_at_least(begins, stop) > first_at_least(begins, begin)
     return stop, moved
 
 

@@ -33,7 +33,9 @@ def none_whole(rows):
     Band by band (``rows`` int64[bands]): if n slots agree among the first K + r, i fall into the last band of r
     with the probability of a hypergeometric draw, and i = r would make it whole.
     """
-    k = rows.sum()
+    k = np.int64(0)
+    for r in rows:
+        k += r
     log = np.zeros(k + 1)
     for i in range(1, k + 1):
         log[i] = log[i - 1] + np.log(i)
