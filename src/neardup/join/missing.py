@@ -164,7 +164,13 @@ Sure = Callable[[pa.Table], Bools]
 
 
 def missing_outside(
-    pairs: Pairs, hub: Int64s, plan: Plan, sketch: str, store: ShingleStore, room: PairRoom | None = None
+    pairs: Pairs,
+    hub: Int64s,
+    plan: Plan,
+    sketch: str,
+    store: ShingleStore,
+    room: PairRoom | None = None,
+    threads: int = 1,
 ) -> Missing:
     """Estimate the missed pairs from the found ``pairs`` (VERIFIED), except pairs of two ``hub`` documents."""
     is_hub = np.zeros(store.documents, np.bool_)
@@ -176,7 +182,7 @@ def missing_outside(
     def fetch(documents: Int64s) -> ShingleSets:
         return store.get(documents).only(documents).sets
 
-    return missing_pairs(pairs, plan, sketch, lambda some: np.zeros(some.num_rows, np.bool_), fetch)
+    return missing_pairs(pairs, plan, sketch, lambda some: np.zeros(some.num_rows, np.bool_), fetch, threads)
 
 
 def missing_among(
@@ -187,6 +193,7 @@ def missing_among(
     plan: Plan,
     sketch: str,
     room: PairRoom | None = None,
+    threads: int = 1,
 ) -> Missing:
     """Estimate the missed pairs from the reported ``pairs`` within the ``index``, ignoring ``limited`` documents.
 
@@ -215,7 +222,7 @@ def missing_among(
         at = index.local[documents]
         return sets_at(index.hashes, index.starts[at], index.sizes[at])
 
-    return missing_pairs(pairs, plan, sketch, sure, fetch)
+    return missing_pairs(pairs, plan, sketch, sure, fetch, threads)
 
 
 def _of_popular(a: Int64s, b: Int64s, popular: Bools) -> Bools:
@@ -244,7 +251,7 @@ def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
 
 
 def missing_pairs(
-    pairs: Pairs, plan: Plan, sketch: str, sure: Sure, fetch: Callable[[Int64s], ShingleSets]
+    pairs: Pairs, plan: Plan, sketch: str, sure: Sure, fetch: Callable[[Int64s], ShingleSets], threads: int = 1
 ) -> Missing:
     """Estimate the missed pairs from the found ``pairs`` (VERIFIED) of closed families.
 
@@ -260,7 +267,7 @@ def missing_pairs(
     inside, place = np.flatnonzero(part), np.cumsum(part) - 1
     x, y = place[a], place[b]
     _, numbers = np.unique(found.family[inside], return_inverse=True)
-    again = proposed_again(fetch(found.documents[inside]), numbers, x, y, plan, sketch)
+    again = proposed_again(fetch(found.documents[inside]), numbers, (x, y), plan, sketch, threads)
     return total + of_families(x, y, numbers[x], (hit | surely for hit in again), drawn)
 
 

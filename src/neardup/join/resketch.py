@@ -16,6 +16,7 @@ import numpy as np
 from neardup.kernels.lsh.buckets import band_keys
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.lsh.bands import Plan
+from neardup.runtime import ordered_map
 from neardup.sketch.coefficients import classic_coefficients
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, UInt64s
@@ -27,35 +28,38 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(
 
 
 def proposed_again(
-    sets: ShingleSets, families: Int64s, a: Int64s, b: Int64s, plan: Plan, sketch: str
+    sets: ShingleSets, families: Int64s, ends: tuple[Int64s, Int64s], plan: Plan, sketch: str, threads: int = 1
 ) -> Iterator[Bools]:
-    """Yield bool[pairs] for each of SEEDS seeds: which pairs of sets a[k], b[k] agree in a band of ``plan``.
+    """Yield bool[pairs] for each of SEEDS seeds: which pairs of sets agree in a band of ``plan``.
 
-    ``families`` (int64[sets]) numbers the family of each set.
+    ``families`` (int64[sets]) numbers the family of each set; ``ends`` has the two sets of each pair.
     """
     labels, documents = labels_of(sets, families), len(sets.offsets) - 1
-    signatures = np.empty((documents, plan.slots), np.uint32)
-    chosen = np.empty((documents, plan.slots), np.bool_)
-    firsts = np.concatenate(([0], np.cumsum(plan.bands)))
-    coefficients, keys = classic_coefficients(plan.slots), np.empty(documents, np.uint64)
-    hashes, high = np.empty_like(labels), np.empty_like(labels)
-    for seed in mixed(np.arange(SEEDS, dtype=np.uint64)):
-        _hash_anew(labels, seed, hashes, high)
+    firsts, coefficients = np.concatenate(([0], np.cumsum(plan.bands))), classic_coefficients(plan.slots)
+    a, b = ends
+
+    def hits(seed: np.uint64) -> Bools:
+        hashes, keys = _hashed_anew(labels, seed), np.empty(documents, np.uint64)
+        signatures = np.empty((documents, plan.slots), np.uint32)
+        chosen = np.empty((documents, plan.slots), np.bool_)
         sketch_sets(hashes, sets.offsets, sketch == "classic", *coefficients, signatures, chosen)
         hit = np.zeros(len(a), np.bool_)
         for band, rows in enumerate(plan.bands):
             band_keys(signatures, firsts[band], rows, band, keys)
             hit |= keys[a] == keys[b]
-        yield hit
+        return hit
+
+    return ordered_map(hits, mixed(np.arange(SEEDS, dtype=np.uint64)), threads)
 
 
-def _hash_anew(labels: UInt64s, seed: np.uint64, out: UInt64s, high: UInt64s) -> None:
-    """Fill ``out`` with new hashes of the labels, which are already well mixed; ``high`` is scratch."""
-    np.bitwise_xor(labels, seed, out=out)
+def _hashed_anew(labels: UInt64s, seed: np.uint64) -> UInt64s:
+    """Return new hashes of the labels, which are already well mixed."""
+    out, high = np.bitwise_xor(labels, seed), np.empty_like(labels)
     for factor in _MIX[:2]:
         np.multiply(out, factor, out=out)
         np.right_shift(out, np.uint64(32), out=high)
         np.bitwise_xor(out, high, out=out)
+    return out
 
 
 def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:

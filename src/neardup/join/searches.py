@@ -161,7 +161,8 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         missing = None
         if isinstance(plan, Plan):
             with progress.stage("recall", None, "pairs"):
-                missing = missing_outside(closed.pairs, closed.hub, plan, settings.sketch.sketch, store, room)
+                asked, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
+                missing = missing_outside(closed.pairs, closed.hub, *asked, threads)
         made, sets = _joined(closed.hub, rows, progress)
     return Evidence(
         proposal.choice,

@@ -208,8 +208,16 @@ class ShingleStore:
         return np.empty(shingles, np.uint64) if fits else scratch_array(shingles)
 
 
+_RUN = 256
+"""Adjacent sets of this many hashes on average are copied in one piece, without a place for each hash."""
+
+
 def sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
     """The sets of ``sizes`` that begin at ``starts``, concatenated."""
-    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    ends, offsets = starts + sizes, np.concatenate(([0], np.cumsum(sizes)))
+    heads = np.flatnonzero(np.append(True, starts[1:] != ends[:-1])[: len(starts)])
+    if _RUN * len(heads) < offsets[-1]:
+        runs = zip(starts[heads].tolist(), ends[np.append(heads[1:], len(ends)) - 1].tolist(), strict=True)
+        return ShingleSets(np.concatenate([hashes[begin:end] for begin, end in runs]), offsets)
     at = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
     return ShingleSets(hashes[at], offsets)

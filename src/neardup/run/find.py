@@ -349,7 +349,8 @@ def _missing(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) ->
         plan, index, sketch = evidence.plan, evidence.index, rows.settings.sketch.sketch
         if index is None or evidence.in_buckets is None or not isinstance(plan, Plan):
             return evidence.missing
-        among = missing_among(groups.pairs, index, evidence.in_buckets, groups.limited, plan, sketch, _room(rows))
+        asked = (groups.limited, plan, sketch, _room(rows), rows.settings.work.threads)
+        among = missing_among(groups.pairs, index, evidence.in_buckets, *asked)
         return evidence.missing + among
 
 

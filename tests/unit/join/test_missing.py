@@ -80,9 +80,9 @@ def test_labels_say_what_is_shared_and_nothing_of_the_hashes() -> None:
 def test_families_sketched_again_are_missed_as_often_as_lsh_misses_them(sketch: str) -> None:
     sets, chosen = twins(300, 80, 10), plan(0.8, 0.9)
     numbers = np.arange(300)
-    hits = np.array(
-        list(proposed_again(hashed(sets), np.repeat(numbers, 2), 2 * numbers, 2 * numbers + 1, chosen, sketch))
-    )
+    asked = hashed(sets), np.repeat(numbers, 2), (2 * numbers, 2 * numbers + 1), chosen, sketch
+    hits = np.array(list(proposed_again(*asked)))
+    assert (hits == np.array(list(proposed_again(*asked, threads=2)))).all()
     chance = missed_with(chosen, sketch, np.array([80]), np.array([100]))[0]
     error = np.sqrt(chance * (1 - chance) / hits.size)
     assert hits.shape == (SEEDS, 300)
