@@ -15,10 +15,11 @@ from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
-from neardup.join.method import choose, surely_exact
+from neardup.join.kept_sets import HASH_BYTES
+from neardup.join.method import choose, join_room, surely_exact
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import parts_of
-from neardup.settings import Settings
+from neardup.settings import SearchSettings, Settings
 
 CHUNKS = 3
 """Chunks of the sample, of about 8 MB each."""
@@ -35,6 +36,12 @@ A_DOCUMENT = 175
 _IN_THE_SEARCH = 111
 """Bytes that are held for every document until the pairs are known, besides sketches and shingles."""
 
+ENTRY_BYTES = 16
+"""Bytes in a working file for each entry of a prefix; a prefix has (1 − threshold) of the shingles, and one."""
+
+A_PAIR = 140
+"""Bytes of working files for each pair, whose number only the search knows (measured: 5.1 million took 722 MB)."""
+
 WHOLE = 2.6
 """A run takes this many times as long as its first pass."""
 
@@ -43,8 +50,9 @@ WHOLE = 2.6
 class RunCost:
     """About how many ``documents`` there are, and the bytes and seconds that the run takes.
 
-    ``disk`` is the space for working files; ``limit`` that of the settings, None without one. ``process`` is the
-    part of ``memory`` that does not depend on the number of documents.
+    ``disk`` is the space for working files, besides ``a_pair`` bytes for each pair; ``limit`` that of the
+    settings, None without one. ``process`` is the part of ``memory`` that does not depend on the number of
+    documents.
     """
 
     documents: int
@@ -53,11 +61,13 @@ class RunCost:
     seconds: float
     limit: int | None
     process: int = PROCESS
+    a_pair: int = 0
 
     @property
     def in_words(self) -> str:
         """The prediction in one line."""
-        working = f", {display.size(self.disk)} of working files" if self.disk else ""
+        pairs = f" and {self.a_pair} bytes a pair" if self.a_pair else ""
+        working = f", {display.size(self.disk)}{pairs} of working files" if self.disk else ""
         return (
             f"about {display.number(self.documents)} documents, {display.size(self.memory)} of memory{working}, "
             f"{display.duration(self.seconds)}"
@@ -103,6 +113,7 @@ def predict(
     joined = min(search.join_bytes, round(16 * units * scale)) if exact or surely_exact(search) else 0
     searching = _IN_THE_SEARCH * total + max(sketch * total if limit is None else 0, joined)
     disk = (0 if limit is None else keys * total) + (resume * ((sketch if limit is None else keys) + 48) * total)
+    disk += _filed_sets(search, round(units * scale), total)
     process = PROCESS + min(_BUFFERS, round(_BUFFERED * text * scale))
     return RunCost(
         documents=total,
@@ -111,7 +122,15 @@ def predict(
         seconds=WHOLE * spent * text * scale / (later or text or 1),
         limit=limit,
         process=process,
+        a_pair=0 if limit is None else A_PAIR,
     )
+
+
+def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:
+    """Bytes of the sets and prefixes of an exact join that the memory does not hold."""
+    if not surely_exact(search) or HASH_BYTES * shingles <= join_room(search):
+        return 0
+    return HASH_BYTES * shingles + round(ENTRY_BYTES * ((1 - search.threshold) * shingles + documents))
 
 
 def _rows(documents: Any, rows: int, text: int) -> int:
