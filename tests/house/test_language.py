@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from support.statements import statements
+
 ROOT = Path(__file__).parents[2]
 LIMITS = {
     "what as a noun": (
@@ -35,7 +37,7 @@ def prose(path: Path) -> str:
         return re.sub(r"`[^`]*`", "", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     parts = [
         node.value.value
-        for node in ast.walk(ast.parse(text))
+        for node in statements(ast.parse(text))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
@@ -47,7 +49,7 @@ def prose(path: Path) -> str:
 def messages(path: Path) -> str:
     """The texts in the code that a person may read: strings with a space, docstrings apart."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    docstrings = {id(node.value) for node in statements(tree) if isinstance(node, ast.Expr)}
     return "\n".join(
         node.value
         for node in ast.walk(tree)

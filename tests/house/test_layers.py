@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from support.statements import statements
+
 SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 
 # low to high: records below, views above records, faces above views; a room imports only what is below it
@@ -57,7 +59,7 @@ def room_of(path: Path) -> str:
 def imported(path: Path) -> set[str]:
     """Every name that a file imports: also where only the type checker reads it, and inside of functions."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -73,11 +75,10 @@ def files_imported(path: Path) -> set[str]:
     return files - (holding - names_taken_from(path))
 
 
+@cache
 def names_taken_from(path: Path) -> set[str]:
     """The modules of which a file imports what they define."""
-    nodes = (
-        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.ImportFrom)
-    )
+    nodes = (node for node in statements(path) if isinstance(node, ast.ImportFrom))
     return {
         node.module
         for node in nodes

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from support.statements import statements
+
 SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 
 
 def test_no_two_public_classes_have_one_name() -> None:
     files = defaultdict(list)
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in statements(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files[node.name].append(path.relative_to(SOURCE).as_posix())
     assert not {name: where for name, where in files.items() if len(where) > 1}
