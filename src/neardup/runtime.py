@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
@@ -62,7 +62,9 @@ def worker_count(threads: int) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def ordered_map(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def ordered_map(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int
+) -> Generator[Result, None, None]:
     """Yield ``work(item)`` for every item, computed in worker threads, in the order of the items.
 
     At most ``threads + 2`` items are read ahead of the consumer, so a slow consumer bounds the memory. The first

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +21,7 @@ from neardup.io.readers.base import Chunk, Problem, RememberingChunk
 from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.band_keys import SpilledBands
 from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
-from neardup.join.kept_sets import KeptSets
+from neardup.join.kept_sets import KeptSets, expects_exact
 from neardup.join.read_chunk import ReadChunk, read_chunk_of, table_of
 from neardup.join.related import Related
 from neardup.join.rows import Rows, Sketches
@@ -40,21 +42,41 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | Non
 
     With 0 slots no signatures are made, for a run that needs none. A search by SimHash gets its fingerprints here
     too. Under a memory limit the keys of the bands of ``plan`` go to working files instead of the signatures. For
-    an exact join the sets are made in the same pass. If common shingles are left out later, the signatures are
+    an exact join the sets are made in the same pass; if it is only expected (``kept_sets.expects_exact``), the
+    signatures are made when they are needed after all. If common shingles are left out later, the signatures are
     needed, and the shingle sets are kept, too, as long as they fit.
     """
-    growing = _Growing(corpus, plan if slots else None)
+    if slots and plan is not None and expects_exact(corpus):
+        growing = _read_all(corpus, 0, progress, _Growing(corpus, None, expected=True))
+        if growing.sets.open:
+            rows, sketches = growing.finish(corpus)
+            again = partial(_signatures, corpus, slots, progress)
+            return rows, replace(sketches, blocks=(), again=again)
+    return _read_all(corpus, slots, progress, _Growing(corpus, plan if slots else None)).finish(corpus)
+
+
+def _read_all(corpus: Corpus, slots: int, progress: Progress, growing: _Growing) -> _Growing:
+    """Read all chunks into ``growing``, or as many as show that an expected exact join does not fit."""
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
-    with progress.stage("fingerprint", total, "bytes") as advance:
-        for read in read_chunks(corpus, slots, growing.sets, growing.plan):
+    chunks = read_chunks(corpus, slots, growing.sets, growing.plan)
+    with progress.stage("fingerprint", total, "bytes") as advance, closing(chunks):
+        for read in chunks:
             growing.add(read)
             advance(read.bytes_read)
-    return growing.finish(corpus)
+            if growing.expected and not growing.sets.open:
+                break
+    return growing
+
+
+def _signatures(corpus: Corpus, slots: int, progress: Progress) -> UInt32s:
+    """Read all texts once more, for the signatures of the documents."""
+    _, sketches = _read_all(corpus, slots, progress, _Growing(corpus, None)).finish(corpus)
+    return np.concatenate([np.empty((0, slots), np.uint32), *sketches.blocks])
 
 
 def read_chunks(
     corpus: Corpus, slots: int, keeping: KeptSets | None = None, plan: Plan | None = None
-) -> Iterator[ReadChunk]:
+) -> Generator[ReadChunk, None, None]:
     """Yield the fingerprints of all chunks in order; documents with saved fingerprints are not read.
 
     ``keeping`` says whether the shingle sets are wanted, too. With a ``plan``, the keys of its bands come instead
@@ -209,8 +231,8 @@ def something_left(left: Int64s, measure: str) -> Bools:
 class _Growing:
     """Rows under construction: chunks arrive in input order, exact copies fold into the first of them."""
 
-    def __init__(self, corpus: Corpus, plan: Plan | None) -> None:
-        self.sets = KeptSets(corpus)
+    def __init__(self, corpus: Corpus, plan: Plan | None, expected: bool = False) -> None:
+        self.sets, self.expected = KeptSets(corpus, expected), expected
         self.spilled: SpilledBands | None = None
         if plan is not None and corpus.scratch is not None and not corpus.settings.base.ignore_common:
             self.spilled = SpilledBands(plan, corpus.scratch)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from neardup.io.readers.base import Documents
+from neardup.io.readers.parquet_footer import FooterGroup
 from neardup.io.writers.scratch import Scratch
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import criterion_of
@@ -17,22 +21,27 @@ from neardup.tables import Int64s
 HASH_BYTES = 8
 """Bytes of a shingle in a set."""
 
+_BYTES_A_WORD = 6
+"""Bytes of text for a word of prose, about, with the space before it."""
+
 
 class KeptSets:
     """The sets of the documents read so far, which a later stage needs; ``open`` says whether they are still kept.
 
     An exact join needs those of all documents: in memory while they fit, and else in a working file. They fit if
     there is room for their hashes, and for the join of those that may have a partner (``partners.py``). Stages
-    that leave out common shingles need them only if they fit.
+    that leave out common shingles need them only if they fit, and so does an exact join that is ``expected``.
     """
 
-    def __init__(self, corpus: Corpus) -> None:
+    def __init__(self, corpus: Corpus, expected: bool = False) -> None:
         settings = corpus.settings
-        self.features = _features_kept(corpus)
+        self.features = MEASURES[settings.search.measure].features if expected else _features_kept(corpus)
         self.open = self.features is not None
-        self._scratch = None if settings.base.ignore_common > 0 else corpus.scratch or Scratch()
+        self._scratch = None if expected or settings.base.ignore_common > 0 else corpus.scratch or Scratch()
         self._settings, self._room = settings, join_room(settings.search)
         self._most = most_held(settings) if self._scratch is None else self._room // HASH_BYTES
+        if expected:
+            self._most = settings.search.join_bytes // BYTES_A_SHINGLE
         self._hashes = np.empty(0, np.uint64)
         self._used = self._bound = 0
         self._sizes = [np.empty(0, np.int64)]
@@ -92,6 +101,32 @@ class KeptSets:
     def _together(self) -> ShingleSets:
         """The sets in memory."""
         return ShingleSets(self._hashes[: self._used], np.append(0, np.cumsum(np.concatenate(self._sizes))))
+
+
+def expects_exact(corpus: Corpus) -> bool:
+    """Whether ``auto`` will join exactly if the size of the input is about that of its text.
+
+    Such a run makes sets at once, and no signatures. If the sets do not fit after all, or the join would look at
+    too many pairs, the texts are read once more. Not for runs whose parts are kept, on disk or by ``--resume``.
+    """
+    asked, base = corpus.settings.search, corpus.settings.base
+    if asked.method != "auto" or corpus.settings.by_simhash or not MEASURES[asked.measure].by_lsh:
+        return False
+    if corpus.base is not None or base.ignore_common > 0 or corpus.has_saved:
+        return False
+    if corpus.scratch is not None or corpus.journal is not None:
+        return False
+    shingles = sum(_text_bytes(part.documents) for part in corpus.parts)
+    if corpus.settings.shingles.unit == "word":
+        shingles //= _BYTES_A_WORD
+    return BYTES_A_SHINGLE * shingles <= asked.join_bytes
+
+
+def _text_bytes(documents: Documents) -> int:
+    """About how many bytes of text there are; 0 if nothing is known before they are read."""
+    footers: Mapping[int, Sequence[FooterGroup]] = getattr(documents, "footers", {})
+    unpacked = sum(group.unpacked for groups in footers.values() for group in groups)
+    return unpacked or documents.size_bytes or 0
 
 
 def _features_kept(corpus: Corpus) -> Features | None:

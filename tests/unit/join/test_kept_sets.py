@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 
 import neardup as nd
 from neardup.io.readers import open_documents
+from neardup.join import kept_sets
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint
 from neardup.join.rows import Rows, Sketches
+from neardup.lsh.bands import Plan, plan
 from neardup.measures import MEASURES
 from neardup.runtime import Silent
 from neardup.sketch.documents import ShingleSets
@@ -60,3 +63,44 @@ def test_other_runs_make_no_sets(settings: dict[str, str]) -> None:
     _, sketches = first_pass(**settings)
     assert sketches.sets is None
     assert sketches.filed is None
+
+
+def first_pass_for(method: str) -> tuple[Rows, Sketches, Plan]:
+    """The first pass of a whole run, over the same texts."""
+    part, asked = (
+        Part(open_documents(made_texts(), chunk_bytes=20_000), "text", None),
+        nd.Settings.of(method=method),
+    )
+    bands = plan(asked.search.threshold, asked.search.recall, asked.sketch.slots)
+    return *fingerprint(Corpus((part,), asked), asked.sketch.slots, Silent(), bands), bands
+
+
+def assert_signed_alike(found: Sketches, expected: Sketches, bands: Plan) -> None:
+    for mine, other in zip(found.signatures, [np.concatenate(expected.signatures)], strict=True):
+        assert np.array_equal(mine, other)
+    assert len(found.bands(bands)) == len(expected.bands(bands))
+
+
+def test_a_run_that_will_join_exactly_makes_sets_and_signs_only_when_asked() -> None:
+    rows, sketches, bands = first_pass_for("auto")
+    expected, signed, _ = first_pass_for("lsh")
+    assert sketches.blocks == ()
+    assert sketches.sets is not None
+    assert np.array_equal(sketches.sets.sets.sizes, rows.sets().get(np.arange(200)).sets.sizes)
+    assert rows.unique.tolist() == expected.unique.tolist()
+    assert_signed_alike(sketches, signed, bands)
+
+
+def test_sets_that_do_not_fit_after_all_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a compressed file, whose size says too little."""
+    monkeypatch.setattr(kept_sets, "BYTES_A_SHINGLE", 1_000_000_000 // 20_000)
+    rows, sketches, bands = first_pass_for("lsh")
+    monkeypatch.setattr(kept_sets, "_text_bytes", lambda documents: 0)
+    given_up, signed, _ = first_pass_for("auto")
+    assert kept_sets.expects_exact(given_up.corpus)
+    assert signed.sets is None
+    assert signed.again is None
+    assert given_up.unique.tolist() == rows.unique.tolist()
+    assert_signed_alike(
+        replace(sketches, blocks=(np.concatenate(sketches.signatures),), again=None), signed, bands
+    )
