@@ -66,8 +66,8 @@ class RunCost:
     @property
     def in_words(self) -> str:
         """The prediction in one line."""
-        pairs = f" and {self.a_pair} bytes a pair" if self.a_pair else ""
-        working = f", {display.size(self.disk)}{pairs} of working files" if self.disk else ""
+        pairs = f" and {self.a_pair} bytes for each pair" if self.a_pair else ""
+        working = f", {display.size(self.disk)} of working files{pairs}" if self.disk else ""
         return (
             f"about {display.number(self.documents)} documents, {display.size(self.memory)} of memory{working}, "
             f"{display.duration(self.seconds)}"
