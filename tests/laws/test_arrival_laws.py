@@ -20,6 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from neardup.collection import Collection, Near
 from neardup.errors import InputError
 from support import reference, shared_data
+from support.full_run import FULL
 from support.reference_groups import Naive, bundle, replayed, resemblance
 
 IDS = [f"d{number}" for number in range(9)]
@@ -176,7 +177,7 @@ def test_what_real_documents_repeat_is_told(tmp_path: Path, name: str, percent: 
 def test_sampled_look_ups_keep_their_promise(tmp_path: Path, percent: int) -> None:
     """Pairs of just this resemblance, short and long: 1 % may be missed, 2 % by chance (the seeds are fixed)."""
     generator, copies, originals = random.Random(7), {}, {}
-    for number in range(600):
+    for number in range(600 if FULL else 250):
         size = generator.choice([12, 30, 80, 300, 1000])
         words = [f"w{generator.randrange(10**9)}" for _ in range(size)]
         # the first k shingles in common and both of the same size: J = k / (2·size' − k)

@@ -19,9 +19,11 @@ import pytest
 from numpy.typing import NDArray
 
 import neardup as nd
+from support.full_run import FULL
 
 SIGMAS = 6.2
-TRIALS = {5: 3000, 30: 3000, 100: 3000, 400: 1500, 2000: 400}
+IN_FULL = {5: 3000, 30: 3000, 100: 3000, 400: 1500, 2000: 400}
+TRIALS = IN_FULL if FULL else {n: trials // 2 for n, trials in IN_FULL.items()}
 FAMILIES = {
     "512 buckets": nd.BucketMinHash(),
     "64 buckets": nd.BucketMinHash(bucket_count=64, with_rotation=False),

@@ -22,12 +22,13 @@ from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets
 from neardup.text.keys import PUBLIC
 from support import reference, shared_data
+from support.full_run import FULL
 from support.memory_collection import MemoryCollection
 from support.reference_base_text import base_of
 
 Sets = Mapping[str, set[tuple[str, ...]]]
 STORES = ("memory", "sqlite")
-EVERY = 5
+EVERY = 5 if FULL else 10
 """Each so many documents are asked about."""
 
 
@@ -42,6 +43,7 @@ def corpus(name: str) -> tuple[list[str], Mapping[str, str]]:
     return bases, made | {"nothing left": bases[0]}
 
 
+@cache
 def counted(name: str) -> tuple[Sets, Sets]:
     """The shingles that count, and all shingles, by document."""
     bases, texts = corpus(name)
@@ -129,12 +131,11 @@ def test_a_base_text_without_words_changes_nothing(tmp_path: Path, store: str) -
     assert results[0] == results[1]
 
 
-@pytest.mark.parametrize("name", ["own", "license_texts"])
-@pytest.mark.parametrize("recall", [1, 0.99])
-def test_near_documents_are_those_of_the_sets_left(tmp_path: Path, name: str, recall: float) -> None:
-    bases, texts = corpus(name)
+@cache
+def nearest(name: str) -> dict[str, tuple[str, int, int, int]]:
+    """The first of the most similar earlier documents, from a half on, and the counts; by document."""
     sets, _ = counted(name)
-    wanted, ids = {}, list(texts)
+    found, ids = {}, list(sets)
     for place, id in enumerate(ids):
         similar = {
             other: Fraction(len(sets[id] & sets[other]), len(sets[id] | sets[other]) or 1) for other in ids[:place]
@@ -142,7 +143,17 @@ def test_near_documents_are_those_of_the_sets_left(tmp_path: Path, name: str, re
         best = max(similar.values(), default=Fraction(0))
         if best >= Fraction(1, 2):
             of = next(other for other in ids[:place] if similar[other] == best)
-            wanted[id] = of, len(sets[id] & sets[of]), len(sets[id]), len(sets[of])
+            found[id] = of, len(sets[id] & sets[of]), len(sets[id]), len(sets[of])
+    return found
+
+
+@pytest.mark.part(2)
+@pytest.mark.parametrize("name", ["own", "license_texts"])
+@pytest.mark.parametrize("recall", [1, 0.99])
+def test_near_documents_are_those_of_the_sets_left(tmp_path: Path, name: str, recall: float) -> None:
+    bases, texts = corpus(name)
+    sets, _ = counted(name)
+    wanted, ids = nearest(name), list(texts)
     with Collection(tmp_path / "made.neardup") as collection:
         collection.add(bases, role="base")
         told: dict[str, tuple[str, int, int, int]] = {}

@@ -29,6 +29,7 @@ FORM = (
 OVEN, INVOICE = FORM.format("The oven is sold out until spring."), FORM.format("Your invoice was paid <twice>.")
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", OF_RUN)
 def test_a_comparison_has_the_numbers_of_the_run(measure: str, file: Path) -> None:
     found = nd.find(list(own()), ignore=file, measure=measure, threshold=0.5)

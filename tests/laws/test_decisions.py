@@ -95,6 +95,7 @@ def test_not_alike_on_every_pair_of_a_group_keeps_every_document(tmp_path: Path)
     assert again.pairs.equals(found.pairs)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", list(MEASURES))
 def test_decisions_hold_with_every_measure(tmp_path: Path, measure: str) -> None:
     """The groups and the fates are those of the rules in plain Python, on the groups of the run without."""

@@ -21,6 +21,7 @@ from neardup.run.save import save
 from neardup.runtime import Silent
 from neardup.text.normalise import tokens
 from support import shared_data
+from support.full_run import FULL
 from support.made_texts import Writer, edited, punctuated
 
 TABLES = ("pairs.parquet", "groups.parquet", "copies.parquet", "ranks.parquet", "not_judged.parquet")
@@ -29,10 +30,10 @@ ROWS = tuple[tuple[int, str, float], ...]
 
 @cache
 def made_rows() -> ROWS:
-    """Return 240 texts in families of edits, a crowd of 120 forms, copies, short and empty texts; shuffled."""
+    """Return texts in families of edits, a crowd of 120 forms, copies, short and empty texts; shuffled."""
     writer = Writer(seed=5)
     texts = ["", " . ", "one two", "One, two!", "7 7 7 7 7 7 7"]
-    for _ in range(60):
+    for _ in range(60 if FULL else 25):
         words = writer.words(writer.random.randint(60, 300))
         texts.append(punctuated(words))
         texts += [punctuated(edited(words, writer.random.uniform(0.7, 1), writer)) for _ in range(3)]
@@ -87,6 +88,7 @@ def kept_files(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: data for name, data in files.items() if name.startswith("kept")}
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("form", ["parquet", "jsonl"])
 def test_threads_change_no_byte(rows: ROWS, form: str, tmp_path: Path) -> None:
     source = tmp_path / f"rows.{form}"

@@ -12,7 +12,7 @@ from support import shared_data
 SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java", "bible_pd", "site_policy")
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("threshold", [0.3, 0.5, 0.7, 0.8, 0.9, 1.0])
 @pytest.mark.parametrize("name", SETS)
 def test_all_pairs_of_real_text(name: str, threshold: float) -> None:

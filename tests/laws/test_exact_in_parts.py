@@ -9,6 +9,7 @@ import pytest
 import neardup as nd
 from neardup.join.exact_parts import ExactParts
 from support import shared_data
+from support.full_run import FULL
 from support.made_texts import Writer
 
 TABLES = ("pairs", "groups", "copies", "ranks")
@@ -48,7 +49,7 @@ def assert_alike(texts: list[str], limits: tuple[float, ...], made_in: list[int]
     assert made_in
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_set_with_any_settings(kind: str, made_in: list[int]) -> None:
     texts = list(shared_data.documents("own").values())
@@ -58,6 +59,7 @@ def test_one_set_with_any_settings(kind: str, made_in: list[int]) -> None:
     assert_alike(texts, (0.001,), made_in, **asked)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", ["django_docs", "law_de", "license_texts"])
 def test_real_sets_at_several_limits(name: str, made_in: list[int]) -> None:
     assert_alike(list(shared_data.documents(name).values()), (0.001, 0.003), made_in, threshold=0.6)
@@ -65,10 +67,10 @@ def test_real_sets_at_several_limits(name: str, made_in: list[int]) -> None:
 
 @pytest.mark.parametrize("groups", ["principal", "components"])
 def test_crowds_larger_than_a_part(groups: str, made_in: list[int]) -> None:
-    """Two crowds of forms among unlike texts; each is one family, and a part of its own."""
+    """Two crowds of forms among unlike texts, each larger than CROWD, one family, and a part of its own."""
     writer = Writer(7)
     heads = [writer.text(60), writer.text(60)]
-    forms = [f"{heads[k % 2]} number {k} of the year {k // 7}" for k in range(2300)]
+    forms = [f"{heads[k % 2]} number {k} of the year {k // 7}" for k in range(2300 if FULL else 2040)]
     texts = [*(writer.text(80) for _ in range(200)), *forms, *(writer.text(80) for _ in range(200))]
     assert_alike(texts, (0.001,), made_in, threshold=0.7, groups=groups)
     assert made_in[0] >= 2

@@ -50,7 +50,7 @@ class Counted:
         return [k for k, first in enumerate(self.first) if first == k and self.units[k]]
 
 
-@pytest.fixture(scope="module", params=[*real_corpora.CORPORA] if FULL else [*real_corpora.CORPORA][:2])
+@pytest.fixture(scope="module", params=[*real_corpora.CORPORA] if FULL else [*real_corpora.CORPORA][:1])
 def corpus(request: pytest.FixtureRequest) -> Counted:
     """Count a corpus once; the thresholds come one after the other."""
     name: str = request.param

@@ -19,6 +19,7 @@ import neardup as nd
 from neardup.join.hamming_candidates import candidates
 from neardup.lsh.hamming.index import HammingIndex
 from support import reference, shared_data
+from support.full_run import FULL
 
 SIGMAS = 6.2
 NOT_NORMAL = 0.004
@@ -81,7 +82,7 @@ def test_complete_on_ten_thousand(kind: str, words: int) -> None:
     index = HammingIndex(64 * words, 8)
     index.add(rows)
     assert kind == "random" or len(every) > 100
-    for distance in range(9):
+    for distance in range(9) if FULL else (0, 3, 6):
         found = as_array(nd.hamming_pairs(rows, distance).expanded())
         assert np.array_equal(found, every[every[:, 2] <= distance])
     found = as_array(index.neighbours(rows[:2000]))
@@ -93,7 +94,7 @@ def test_complete_on_ten_thousand(kind: str, words: int) -> None:
 def test_planted_pairs_in_a_million(words: int) -> None:
     """Each planted pair differs in a known number of bits at random places; all are found, with that distance."""
     rng = np.random.default_rng(words)
-    planted = 20_000
+    planted = 20_000 if FULL else 6_000
     rows = rng.integers(0, 2**64, (1_000_000, words), dtype=np.uint64)
     wanted = rng.integers(0, 6, planted)
     for pair in range(planted):
@@ -125,7 +126,7 @@ def test_an_index_that_grew_is_as_complete_as_one_that_was_made_at_once() -> Non
 @pytest.mark.parametrize("cosine", [0.0, 0.2, 0.5, 0.8, 0.95])
 def test_expected_distance_of_sets(cosine: float) -> None:
     """Sets of 501 words of which a share ``cosine`` is common: cos θ = common / 501."""
-    trials, size = 600, 501
+    trials, size = 600 if FULL else 300, 501
     common = round(cosine * size)
     texts: list[list[str]] = [[], []]
     for trial in range(trials):
@@ -142,7 +143,7 @@ def test_expected_distance_of_sets(cosine: float) -> None:
 def test_expected_distance_of_weighted_features(bits: int) -> None:
     """Vectors of 300 real weights with a known angle."""
     rng = np.random.default_rng(bits)
-    trials, size, family = 120, 300, nd.SimHash(bits)
+    trials, size, family = 120 if FULL else 40, 300, nd.SimHash(bits)
     differing, expected = 0, 0.0
     for trial in range(trials):
         a = rng.gamma(2.0, 1.0, size)
@@ -170,7 +171,7 @@ def test_each_bit_is_set_for_half_of_all_texts_and_none_follows_another(bits: in
 
 @pytest.mark.parametrize("resemblance", [0.9, 0.97, 0.99])
 def test_the_plan_predicts_what_a_distance_finds(resemblance: float) -> None:
-    trials, size, distance = 1500, 601, 3
+    trials, size, distance = 1500 if FULL else 700, 601, 3
     common = round(2 * size * resemblance / (1 + resemblance))
     plan = nd.hamming_plan(trials, 64, distance)
     texts: list[list[str]] = [[], []]
@@ -198,17 +199,18 @@ def test_real_documents(name: str) -> None:
     assert found <= {(a, b) for a, b, _ in every.tolist()}
     pairs = [pair for pair, counted in shared_data.all_pairs(name).items() if counted.resemblance >= 0.5]
     assert len(pairs) > 20
-    expected = [acos(min(1.0, cosine(texts[a], texts[b]))) / pi * 64 for a, b in pairs]
+    counts = [shingle_counts(text) for text in texts]
+    expected = [acos(min(1.0, cosine(counts[a], counts[b]))) / pi * 64 for a, b in pairs]
     measured = apart(rows[[a for a, _ in pairs]], rows[[b for _, b in pairs]])
     assert measured.mean() == pytest.approx(np.mean(expected), rel=0.1)
 
 
-def cosine(a: str, b: str) -> float:
+def shingle_counts(text: str) -> Counter[tuple[str, ...]]:
+    tokens = reference.tokens(text)
+    return Counter(tuple(tokens[i : i + 5]) for i in range(max(1, len(tokens) - 4)))
+
+
+def cosine(a: Counter[tuple[str, ...]], b: Counter[tuple[str, ...]]) -> float:
     """Return the cosine of the counts of the shingles."""
-    counts: list[Counter[tuple[str, ...]]] = []
-    for text in (a, b):
-        tokens = reference.tokens(text)
-        shingles = [tuple(tokens[i : i + 5]) for i in range(max(1, len(tokens) - 4))]
-        counts.append(Counter(shingles))
-    dot = sum(count * counts[1].get(shingle, 0) for shingle, count in counts[0].items())
-    return dot / sqrt(sum(c * c for c in counts[0].values()) * sum(c * c for c in counts[1].values()))
+    dot = sum(count * b.get(shingle, 0) for shingle, count in a.items())
+    return dot / sqrt(sum(c * c for c in a.values()) * sum(c * c for c in b.values()))

@@ -18,6 +18,7 @@ from neardup.join.prefix_join import lookups
 from neardup.settings import Settings
 from neardup.text import keys
 from support import shared_data
+from support.full_run import FULL
 from support.made_texts import Writer
 from support.reference_measured import MEASURES
 
@@ -111,7 +112,8 @@ def test_boilerplate_that_is_everywhere_leaves_the_choice_alone(monkeypatch: pyt
     monkeypatch.setattr("neardup.join.search.lookups", noted)
     monkeypatch.setattr(choose, "FREE_LOOKUPS", 1_400_000)
     methods = set()
-    for number in range(5):
+    # the look-ups of the last two keys are the fewest and the most
+    for number in range(5) if FULL else (3, 4):
         monkeypatch.setenv("NEARDUP_KEY", f"{number:064x}")
         methods.add(nd.find(texts, threshold=0.7).run["choice"]["method"])
     assert min(counts) < 1_400_000 < max(counts)

@@ -4,10 +4,11 @@ import pytest
 
 import neardup as nd
 from neardup.comparison.compare import Comparison
+from support.full_run import FULL
 from support.reference_matching import information, lcs, literal, upper_bound
 from support.shared_data import PROSE, documents, published_pairs
 
-SOME = 40
+SOME = 40 if FULL else 16
 
 
 def some_pairs(name: str, count: int = SOME) -> list[dict[str, str]]:

@@ -59,7 +59,7 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(7)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", ["own", "udhr", "law_de", "bible_pd", "django_docs"])
 def test_a_variant_of_a_real_text_is_an_exact_copy(name: str, variant: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,12 @@ def set_of(sets: ShingleSets, k: int) -> set[int]:
     return set(sets.hashes[sets.offsets[k] : sets.offsets[k + 1]].tolist())
 
 
+@cache
+def run_of(name: str, threshold: float) -> nd.Found:
+    texts = list(shared_data.documents(name).values())
+    return nd.find(texts, threshold=threshold, method="lsh", recall=PLANNED)
+
+
 # --- every pair, counted by the definition
 
 
@@ -34,7 +41,7 @@ def set_of(sets: ShingleSets, k: int) -> set[int]:
 @pytest.mark.parametrize("threshold", [0.5, 0.8])
 @pytest.mark.parametrize("name", shared_data.PROSE)
 def test_every_reported_pair_has_the_integers_of_brute_force(name: str, threshold: float) -> None:
-    found = nd.find(list(shared_data.documents(name).values()), threshold=threshold, method="lsh", recall=PLANNED)
+    found = run_of(name, threshold)
     oracle, least = shared_data.all_pairs(name), Fraction(repr(threshold))
     for row in found.pairs.to_pylist():
         counted = oracle[row["id_a"], row["id_b"]]
@@ -53,9 +60,7 @@ def test_the_recall_of_runs_is_the_planned_one_or_better(threshold: float) -> No
     n_found = n_wanted = 0
     of_all = []
     for name in shared_data.here(shared_data.PROSE):
-        found = nd.find(
-            list(shared_data.documents(name).values()), threshold=threshold, method="lsh", recall=PLANNED
-        ).pairs
+        found = run_of(name, threshold).pairs
         pairs = set(zip(found["id_a"].to_pylist(), found["id_b"].to_pylist(), strict=True))
         by_family = shared_data.pairs_by_family(name, threshold, 1.1)
         n_found += sum(of_family[0] in pairs for of_family in by_family.values())
@@ -141,6 +146,7 @@ def texts_with(shared: int, own: int, mark: int) -> tuple[str, str]:
     return " ".join(a), " ".join(b)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("threshold", "p", "q"),
     [

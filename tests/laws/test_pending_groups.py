@@ -45,6 +45,7 @@ def changes(collection: Collection) -> list[dict[str, Any]]:
     return [{**one.as_dict(), "at": ""} for one in collection.changes()]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("recall", [1, 0.99])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_groups_are_those_of_adding_with_near(tmp_path: Path, seed: int, recall: float) -> None:

@@ -27,11 +27,14 @@ import neardup as nd
 from neardup.join.band_keys import SignatureBands
 from neardup.join.lsh_candidates import candidates
 from support import reference, shared_data
+from support.full_run import FULL
 from support.made_texts import Writer, chance, edited, punctuated, resemblance
 
 SLACK = 0.015
 LEAST_TAIL = 1e-9
-SEEDS = 16
+SEEDS = 16 if FULL else 4
+SEEDS_OF_RUNS = 4 if FULL else 2
+PAIRS = 400 if FULL else 200
 SKETCHES = ("one-permutation", "classic")
 EDGES = [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95]
 
@@ -107,7 +110,7 @@ def test_real_texts_are_proposed_as_the_curve_says(sketch: str) -> None:
                     expected[threshold, low] += map(plan.probability, chosen.values())
                     found[threshold, low] += len(pairs & chosen.keys())
     for (threshold, low), probabilities in expected.items():
-        assert len(probabilities) >= 200
+        assert len(probabilities) >= 12.5 * SEEDS
         check(probabilities, found[threshold, low], f"{sketch}, plan for {threshold}, J from {low}")
 
 
@@ -121,7 +124,7 @@ def test_a_whole_run_over_real_texts_finds_the_planned_share(sketch: str, thresh
         wanted = {
             pair for pair, counted in shared_data.all_pairs(name).items() if counted.resemblance >= threshold
         }
-        for seed in range(4):
+        for seed in range(SEEDS_OF_RUNS):
             found = nd.find(seeded_texts(name, seed), threshold=threshold, method="lsh", recall=0.9, sketch=sketch)
             pairs = set(zip(found.pairs["id_a"].to_pylist(), found.pairs["id_b"].to_pylist(), strict=True))
             chosen = thinned(name, threshold, 1.1, seed)
@@ -138,10 +141,10 @@ def test_a_whole_run_over_real_texts_finds_the_planned_share(sketch: str, thresh
 
 @cache
 def made_pairs(target: float) -> tuple[list[str], list[float]]:
-    """Return 400 texts of 250 to 350 words, each followed by an edit of it, and the exact J of each two."""
+    """Return PAIRS texts of 250 to 350 words, each followed by an edit of it, and the exact J of each two."""
     writer = Writer(seed=round(target * 100))
     texts, exact = [], []
-    for _ in range(400):
+    for _ in range(PAIRS):
         words = writer.words(writer.random.randint(250, 350))
         changed = edited(words, target, writer)
         texts += [punctuated(words), punctuated(changed)]

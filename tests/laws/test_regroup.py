@@ -116,7 +116,7 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
     assert_law(low.at(0.8), high, 0.5)
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(9)
 @pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> None:
@@ -184,6 +184,7 @@ def assert_steps_do_not_matter(found: nd.Found, middle: float, high: float) -> N
     assert straight.run["regrouped_from"]["threshold"] == found.run["settings"]["threshold"]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("how", HOWS)
 def test_two_steps_are_one(how: str) -> None:
     found = nd.find(

@@ -81,6 +81,7 @@ def removed(found: nd.Found) -> set[object]:
     return set(found.removed["id"].to_pylist())
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("across", [False, True], ids=["within", "across"])
@@ -141,6 +142,7 @@ def test_every_measure_compares_only_within(measure: str) -> None:
         }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", ["chunk-longest", "lcs", "overlap"])
 def test_every_measure_compares_only_across(measure: str) -> None:
     own, free = only("across"), ids_of(find(measure=measure, pairs="all").pairs)
@@ -160,6 +162,7 @@ def test_equal_texts_across_are_pairs_however_short(measure: str) -> None:
     assert removed(found) == {1}
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("how", HOWS)
 def test_crowds_of_one_side_meet_the_few_of_another(how: str) -> None:
     """Two crowds of forms, train and test: no pair within one, and each finds its nearest in the other."""
@@ -192,6 +195,7 @@ def test_across_a_column_of_one_value_nothing_is_found() -> None:
     assert found.run["counts"]["removed"] == 0
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "settings", [{"within": "lang"}, {"across": "split"}, {"across": "split", "keep": "none"}]
 )
@@ -225,6 +229,7 @@ def test_an_audit_misses_no_pair_that_is_not_wanted(role: str, column: str) -> N
     assert found.run["audit"]["recall"] == 1
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("threshold", [0.8, 0.95])
 @pytest.mark.parametrize(
     "settings",
@@ -271,6 +276,7 @@ def missing_last(values: list[Any], sign: int) -> Any:
     return key
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "policies",
     [
@@ -308,6 +314,7 @@ def test_policies_decide_one_after_the_other(policies: list[str]) -> None:
     assert removed(found) == told.removed
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("settings", [{}, {"within": "lang"}, {"across": "split"}, {"groups": "components"}])
 def test_counts_are_those_of_the_twin_and_add_up(settings: dict[str, Any]) -> None:
     found = find(count=True, sources="lang", **settings)

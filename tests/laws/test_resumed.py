@@ -78,7 +78,7 @@ def files_of(form: str, inputs: dict[str, Path], out: Path, journal: RunJournal 
     return {**files, "run.json": json.dumps(account).encode()}
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("form", FORMS)
 def test_all_parts_from_a_journal_change_no_byte(
     form: str, inputs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

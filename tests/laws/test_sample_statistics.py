@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 import neardup as nd
 from neardup.intervals import wilson
+from support.full_run import FULL
 
 SIGMAS = 6.2
-TRIALS = 3000
+TRIALS = 3000 if FULL else 1200
 
 
 class Cell(NamedTuple):
@@ -122,6 +123,7 @@ def test_the_interval_of_a_sample_is_the_one_tested_here() -> None:
     assert found.low < 250 / 900 < found.high
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize("size", [5, 31, 33, 60, 500, 3000])
 def test_the_estimated_size_has_no_bias(family: nd.SampledShingles, size: int) -> None:

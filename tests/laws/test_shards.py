@@ -126,7 +126,7 @@ CASES: dict[str, tuple[str, Sequence[int], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("case", CASES)
 def test_merged_parts_are_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]
@@ -146,7 +146,7 @@ def test_merged_parts_of_real_sets_are_one_run(name: str, tmp_path: Path) -> Non
     )
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("case", ["lsh", "text", "dropped", "across", "counted"])
 def test_the_kept_rows_of_all_parts_are_those_of_one_run(case: str, tmp_path: Path) -> None:
     format, cuts, settings = CASES[case]
@@ -223,6 +223,7 @@ def test_only_saved_documents_that_can_meet_a_new_one_take_part(tmp_path: Path) 
     assert found.run["counts"]["different"] < 0.7 * part.manifest.counts.rows
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "settings",
     [{"method": "lsh", "threshold": 0.5}, {"measure": "vocabulary", "threshold": 0.7}, {"sketch": "simhash"}],

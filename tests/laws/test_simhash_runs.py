@@ -245,7 +245,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
     assert groups_of(found.found) == {str(head): {str(d) for d in members} for head, members in expected.items()}
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("how", ["principal", "complete"])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None:

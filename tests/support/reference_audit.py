@@ -49,7 +49,8 @@ class Counts:
 
 def count(drawn: Collection[int], true: Collection[Pair], is_found: Callable[[Pair], bool]) -> Counts:
     """Return the counts over the pairs that have an end among the drawn documents, each pair once."""
-    theirs = [pair for pair in true if set(pair) & set(drawn)]
+    some = set(drawn)
+    theirs = [pair for pair in true if not some.isdisjoint(pair)]
     found = [pair for pair in theirs if is_found(pair)]
     with_partners, reached = (
         sum(any(document in pair for pair in pairs) for document in drawn) for pairs in (theirs, found)

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -58,7 +59,7 @@ class Counted:
 
 def count(a: Iterable[object], b: Iterable[object]) -> Counted:
     """Count two sets by the definition."""
-    a, b = set(a), set(b)
+    a, b = (one if isinstance(one, AbstractSet) else set(one) for one in (a, b))
     return Counted(len(a & b), len(a), len(b))
 
 
