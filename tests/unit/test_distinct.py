@@ -24,7 +24,7 @@ def naive(chunks: list[str], threshold: Fraction, measure: str) -> tuple[list[in
             shared = len(own & sets[one])
             below = {
                 "containment": len(own),
-                "resemblance": len(own | sets[one]),
+                "resemblance": len(own) + len(sets[one]) - shared,
                 "overlap": min(len(own), len(sets[one])),
             }[measure]
             value = Fraction(shared, below) if below and shared else Fraction(0)

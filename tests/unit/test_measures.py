@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from neardup.measures import MEASURES, aliases
+from support import forked
 
 # the rows are added before anything else is made from the table
 ADDED = """
+import os
 import sys
+os.environ["COLUMNS"] = "200"
 import neardup.measures as measures
 from neardup.kernels.formulas import DICE, LARGER
 for row in (
@@ -72,8 +72,7 @@ assert nd.Settings.of(measure="sorensen").search.measure == "dice"
 
 
 def test_a_new_row_is_a_new_measure(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", ADDED + RUN, f"{tmp_path}/"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"})
+    done = forked.run(ADDED + RUN, f"{tmp_path}/")
     assert not done.returncode, done.stderr
 
 

@@ -23,14 +23,15 @@ from neardup.lsh.bands import Plan
 from neardup.runtime import Silent
 from neardup.settings import Settings
 from support import reference, shared_data
+from support.full_run import FULL
 from support.reference_advice import Naive, chance, numbered, quantile
 
 CASES = [
     ("demo", {}),
-    ("demo", {"threshold": 0.57, "length": 3}),
+    ("license_texts", {"threshold": 0.8}),
     ("demo", {"unit": "char", "length": 9, "threshold": 0.6}),
     ("own", {"threshold": 0.6}),
-    ("license_texts", {"threshold": 0.8}),
+    ("demo", {"threshold": 0.57, "length": 3}),
     ("django_docs", {"threshold": 0.7}),
 ]
 
@@ -40,7 +41,9 @@ def texts_of(name: str) -> tuple[str, ...]:
     if name == "demo":
         lines = documents_path().read_text(encoding="utf-8").splitlines()
         return tuple(json.loads(line)["text"] for line in lines)
-    return tuple(shared_data.documents(name).values())[:90]
+    # the documents of the real sets are long
+    most = 90 if FULL or name == "own" else 45
+    return tuple(shared_data.documents(name).values())[:most]
 
 
 @cache
@@ -65,7 +68,7 @@ def exactly(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(3)
 def test_histogram_counts_every_pair_in_its_step(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     steps = [exactly(part.low) for part in advice.histogram]
@@ -99,6 +102,7 @@ def test_steps_are_what_a_run_would_do(both: tuple[nd.Advice, Naive]) -> None:
         assert step.lost_share * run["lost"]["shingles"] == pytest.approx(run["lost"]["lost"])
 
 
+@pytest.mark.part(2)
 def test_near_pairs_are_those_within_a_twentieth(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     threshold, width = exactly(advice.near.threshold), Fraction(1, 20)
@@ -116,6 +120,7 @@ def test_near_pairs_are_those_within_a_twentieth(both: tuple[nd.Advice, Naive]) 
             assert len(shown) == 5 or seen & set(pair), (pair, away)
 
 
+@pytest.mark.part(2)
 def test_examples_carry_every_measure(both: tuple[nd.Advice, Naive]) -> None:
     advice, naive = both
     for pair in advice.near.examples:
@@ -260,28 +265,37 @@ def with_word_at(place: int, word: str) -> str:
     return " ".join([*words[:place], word, *words[place:]])
 
 
+@cache
+def alike(p: int, q: int) -> Fraction:
+    a, b = (
+        reference.shingle_set(with_word_at(place, word), 5, "word") for place, word in ((p, "one"), (q, "two"))
+    )
+    return Fraction(len(a & b), len(a | b))
+
+
 def pairs_by_place(documents: int, threshold: Fraction) -> int:
     """Count the pairs of a crowd: how alike two of its documents are depends only on their two places."""
     often = [len(range(place, documents, PLACES)) for place in range(PLACES)]
     total = 0
     for p, q in combinations_with_replacement(range(PLACES), 2):
-        a, b = (
-            reference.shingle_set(with_word_at(place, word), 5, "word") for place, word in ((p, "one"), (q, "two"))
-        )
-        if Fraction(len(a & b), len(a | b)) >= threshold:
+        if alike(p, q) >= threshold:
             total += often[p] * often[q] if p < q else often[p] * (often[p] - 1) // 2
     return total
 
 
+CROWD = 300 if FULL else 100
+
+
 def test_crowds_are_counted_in_full_or_said_to_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     for room in ("group.leaders", "run.account"):
-        monkeypatch.setattr(f"neardup.{room}.CROWD", 300)
-    texts = [with_word_at(k % PLACES, f"x{k}") for k in range(330)]
+        monkeypatch.setattr(f"neardup.{room}.CROWD", CROWD)
+    documents = CROWD + 30
+    texts = [with_word_at(k % PLACES, f"x{k}") for k in range(documents)]
     complete = nd.advise(texts, threshold=0.6)
     assert complete.sample.pairs_left_out == 0
     counts = {step.threshold: step.pairs for step in complete.thresholds}
-    assert counts == {value: pairs_by_place(330, exactly(value)) for value in counts}
-    assert counts[0.5] == 330 * 329 // 2
+    assert counts == {value: pairs_by_place(documents, exactly(value)) for value in counts}
+    assert counts[0.5] == documents * (documents - 1) // 2
     monkeypatch.setattr(spread, "MOST_PAIRS", 0)
     bounded = nd.advise(texts, threshold=0.6)
     assert bounded.sample.pairs_left_out > 0

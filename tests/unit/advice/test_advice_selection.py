@@ -47,7 +47,7 @@ def form(forms: pa.Table, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "asked",
     [

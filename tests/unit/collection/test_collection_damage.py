@@ -72,7 +72,7 @@ def test_there_are_places_of_every_kind(good: Good) -> None:
 KINDS = ["header", "text", "free page", "overflow page", *damaged_files.BTREES.values()]
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_flipped_bit(good: Good, path: Path, kind: str) -> None:
     data, answered, kinds = good
@@ -91,6 +91,7 @@ def test_a_flipped_bit(good: Good, path: Path, kind: str) -> None:
         assert became["refused"] + became["found by check"]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("kind", ["zeros", "noise", "another page", "an old page"])
 def test_a_damaged_page(good: Good, path: Path, kind: str) -> None:
     data, answered, _ = good

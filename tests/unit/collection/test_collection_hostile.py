@@ -177,6 +177,7 @@ SAID = {
 }
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", SAID)
 def test_a_query_of_a_million_characters(collection: Collection, name: str) -> None:
     query, said = SAID[name]
@@ -201,6 +202,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
         yield made
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("id", HOSTILE, ids=[f"{k}" for k in range(len(HOSTILE))])
 def test_a_hostile_id_is_an_id(named: Collection, id: str) -> None:
     own = f"own{HOSTILE.index(id)}"

@@ -111,24 +111,27 @@ def test_of_long_documents_few_are_read_at_a_time(most: int, monkeypatch: pytest
 
 def test_phrases_stand_one_after_the_other(collection: Collection, texts: dict[str, str]) -> None:
     words = [tokens(text) for text in texts.values()]
+    spaced, vocabularies = [in_spaces(own) for own in words], [set(own) for own in words]
     with collection.view() as view:
         documents = view.everything()
         for own in words[::5]:
             for begin in range(0, len(own) - 4, max(1, len(own) // 4)):
                 run = own[begin : begin + 3]
-                wanted = [n for n, held in zip(documents, words, strict=True) if holds(held, run)]
+                wanted = [n for n, held in zip(documents, spaced, strict=True) if in_spaces(run) in held]
                 assert view.phrase(run).tolist() == wanted
                 assert view.phrase(run, documents[::3]).tolist() == sorted({*wanted} & {*documents[::3].tolist()})
                 assert set(view.having(run[::-1]).tolist()) == {
-                    n for n, held in zip(documents, words, strict=True) if set(run) <= set(held)
+                    n for n, held in zip(documents, vocabularies, strict=True) if set(run) <= held
                 }
         assert view.phrase(["words", "two"]).tolist() == []
-        twice = [n for n, held in zip(documents, words, strict=True) if holds(held, ["two", "two"])]
+        twice = [n for n, held in zip(documents, spaced, strict=True) if " two two " in held]
         assert view.phrase(["two", "two"]).tolist() == twice
 
 
-def holds(words: list[str], run: list[str]) -> bool:
-    return any(words[start : start + len(run)] == run for start in range(len(words)))
+def in_spaces(words: list[str]) -> str:
+    """The words with a space on each side; no word has one in it, so that a run of them is a part of the text."""
+    assert not any(" " in word for word in words)
+    return f" {' '.join(words)} "
 
 
 def test_words_and_fields(collection: Collection, texts: dict[str, str]) -> None:

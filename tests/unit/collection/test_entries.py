@@ -45,6 +45,7 @@ def test_a_stream_is_the_tokens_with_a_space_behind_each(texts: list[str]) -> No
     assert begin == len(whole)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", ["own", "own_scripts", "udhr", "site_policy"])
 def test_signatures_are_published_and_samples_are_not(name: str, form: CollectionSettings) -> None:

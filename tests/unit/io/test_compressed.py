@@ -63,6 +63,7 @@ def test_a_whole_file_in_two_streams(tmp_path: Path, suffix: str, kind: str, con
     assert [row["text"].decode() for row in rows] == [row["text"] for row in ROWS[:count]]
 
 
+@pytest.mark.part(2)
 @every_codec
 @pytest.mark.parametrize(("kind", "content"), [("jsonl", JSONL), ("csv", CSV)])
 def test_a_cut_off_file_has_the_rows_before_the_cut_and_a_problem(

@@ -73,6 +73,7 @@ def test_withdrawn_decisions_no_longer_hold(tmp_path: Path) -> None:
         assert content(store.state()) == content(NO_DECISIONS)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("id", [*HOSTILE, 0, -1, 1 << 63, (1 << 64) - 1])
 def test_hostile_ids_come_back_as_they_are(tmp_path: Path, id: str | int) -> None:
     with DecisionStore(tmp_path) as store:

@@ -56,6 +56,7 @@ def test_letters_are_read_whatever_program_wrote_them(tmp_path: Path, encoding: 
         assert "--encoding overrides" in documents.findings.encoding_notes()[0]
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
 @pytest.mark.parametrize("chunk_bytes", [100, 1 << 20])

@@ -99,6 +99,7 @@ def test_columns_of_csv_are_joined(tmp_path: Path) -> None:
     assert texts_of(path, '"a,b",title')[0] == ["x\nKeys", "y\nLate"]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

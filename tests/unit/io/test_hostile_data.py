@@ -30,6 +30,7 @@ from neardup.run.find import run
 from neardup.run.save import check_before, save
 from neardup.runtime import Silent
 from neardup.settings import Settings
+from support.full_run import FULL
 from support.reading import read_all
 
 TABLE = pa.table({"id": range(2000), "text": [f"document {i} of many" * (i % 9) for i in range(2000)]})
@@ -171,7 +172,9 @@ def test_two_gigabytes_of_zeros_are_refused_early(tmp_path: Path, monkeypatch: p
         open_documents(tmp_path / "a.csv.gz")
 
 
-LONG = b"wordy text " * 20_000
+# The limit of a record is 60,000 bytes, so that each of these is twice as long or longer
+LONG = b"wordy text " * (20_000 if FULL else 12_000)
+LINES = b'line, with ""quotes""\n5,like a row' * (9_000 if FULL else 4_000)
 GOOD = [b"%d,some words\n" % i for i in range(3000)]
 
 
@@ -192,7 +195,7 @@ def test_a_csv_record_that_is_too_long_is_left_out_alone(
 ) -> None:
     """The rest of the file was lost. Quotes within, commas and line ends do not end the record."""
     monkeypatch.setattr(csv_stream, "ROW_BYTES", 60_000)
-    first = b'a,"' + b'line, with ""quotes""\n5,like a row' * 9_000 + b'"' + end
+    first = b'a,"' + LINES + b'"' + end
     second = b"b," + LONG + end
     whole = csv_around(first, second + b'c,"' + LONG + b'"' + end) + bad
     path = tmp_path / ("a.csv.gz" if packed else "a.csv")

@@ -48,6 +48,7 @@ def keep_rows(
     return out / name, sizes
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("keep", [KEEP, np.ones(1000, np.bool_), np.zeros(1000, np.bool_)])
 @pytest.mark.parametrize("options", [{}, {"row_group_size": 100, "compression": "zstd"}, {"compression": "gzip"}])
 @pytest.mark.parametrize("big", [False, True])

@@ -76,7 +76,7 @@ def kept(
     return out / name, problems
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(5)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("name", KEEPS)
 @pytest.mark.parametrize("big", [False, True])

@@ -19,6 +19,7 @@ from neardup.io.readers.lookup import read_fields, read_row
 from neardup.io.readers.places import Recorded, RecordedFiles, places_of
 from neardup.io.readers.rows import read_file_row
 from neardup.settings import ReadingSettings
+from support.full_run import FULL
 
 AUTO = ReadingSettings()
 WORDS = ["plain", 'say "yes"', "two\nlines", "a,b", "", "größe", "tab\tbed", "x" * 300]
@@ -195,7 +196,7 @@ def slow_begins(data: bytes) -> list[int]:
     "name", ["a.jsonl.gz", "a.csv.gz", "latin.jsonl", "a.parquet", "groups.parquet", "a.arrow"]
 )
 def test_files_without_places_are_read_from_the_start(tmp_path: Path, name: str) -> None:
-    path, texts = tmp_path / name, some_texts(120)
+    path, texts = tmp_path / name, some_texts(120 if FULL else 60)
     table = pa.table({"id": [f"d{i}" for i in range(len(texts))], "text": texts})
     reading = AUTO
     if name == "a.jsonl.gz":

@@ -32,6 +32,7 @@ def write(path: Path, table: pa.Table = TABLE, **options: object) -> str:
     return str(path)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("rows", [1, 7, 250, 1000])
 def test_rows_of_any_row_group_size(tmp_path: Path, rows: int) -> None:
     name = write(tmp_path / "a.parquet", row_group_size=rows)

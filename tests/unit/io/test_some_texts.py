@@ -35,6 +35,7 @@ def opened(path: Path) -> tuple[ParquetDocuments, dict[int, np.ndarray[Any, Any]
     return documents, {chunk.index: chunk.read(["text"]).row_numbers for chunk in documents.chunks()}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("share", [0.002, 0.1, 1])
 @pytest.mark.parametrize("big", [False, True])
 @pytest.mark.parametrize(

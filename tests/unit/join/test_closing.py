@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -141,13 +142,16 @@ def versions(families: int, of_each: int) -> list[str]:
     return texts
 
 
+@cache
+def found_among_versions(method: str, threads: int) -> nd.Found:
+    settings: dict[str, Any] = {"recall": 0.5} if method == "lsh" else {}
+    return nd.find(versions(60, 10), method=method, threshold=0.7, pairs="all", threads=threads, **settings)
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_clustered_misses_disappear(threads: int) -> None:
     """LSH that is planned to miss half of the pairs at .7 misses some of 2,700; closing finds all but a few."""
-    texts = versions(60, 10)
-    settings: dict[str, Any] = {"threshold": 0.7, "pairs": "all", "threads": threads}
-    exact = nd.find(texts, method="exact", **settings)
-    found = nd.find(texts, method="lsh", recall=0.5, **settings)
+    exact, found = found_among_versions("exact", 2), found_among_versions("lsh", threads)
     told = found.run["closed"]
     assert told["found"] > 100
     assert exact.pairs.num_rows - found.pairs.num_rows < told["found"] / 10
@@ -155,7 +159,7 @@ def test_clustered_misses_disappear(threads: int) -> None:
     assert missed["low"] <= exact.pairs.num_rows - found.pairs.num_rows <= missed["high"]
     counts = found.run["counts"]
     assert counts["verified"] == counts["candidates"] + told["compared"]
-    again = nd.find(texts, method="lsh", recall=0.5, **{**settings, "threads": 2})
+    again = found_among_versions("lsh", 2)
     assert found.pairs.equals(again.pairs)
     assert found.run["recall"] == again.run["recall"]
     assert exact.run["closed"] is None

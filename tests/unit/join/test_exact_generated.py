@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neardup.join import prefix_join
 from neardup.join.prefix_join import HubSearch, join_hubs, pairs_of
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from support import made_sets, reference_join, reference_search, strategies
+from support.full_run import FULL
 
 Sets = list[set[int]]
 
@@ -115,7 +117,7 @@ def planted(draw: st.DrawFn, threshold: Fraction) -> tuple[Sets, list[tuple[int,
     pool = draw(st.sampled_from([200, 2000]))
     weights = np.arange(1, pool + 1) ** -draw(st.sampled_from([0.0, 1.0]))
     p, q = threshold.as_integer_ratio()
-    sets: Sets = [set(random.choice(pool, 30, p=weights / weights.sum()).tolist()) for _ in range(300)]
+    sets: Sets = list(map(set, random.choice(pool, (300, 30), p=weights / weights.sum()).tolist()))
     at = []
     for times in range(1, 1 + min(12, pool // (2 * q))):
         shared, union = p * times, q * times
@@ -148,18 +150,24 @@ def test_planted_pairs(threshold: Fraction, data: st.DataObject, by: Callable[[i
     assert rows == counted(sets, threshold)
 
 
+MANY = 20_000 if FULL else 5000
+
+
 @pytest.mark.parametrize("threshold", [Fraction(3, 10), Fraction(4, 5)])
-def test_more_documents_than_one_task_takes(threshold: Fraction) -> None:
-    """20 000 sets of few shingles, of which the frequent ones are in hundreds and thousands of sets."""
+def test_more_documents_than_one_task_takes(threshold: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of sets of few shingles, of which the frequent ones are in hundreds and thousands of sets."""
+    if not FULL:
+        monkeypatch.setattr(prefix_join, "_SLICE", prefix_join._SLICE // 4)
+    assert MANY > 16 * prefix_join._SLICE
     random = np.random.default_rng(11)
-    shingles = (random.random((20_000, 14)) ** 3 * 60_000).astype(np.int64)
-    sizes = random.integers(6, 15, 20_000)
+    shingles = (random.random((MANY, 14)) ** 3 * 60_000).astype(np.int64)
+    sizes = random.integers(6, 15, MANY)
     sets = [set(row[:size]) for row, size in zip(shingles.tolist(), sizes.tolist(), strict=True)]
-    for k in range(0, 20_000, 9):  # edited copies of documents far away
-        sets[k] = set(sorted(sets[(k * 31 + 7) % 20_000])[: k % 4 + 6]) | {70_000 + k}
+    for k in range(0, MANY, 9):  # edited copies of documents far away
+        sets[k] = set(sorted(sets[(k * 31 + 7) % MANY])[: k % 4 + 6]) | {70_000 + k}
     rows = counted(sets, threshold)
     assert joined(made_sets.hashed(sets, strategies.mixed_hash), threshold) == rows
-    assert len(rows) > 500
+    assert len(rows) > MANY // 40
 
 
 # --- brute force itself

@@ -68,6 +68,7 @@ def pairs_in(parts: ExactParts) -> Rows:
     return sorted(rows)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", MEASURES)
 @given(sets=made_sets.collections(), threshold=st.sampled_from(made_sets.THRESHOLDS), room=ROOMS)
 @settings(deadline=None, max_examples=20)

@@ -23,6 +23,7 @@ from neardup.join.pair_file import (
     together,
 )
 from neardup.tables import CANDIDATES, VERIFIED, column, verified_table
+from support.full_run import FULL
 
 
 def drawn(number: int, documents: int, seed: int = 0) -> pa.Table:
@@ -49,7 +50,13 @@ def made(table: pa.Table, room: PairRoom, step: int = 50) -> Pairs:
     return sorter.finish()
 
 
-@pytest.mark.parametrize(("number", "most"), [(0, 10), (5, 10), (3000, 40), (6000, 80), (3000, 10_000)])
+HUNDRED = 100 if FULL else 40  # as many parts are merged in either case
+
+
+@pytest.mark.parametrize(
+    ("number", "most"),
+    [(0, 10), (5, 10), (30 * HUNDRED, HUNDRED * 2 // 5), (60 * HUNDRED, HUNDRED * 4 // 5), (30 * HUNDRED, 10_000)],
+)
 def test_pairs_come_out_sorted_and_once(
     number: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_counts_no_shared_hash_and_misses_unique_ones_only_by_collisions(
             assert found == unique
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("measure", MEASURES)
 @given(sets=made_sets.collections(), threshold=st.sampled_from(made_sets.THRESHOLDS))
 @settings(deadline=None)

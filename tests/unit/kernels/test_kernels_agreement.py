@@ -27,6 +27,7 @@ def test_bands_that_are_whole_by_chance(bands: tuple[int, ...]) -> None:
     assert none_whole(np.array(bands)) == pytest.approx(expected, rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("bands", [(1,), (2,), (1, 1), (2, 1), (2, 2), (1, 3)])
 def test_small_sets(bands: tuple[int, ...]) -> None:
     pairs = [(shared, union) for union in range(1, 5) for shared in range(union + 1)]

@@ -53,7 +53,8 @@ def kernel_repeats(sets: list[set[int]], words: int, cells: int, parts: int = 1)
     hashes, starts, sizes = made_sets.laid_out(sets)
     for part in range(parts):
         count_repeats(hashes, starts, sizes, seen, repeats, part, parts)
-    return [int(count) for count in repeats]
+    counts: list[int] = repeats.tolist()
+    return counts
 
 
 @given(made_sets.collections(), CELLS, CELLS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -42,15 +43,15 @@ class Example:
     reference: int
     crowd: int
 
-    @property
+    @cached_property
     def true(self) -> Pairs:
         return reference_search.all_pairs(self.sets, self.threshold, self.reference)
 
-    @property
+    @cached_property
     def among_hubs(self) -> Pairs:
         return {pair: value for pair, value in self.true.items() if set(pair) <= set(self.inside)}
 
-    @property
+    @cached_property
     def found(self) -> Pairs:
         return self.among_hubs | {pair: self.true[pair] for pair in self.table}
 

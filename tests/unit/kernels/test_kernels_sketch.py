@@ -125,6 +125,7 @@ def test_order_and_repeats_change_nothing(hashes: list[int], slots: int) -> None
     assert kernel_one_permutation(again, slots) == kernel_one_permutation(hashes, slots)
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("sketch", ["one-permutation", "classic"])
 @pytest.mark.parametrize("size", [3, 40, 400])
 def test_slots_match_about_as_often_as_the_sets_overlap(sketch: str, size: int) -> None:

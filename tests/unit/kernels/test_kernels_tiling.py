@@ -113,6 +113,7 @@ def texts_with_moves(chosen: random.Random) -> tuple[list[int], list[int]]:
     return a, b[: chosen.randrange(size, 2 * size)]
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("seed", range(120))
 def test_tiles_do_not_depend_on_how_runs_are_found(seed: int) -> None:
     chosen = random.Random(seed)

@@ -74,6 +74,7 @@ def test_no_pair_is_missed(data: st.DataObject, bits: int, distance: int, long: 
     assert listed(found.expanded()) == every
 
 
+@pytest.mark.part(2)
 @pytest.mark.usefixtures("cut_early")
 @pytest.mark.parametrize("bits", [64, 128])
 @pytest.mark.parametrize("kind", ["ball", "grid", "few bits", "one run"])

@@ -176,6 +176,7 @@ HOSTILE = {
 MARKS = {"script": "&lt;script&gt;", "bidi": r"\u202e", "controls": r"\x1b", "broken": r"\ud800", "long": "xx"}
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("id", HOSTILE)
 @pytest.mark.parametrize("view", ["", "?view=list"])
 def test_a_hostile_document_is_text_with_visible_marks(id: str, view: str) -> None:

@@ -122,6 +122,7 @@ def test_a_report_shows_the_figures_and_the_pairs(found: Found) -> None:
     assert all(after <= before + 1 for before, after in pairwise(headings))
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("measure", MEASURES)
 def test_every_measure_has_a_report(measure: str) -> None:
     read = require_plain(report_page(nd.find(TEXTS[:10], threshold=0.5, measure=measure), pairs=2))

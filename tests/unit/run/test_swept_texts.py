@@ -30,6 +30,7 @@ def write(folder: Path, form: str) -> Path:
     return path
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet", "txt"])
 @pytest.mark.parametrize("stored", [False, True])
 def test_a_sweep_reads_what_single_look_ups_read(tmp_path: Path, form: str, stored: bool) -> None:

@@ -117,6 +117,7 @@ def test_removed_is_gone(service: Service) -> None:
         assert service(method, "/v1/documents/a").error["code"] == "unknown_id"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("id", HOSTILE)
 @pytest.mark.parametrize("address", [by_path, by_query])
 def test_an_id_is_itself(service: Service, id: str, address: Any) -> None:

@@ -134,7 +134,7 @@ def test_abandoned_requests_that_wait_are_never_begun(network: Network, monkeypa
         first.close()
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "request_",
     [

@@ -34,6 +34,7 @@ def test_what_a_document_repeats_is_told(service: Service) -> None:
     assert service("GET", "/v1/documents/d").status == 404
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     "wrong", [{"near": 0}, {"near": 1.1}, {"near": "x"}, {"on_near": "link"}, {"on_near": "x", "near": 0.5}]
 )
@@ -83,6 +84,7 @@ def test_decisions_are_acted_on_and_can_be_withdrawn(service: Service) -> None:
     assert service.desk.collection.check() == []
 
 
+@pytest.mark.part(2)
 @pytest.mark.parametrize(
     ("wrong", "status"),
     [

@@ -41,7 +41,7 @@ def state(collection: Collection) -> Any:
     return sorted(hit.id for hit in found.hits), said, groups, len(collection.changes())
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(3)
 @pytest.mark.parametrize("near", [Near(0.6), Near(0.6, recall=1)])
 @pytest.mark.parametrize("on_near", ["link", "reject", "keep"])
 def test_wherever_the_time_ends_nothing_is_left(tmp_path: Path, near: Near, on_near: Any) -> None:

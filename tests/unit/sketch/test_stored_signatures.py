@@ -48,6 +48,7 @@ def test_every_family_is_tested_here() -> None:
     assert kinds == set(FAMILIES) - {"datasketch minhash", "simhash"}  # these have tests of their own
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", ["one.parquet", "one.arrow", "one.feather", "ONE.PQ"])
 def test_a_file_holds_what_was_written(family: Any, name: str, tmp_path: Path) -> None:
     made = family.sketch(TEXTS)
@@ -94,6 +95,7 @@ def test_what_is_stored_with_signatures(tmp_path: Path) -> None:
     assert schema.field("signature").type == pa.list_(pa.uint32(), 16)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", families())
 def test_two_families_are_refused_and_both_are_named(name: str) -> None:
     mine, others = families()[name], {**families(), "other length": nd.MinHash(16, length=3, unit="char")}
@@ -321,6 +323,7 @@ def test_single_sketches_of_two_families_are_refused_and_both_are_named(name: st
             assert kinds[1].lower() in words.lower()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", singles())
 def test_what_is_no_sketch_at_all_is_refused(name: str) -> None:
     for other in ("text", None, 3):

@@ -51,6 +51,7 @@ def shuffled(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Record
         yield batch_of(key=key[part], row=row[part], hub=hub[part])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("hub", [0, 2, HUB, HUB + 1, HUB + 2, 400])
 @pytest.mark.parametrize(("mapped", "reduced"), [(1000, 10_000), (70, 37), (500, 1)])
 def test_the_candidates_of_one_machine(hub: int, mapped: int, reduced: int) -> None:

@@ -8,6 +8,7 @@ import re
 import unicodedata
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from neardup.kernels.text import unicode as kernel
 from neardup.text import normalise as face
 from neardup.text.unicode_data import TABLE_FILE, UNICODE_VERSION, unicode_tables
 from support import reference, strategies
+from support.full_run import FULL
 from support.paths import ROOT
 
 UCD = Path("/usr/share/unicode")
@@ -32,6 +34,10 @@ BYTES = [
 ]
 # Connector punctuation other than '_' is part of a token (category Pc), but not of Python's \\w
 OTHER_CONNECTORS = frozenset("\u203f\u2040\u2054")
+# Two in three of all characters; the compatibility ideographs, which become others, are not among them
+IDEOGRAPHS_AND_SYLLABLES = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0002f7ff\U00030000-\U000323af]"
+)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -88,15 +94,26 @@ def test_without_marks_and_spaceless_scripts_a_token_is_a_word_of_re(text: str) 
     assert face.tokens(normalised) == re.findall(r"\w+", normalised)
 
 
+@cache
+def code_points() -> str:
+    """All characters; in an ordinary run of those without any property of their own one in ten."""
+    chars = strategies.comparable()
+    alike = [] if FULL else IDEOGRAPHS_AND_SYLLABLES.findall(chars)
+    left_out = {*alike} - {*alike[::10]}
+    return "".join(char for char in chars if char not in left_out)
+
+
 def test_the_token_characters_are_those_of_re_on_every_plain_code_point() -> None:
-    plain = "".join(filter(is_plain, strategies.comparable()))
-    plain = "".join(char for char in plain if face.normalise(char) == char)
+    # a line each, as one by one takes seconds; re sees no word in the end of a line
+    plain = "".join(filter(is_plain, code_points())).replace("\n", "")
+    lines = face.normalise("\n".join(plain)).split("\n")
+    plain = "".join(char for char, line in zip(plain, lines, strict=True) if line == char)
     assert "".join(face.tokens(" ".join(plain))) == "".join(re.findall(r"\w", plain))
 
 
 def in_batches(form: str) -> Iterator[tuple[str, str]]:
     """Each code point in a form and on a line of its own, a thousand of them at a time, and their names."""
-    chars = strategies.comparable()
+    chars = code_points()
     for begin in range(0, len(chars), 1000):
         batch = chars[begin : begin + 1000]
         yield "\n".join(form.format(char) for char in batch), f"U+{ord(batch[0]):04X} to U+{ord(batch[-1]):04X}"
@@ -106,7 +123,7 @@ def test_every_code_point_alone() -> None:
     for text, names in in_batches("{}"):
         assert face.normalise(text) == reference.nfkc_casefold(text), names
         assert face.tokens(text) == reference.tokens(text), names
-    for char in {*strategies.marks(), *strategies.comparable()[::50]}:  # at the begin and the end of a text
+    for char in {*strategies.marks(), *code_points()[::50]}:  # at the begin and the end of a text
         assert face.normalise(char) == reference.nfkc_casefold(char), f"U+{ord(char):04X}"
         assert face.tokens(char) == reference.tokens(char), f"U+{ord(char):04X}"
 
@@ -121,8 +138,11 @@ def test_every_pair_of_base_and_mark() -> None:
     decomposition = {char: unicodedata.decomposition(char) for char in strategies.comparable()}
     composites = [char for char, parts in decomposition.items() if " " in parts and parts[0] != "<"]
     letters = {*composites, *(chr(int(decomposition[char].split()[0], 16)) for char in composites), "q", "カ"}
-    for mark in strategies.marks():
-        text = "".join(f"{base}{mark} " for base in sorted(letters))
+    ends = {part for char in composites for part in decomposition[char].split()[1:]}
+    for number, mark in enumerate(strategies.marks()):
+        # a mark that composes with no letter meets a third of them
+        some = slice(None) if FULL or f"{ord(mark):04X}" in ends else slice(number % 3, None, 3)
+        text = "".join(f"{base}{mark} " for base in sorted(letters)[some])
         assert face.normalise(text) == reference.nfkc_casefold(text), f"U+{ord(mark):04X}"
 
 
