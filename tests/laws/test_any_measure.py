@@ -111,10 +111,7 @@ def test_made_up_texts_give_the_pairs_and_groups_of_compare(
     measure: str, matching: str, texts: list[str], threshold: float, length: int, how: str
 ) -> None:
     form: dict[str, Any] = {"measure": measure, "matching": matching, "length": length, "threads": 1}
-    with pytest.MonkeyPatch.context() as patch:
-        # giving back memory takes longer than all the rest of so small a run
-        patch.setattr("neardup.run.find.release_memory", lambda: None)
-        found = nd.find(texts, threshold=threshold, groups=how, **form)
+    found = nd.find(texts, threshold=threshold, groups=how, **form)
     copies = set(found.copies["id"].to_pylist()) | {k for k, text in enumerate(texts) if not text}
     values = reference_measured.by_compare(texts, measure, matching, length)
     expected = {pair: value for pair, value in values.items() if value >= threshold and not copies & set(pair)}

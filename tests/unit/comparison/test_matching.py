@@ -230,7 +230,7 @@ def test_no_repetition_blows_up(name: str) -> None:
         found = matching.literal(pair)
         matching.information(pair)
         matching.lcs(pair, found.tiles)
-    assert time.process_time() - begin < THOUSAND / 200  # well below 1 s by itself
+    assert time.process_time() - begin < 5  # well below 1 s by itself
     check_tiles(a, b, 5, found.tiles.tolist())
     assert found.common <= found.upper_bound
     # repetition is no excuse: nearly all that can match does
