@@ -64,6 +64,16 @@ def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Pat
     assert abs(predicted(source).documents / DOCUMENTS - 1) < 0.2  # JSON takes some bytes besides the text
 
 
+def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path, tmp_path: Path) -> None:
+    """8 bytes for each of at most 20 shingles, and 16 for each entry of a prefix: a fifth of them and one."""
+    twice = tmp_path / "twice.jsonl"
+    twice.write_text(2 * source.read_text(encoding="utf-8"), encoding="utf-8")
+    made, fits = (predicted(twice, method="exact", memory=memory, threshold=0.8) for memory in (0.001, 2))
+    assert made.disk == pytest.approx((8 * 20 + 16 * (20 / 5 + 1)) * made.documents, rel=0.1)
+    assert fits.disk == 0
+    assert "bytes for each pair" in made.in_words
+
+
 def test_a_limit_that_cannot_hold_is_named(source: Path, run: Run) -> None:
     assert predicted(source, memory=100).warning is None
     found = run("dedup", source, "--predict", "--memory", "100MB")

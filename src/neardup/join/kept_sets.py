@@ -107,7 +107,8 @@ def expects_exact(corpus: Corpus) -> bool:
     """Whether ``auto`` will join exactly if the size of the input is about that of its text.
 
     Such a run makes sets at once, and no signatures. If the sets do not fit after all, or the join would look at
-    too many pairs, the texts are read once more. Not for runs whose parts are kept, on disk or by ``--resume``.
+    too many pairs, the texts are read once more. Never under a memory limit or with ``--resume``: there the
+    signatures, or the keys of their bands, go to disk in the first pass.
     """
     asked, base = corpus.settings.search, corpus.settings.base
     if asked.method != "auto" or corpus.settings.by_simhash or not MEASURES[asked.measure].by_lsh:

@@ -28,9 +28,10 @@ class Sketches:
     """The sketches of the documents, in order: signatures or SimHash fingerprints, as the search needs them.
 
     They are apart from the rows, because verification needs their memory: whoever holds them drops them. ``again``
-    makes other signatures when they are needed. Under a memory limit there are the ``keys`` of the bands instead.
-    ``sets`` are the shingle sets of all documents, if a later stage needs them and they fit; ``filed``
-    are these sets in a working file if an exact join needs them and they do not.
+    makes the signatures when they are needed, if they were not made or others are wanted. Under a memory limit
+    there are the ``keys`` of the bands instead. ``sets`` are the shingle sets of all documents, if a later stage
+    needs them and they fit; ``filed`` are these sets in a working file if an exact join needs them and they do
+    not.
     """
 
     blocks: tuple[UInt32s, ...]  # [m, slots]

@@ -67,7 +67,7 @@ class RunCost:
     def in_words(self) -> str:
         """The prediction in one line."""
         pairs = f" and {self.a_pair} bytes for each pair" if self.a_pair else ""
-        working = f", {display.size(self.disk)} of working files{pairs}" if self.disk else ""
+        working = f", {display.size(self.disk)} of working files{pairs}" if self.disk or self.a_pair else ""
         return (
             f"about {display.number(self.documents)} documents, {display.size(self.memory)} of memory{working}, "
             f"{display.duration(self.seconds)}"
