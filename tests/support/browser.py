@@ -24,6 +24,9 @@ RULES = {
     "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 }
 
+COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast"]}}
+"""For the second colour scheme of a page: the other rules do not look at colours."""
+
 
 @contextmanager
 def chromium() -> Iterator[Any]:
@@ -40,11 +43,11 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
-def violations(page: Any) -> list[str]:
+def violations(page: Any, rules: dict[str, Any] = RULES) -> list[str]:
     """The violations that axe finds on a page: the rule, and the first places."""
     script = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     page.evaluate(script)  # not add_script_tag: the policy of the page forbids that
-    found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+    found = page.evaluate("rules => axe.run(document, rules)", rules)["violations"]
     return [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found]
 
 
