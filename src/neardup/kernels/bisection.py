@@ -17,11 +17,16 @@ def first_at_least(values, least):
     >>> first_at_least(np.array([2, 4, 4, 9]), 4), first_at_least(np.array([2, 4]), 5)
     (1, 2)
     """
-    low, high = 0, values.size
-    while low < high:
-        middle = (low + high) // 2
+    return first_within(values, 0, values.size, least)
+
+
+@njit(cache=True, nogil=True)
+def first_within(values, begin, end, least):
+    """Return the first place in ``values[begin:end]`` (ascending) with a value from ``least`` on; or ``end``."""
+    while begin < end:
+        middle = (begin + end) // 2
         if values[middle] < least:
-            low = middle + 1
+            begin = middle + 1
         else:
-            high = middle
-    return low
+            end = middle
+    return begin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.kernels.bisection import first_within
 from neardup.kernels.compiled import njit
 from neardup.kernels.sorting import sort_distinct
 
@@ -56,13 +57,7 @@ def _missing(hashes, start, stop, held, size, out, used):
             low = high + 1
             high += step
             step *= 2
-        high = min(high, size)
-        while low < high:
-            middle = (low + high) // 2
-            if held[middle] < value:
-                low = middle + 1
-            else:
-                high = middle
+        low = first_within(held, low, min(high, size), value)
         if low == size or held[low] != value:
             out[used] = value
             used += 1

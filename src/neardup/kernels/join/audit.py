@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.bisection import first_at_least
+from neardup.kernels.bisection import first_at_least, first_within
 from neardup.kernels.compiled import njit
 from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
@@ -66,29 +66,11 @@ def sizes_that_fit(sizes, size, criterion):
 def _place(keys, cells, value, shift):
     """Return the number of a shingle among the keys, or −1."""
     cell = np.int64(value >> shift)
-    low, high = cells[cell], cells[cell + 1]
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    if low < end and keys[low] == value:
-        return low
+    end = cells[cell + 1]
+    place = first_within(keys, cells[cell], end, value)
+    if place < end and keys[place] == value:
+        return place
     return np.int64(-1)
-
-
-@njit(cache=True, nogil=True)
-def _first_from(members, begin, end, least):
-    """Return the first place in ``members[begin:end]`` (ascending) of a number of at least ``least``; or end."""
-    while begin < end:
-        middle = (begin + end) // 2
-        if members[middle] < least:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
 
 
 @njit(cache=True, nogil=True)
@@ -101,7 +83,7 @@ def _count_lists(drawn, lists, n_lists, span, state):
     members, first = drawn.members, drawn.first  # a field in a loop would be reference-counted each time
     for i in range(n_lists):
         last = first[lists[i] + 1]
-        for j in range(_first_from(members, first[lists[i]], last, span[0]), last):
+        for j in range(first_within(members, first[lists[i]], last, span[0]), last):
             s = np.int64(members[j])
             if s >= span[1]:
                 break
@@ -118,7 +100,7 @@ def _count_on(drawn, lists, n_lists, s):
     members, first, count = drawn.members, drawn.first, 0
     for i in range(n_lists):
         last = first[lists[i] + 1]
-        at = _first_from(members, first[lists[i]], last, s)
+        at = first_within(members, first[lists[i]], last, s)
         count += at < last and members[at] == s
     return count
 
