@@ -40,7 +40,7 @@ from neardup.join.evidence import Evidence
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
 from neardup.join.missing import Missing, missing_among
-from neardup.join.pair_file import PairLookup, PairRoom, Pairs, batches, together
+from neardup.join.pair_file import PairLookup, PairRoom, Pairs, batches, documents_in, together
 from neardup.join.portions import verified_room
 from neardup.join.rows import Rows
 from neardup.join.search import propose
@@ -169,7 +169,7 @@ def run(
         if applied is not None:
             of_groups = with_decided(of_groups, applied, decisions, settings.search.in_words)
         of_groups = with_lost_columns(of_groups, decisions)
-        ranks = rank_table(rows, row_rank, groups.pairs, ids, listed)
+        ranks = rank_table(rows, row_rank, groups.pairs, ids, _also_ranked(rows, listed, audited))
         copies = copy_table(rows, ids)
         aside = not_judged_table(rows, decisions.dropped, ids)
     pairs = _pairs_with_ids(groups.pairs, shingles, rows, ids, stages)
@@ -188,6 +188,13 @@ def run(
 def _texts(rows: Rows, decisions: Decisions) -> InputTexts:
     """The texts of the run, read again on request."""
     return InputTexts(rows.corpus, decisions.dropped, rows.first_new)
+
+
+def _also_ranked(rows: Rows, listed: Int64s, audited: Audit | None) -> Int64s:
+    """The rows of decisions, and the documents of the pairs that an audit found missing: people look at these."""
+    if audited is None:
+        return listed
+    return np.concatenate((listed, rows.unique[documents_in(audited.missed, len(rows.unique))]))
 
 
 def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:

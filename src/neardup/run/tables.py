@@ -175,8 +175,8 @@ def copy_table(rows: Streams, ids: Named) -> pa.Table:
 def rank_table(rows: Rows, row_rank: Int64s, pairs: Pairs, ids: Named, more: Int64s) -> pa.Table:
     """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
 
-    ``more`` are rows of decisions; their copies are added. Also the number of its value ``across`` and its
-    ``source``, if the settings name such columns.
+    ``more`` are other rows that people look at; their copies are added. Also the number of its value ``across``
+    and its ``source``, if the settings name such columns.
     """
     numbers = involved(rows, pairs, more)
     columns = {
