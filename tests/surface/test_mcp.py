@@ -13,6 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from neardup.collection import Collection
+from neardup.measures import MEASURES
 from support.command_line import Run
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
@@ -80,6 +81,9 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
     )
     assert set(tools) == {"compare", "find", "search"}
     assert all(tool.annotations.read_only_hint for tool in tools.values())
+    parameters = {name: tool.input_schema["properties"] for name, tool in tools.items()}
+    assert all(one["description"] for every in parameters.values() for one in every.values())
+    assert parameters["find"]["measure"]["enum"] == list(MEASURES)
     (_, same), (_, pairs), (_, copies), (_, hits), (_, linked) = found[:5]
     assert not any(failed for failed, _ in found[:5])
     assert same["measures"]["resemblance"] == 1

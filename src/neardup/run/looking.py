@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,7 +16,7 @@ from neardup.join.criterion import similarity_of
 from neardup.measures import MEASURES
 from neardup.run.records import Id, Looked, ResultRecord, Shared
 from neardup.run.tables import COUNTS, MEASURED
-from neardup.run.texts import MOST_DIGITS
+from neardup.run.texts import MOST_DIGITS, InputTexts
 from neardup.tables import Floats, Int64s, column
 
 
@@ -46,6 +46,21 @@ def no_places() -> InputError:
         "A result of documents in files, or one with stored texts",
         "Make the result again from files, or with --store-texts (save(store_texts=True) in Python)",
     )
+
+
+def places_of(found: ResultRecord, ids: Collection[Id]) -> Iterator[tuple[Id, str, int | None]]:
+    """Yield documents of this run, not of a stored result, with their file and their row, None for a whole file.
+
+    Documents in memory have no place.
+    """
+    if not isinstance(found.texts, InputTexts) or not ids:
+        return
+    wanted = pa.array(list(ids), found.ranks.schema.field("id").type)
+    ranks = found.ranks.filter(pc.is_in(found.ranks["id"], value_set=wanted))
+    places = found.texts.places(column(ranks, "row"))
+    for id, (file, row) in zip(ranks["id"].to_pylist(), places, strict=True):
+        if file:
+            yield id, file, row
 
 
 def _recorded(found: ResultRecord, id: Id) -> tuple[int | None, int | None]:

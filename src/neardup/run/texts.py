@@ -97,10 +97,17 @@ class InputTexts:
         part = self._parts[piece.part]
         chunk = next(iter(part.documents.chunks({piece.chunk}, [part.text])))
         text = as_bytes(chunk.read([part.text]).table.column(0)[row - piece.first].as_py())
-        number = int(piece.at(np.array([row]))[0])
-        path = _path(part.documents, piece.source, number)
-        number_or_none = None if part.documents.format == "text" else number
-        return Looked(id, text.decode("utf-8", "replace"), len(text), path, number_or_none)
+        ((path, number),) = self.places(np.array([row]))
+        return Looked(id, text.decode("utf-8", "replace"), len(text), path, number)
+
+    def places(self, rows: Int64s) -> Iterator[tuple[str, int | None]]:
+        """Yield the file and the row in it of each of ``rows``: "" in memory, None for a file of one document."""
+        for row, owner in zip(rows.tolist(), np.searchsorted(self._firsts, rows, side="right") - 1, strict=True):
+            piece = self._pieces[owner]
+            documents = self._parts[piece.part].documents
+            number = int(piece.at(np.array([row]))[0])
+            path = _path(documents, piece.source, number)
+            yield path, None if documents.format == "text" else number
 
     @property
     def kept(self) -> bool:

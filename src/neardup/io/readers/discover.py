@@ -22,7 +22,8 @@ from neardup.io.readers.walk import RESULT, is_result, not_input, result_around,
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
-_SUFFIXES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
+SUFFIXES_OF_FILES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
+"""Suffixes of the files that are input."""
 
 # Texts without such a suffix are looked up only if they are few and short enough to be names.
 _FEW, _LONGEST_NAME = 1000, 4096
@@ -86,7 +87,7 @@ def refuse_names(texts: Sequence[object]) -> None:
     few = len(texts) <= _FEW
     strings = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_NAME]
     strings = [text for text in strings if any(map(str.isalnum, text))]  # "." is a folder, and a text
-    suspects = [text for text in strings if text.lower().endswith(_SUFFIXES)]
+    suspects = [text for text in strings if text.lower().endswith(SUFFIXES_OF_FILES)]
     known = [text for text in suspects if _exists(text)]
     if not known and few and len(strings) == len(texts) and all(map(_exists, strings)):
         known = strings
