@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from neardup.collection import Collection, Near
     from neardup.collection.contract import Store
     from neardup.collection.view import View
-    from neardup.comparison.compare import Comparison, compare
+    from neardup.comparison.compare import Comparison
+    from neardup.comparison.documents import compare
     from neardup.comparison.result import DESCRIPTIONS
     from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.pairs import group_pairs
@@ -141,7 +142,7 @@ _LAZY = {
     "Store": "neardup.collection.contract",
     "View": "neardup.collection.view",
     "advise": "neardup.advice",
-    "compare": "neardup.comparison.compare",
+    "compare": "neardup.comparison.documents",
     "containment": "neardup.sketch.features",
     "dedup": "neardup.run.dedup",
     "distinct": "neardup.group.distinct",

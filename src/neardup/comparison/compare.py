@@ -69,7 +69,7 @@ class Comparison(ComparisonRecord):
 
 
 class LeftOut(TypedDict, total=False):
-    """Text that :func:`compare` leaves out, by default none, and the tokenizer of the rest."""
+    """Text that a comparison leaves out, by default none, and the tokenizer of the rest."""
 
     tokenizer: str
     mask: str | Collection[str]
@@ -88,27 +88,10 @@ def compare(
     seconds: float | None = None,
     **left_out: Unpack[LeftOut],
 ) -> Comparison:
-    """Compare two texts by every measure, with the evidence.
-
-    A shingle is ``length`` units (``word``: tokens; ``char``: characters). A matching chunk has at least
-    ``min_chunk`` units (default: ``length``). Some text may be left out before anything else, as in a run:
-    what the regular expressions ``mask`` match (RE2), tokens that consist of digits (``ignore_numbers``), and
-    ``stop_words``, a language code ("en") or a collection of words. ``tokenizer`` ("code") makes the tokens of the
-    rest, in place of words. ``ignore`` are base texts, such as templates,
-    whose shingles count in no measure; ``base_a`` and ``base_b`` are their places. Two texts without a token are
-    equal; a text without a token resembles no other text.
+    """Compare two texts by every measure, with the evidence: :func:`neardup.compare` has the parameters.
 
     Raises SettingError for an invalid setting, InputError if a text is not a str, and LimitError if the comparison
     takes longer than ``seconds``. The time is checked before each of fourteen steps.
-
-    >>> found = compare("The night is dark and the moon is red.", "I can see: the moon is red; the night is dark")
-    >>> found.measures["shared"], found.measures["shingles_a"], found.measures["shingles_b"]
-    (0, 5, 7)
-    >>> found = compare("The night is dark and the moon is red.", "the moon is red; the night is dark", length=3)
-    >>> found.measures["chunk_longest_literal"], found.tiles.tolist()
-    (0.8888888888888888, [[0, 4, 4], [5, 0, 4]])
-    >>> [chunk["text_b"] for chunk in found.chunks()]
-    ['the night is dark', 'the moon is red']
     """
     rules, ignore = _left_out(**left_out)
     checked = Settings.of(length=length, unit=unit, **rules)

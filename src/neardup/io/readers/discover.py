@@ -84,6 +84,17 @@ def name_among(folder: str, name: str) -> str:
 
 def refuse_names(texts: Sequence[object]) -> None:
     """Raise InputError for a list of str that are file names: they may be meant as texts or as files."""
+    known = names_among(texts)
+    if known:
+        raise InputError(
+            f"The list holds texts that are names of files: {named(known)}",
+            "A list of pathlib.Path means files, a list of str means texts",
+            "Give [Path(name) for name in names] to read the files, or pyarrow.array(names) to compare the names",
+        )
+
+
+def names_among(texts: Sequence[object]) -> list[str]:
+    """Return the texts that are surely names of files: of files that exist, by their suffix or all together."""
     few = len(texts) <= _FEW
     strings = [text for text in texts if isinstance(text, str) and len(text) <= _LONGEST_NAME]
     strings = [text for text in strings if any(map(str.isalnum, text))]  # "." is a folder, and a text
@@ -91,12 +102,7 @@ def refuse_names(texts: Sequence[object]) -> None:
     known = [text for text in suspects if _exists(text)]
     if not known and few and len(strings) == len(texts) and all(map(_exists, strings)):
         known = strings
-    if known:
-        raise InputError(
-            f"The list holds texts that are names of files: {named(known)}",
-            "A list of pathlib.Path means files, a list of str means texts",
-            "Give [Path(name) for name in names] to read the files, or pyarrow.array(names) to compare the names",
-        )
+    return known
 
 
 def _exists(name: str) -> bool:
