@@ -69,6 +69,10 @@ def test_one_decision_about_a_pair(store: Store) -> None:
         transaction.groups.withdraw(1, 2)
         transaction.groups.withdraw(1, 9)
     assert store.groups.decided(0, 10) == [second]
+    with store.writing() as transaction:
+        assert transaction.groups.decide(third) == third.number, "restored"
+        assert transaction.groups.decide(replace(row, a=5, b=9)) == 4, "never used before"
+    assert store.groups.decisions([1]) == [second, third]
 
 
 def test_the_log_is_kept_in_its_order(store: Store) -> None:
@@ -77,10 +81,18 @@ def test_the_log_is_kept_in_its_order(store: Store) -> None:
         transaction.groups.log([])
         transaction.groups.log(ChangeRow(0, "z", "left", 1, 2, about) for _ in range(3))
         transaction.groups.log([ChangeRow(0, "a", "made", 1, 2, {})])
+    assert store.groups.decision_changes(9, 5) == []
     rows = store.groups.changes(0, 10)
     assert [row.number for row in rows] == [1, 2, 3, 4]
     assert rows[0] == ChangeRow(1, "z", "left", 1, 2, about)
     assert store.groups.changes(2, 1) == rows[2:3]
+    assert store.groups.last_change() == 4
+    with store.writing() as transaction:
+        transaction.groups.log(ChangeRow(0, "b", what, 0, 2, {}) for what in ("decided", "left", "withdrawn"))
+        assert store.groups.last_change() == 7
+    assert [row.number for row in store.groups.decision_changes(9, 5)] == [7, 5]
+    assert [row.number for row in store.groups.decision_changes(7, 5)] == [5]
+    assert store.groups.decision_changes(9, 1)[0].what == "withdrawn"
 
 
 def test_what_failed_is_in_no_table(store: Store) -> None:

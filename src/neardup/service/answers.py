@@ -105,6 +105,8 @@ class ChangeBody(BaseModel):
     verdict: str | None
     by: str
     note: str
+    action: int | None
+    undoes: int | None
     cause: str
 
 

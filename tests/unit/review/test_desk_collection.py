@@ -142,6 +142,55 @@ def test_a_decision_for_a_group_is_undone_as_a_whole(desk: CollectionDesk, colle
     assert collection.decisions() == ()
 
 
+def test_an_undo_restores_the_decision_of_another_person_after_a_restart(
+    desk: CollectionDesk, collection: Collection
+) -> None:
+    fox, twelve = key(desk, "fox"), key(desk, "fox-12")
+    first = desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(twelve, fox), note="same order"))
+    held = collection.decisions()
+    desk.decide(Decide("pair", "not alike", "ben", first.action.number, pair=(twelve, fox)))
+    again = CollectionDesk(collection)
+    undone = again.undo("ben")
+    assert undone is not None
+    assert undone.action.by == "ben"
+    assert collection.decisions() == held
+    assert (again.pair(twelve, fox).note, again.pair(twelve, fox).verdict) == ("same order", "duplicate")
+    assert again.undo("ben") is None
+    assert collection.decisions() == held
+    shown = [(action.by, action.undoes, action.undone_by) for action in again.history()]
+    decided = again.history()[1].number
+    assert shown == [("ben", decided, None), ("ben", None, undone.action.number), ("ann", None, None)]
+    desk.undo("carl", undone.action.number)
+    assert [(one.verdict, one.by) for one in collection.decisions()] == [("different", "ben")]
+
+
+def test_an_undo_brings_a_document_back_into_its_group(desk: CollectionDesk, collection: Collection) -> None:
+    for one, other in (("fox", "fox-12"), ("plan", "plan-more")):
+        before = collection.group_of(other)
+        assert before is not None
+        pair = key(desk, other), key(desk, one)
+        desk.decide(Decide("pair", "not alike", "ann", desk.pair(*pair).seen, pair=pair))
+        assert collection.group_of(other) is None
+        desk.undo("ann")
+        found = collection.group_of(other)
+        assert found is not None
+        assert (found.representative, found.threshold) == (before.representative, 0.5)
+        assert {one.id for one in found.members} == {one.id for one in before.members}
+    assert collection.check() == []
+
+
+def test_the_decision_of_a_removed_document_is_not_restored(desk: CollectionDesk, collection: Collection) -> None:
+    fox, twelve = key(desk, "fox"), key(desk, "fox-12")
+    done = desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(twelve, fox)))
+    desk.decide(Decide("pair", None, "ben", done.action.number, pair=(twelve, fox)))
+    text = collection.get("fox-12").text
+    collection.remove("fox-12")
+    collection.put("fox-12", text)
+    with pytest.raises(InputError, match="removed"):
+        desk.undo("ben")
+    assert collection.decisions() == ()
+
+
 def test_a_line_of_the_history_of_another_session_is_undone(desk: CollectionDesk, collection: Collection) -> None:
     collection.decide("fox", "fox-12", "same", by="ann")
     [action] = desk.history()

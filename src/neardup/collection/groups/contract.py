@@ -91,6 +91,12 @@ class GroupLookups(Protocol):
     def changes(self, after: int, limit: int) -> list[ChangeRow]:
         """The first ``limit`` changes with a number above ``after``, ascending."""
 
+    def last_change(self) -> int:
+        """The number of the last change, 0 for an empty log; found without reading the log."""
+
+    def decision_changes(self, before: int, limit: int) -> list[ChangeRow]:
+        """The last ``limit`` lines with "decided" or "withdrawn" and a number below ``before``, descending."""
+
 
 class GroupWriting(Protocol):
     """Changes to the tables within a transaction."""
@@ -107,8 +113,11 @@ class GroupWriting(Protocol):
     def leave(self, documents: Iterable[int]) -> None:
         """Delete the memberships of documents."""
 
-    def decide(self, decision: DecisionRow) -> None:
-        """Store a decision under a new number, replacing the one about the same two documents."""
+    def decide(self, decision: DecisionRow) -> int:
+        """Store a decision, replacing the one about the same two documents, and return its number.
+
+        A number of 0 requests a new one; any other is that of a decision that is restored.
+        """
 
     def withdraw(self, a: int, b: int) -> None:
         """Delete the decision about two documents, ``a`` < ``b``."""

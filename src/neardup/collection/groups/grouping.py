@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from neardup.collection.contract import Store, Writing
 from neardup.collection.groups.contract import DecisionRow, GroupRow, MemberRow
 from neardup.collection.groups.forming import Formed, form
-from neardup.collection.groups.journal import About, Journal
+from neardup.collection.groups.journal import About, Act, Journal
 from neardup.collection.groups.ties import Ties
 from neardup.collection.sets import Sets, reaches
 
@@ -94,30 +94,48 @@ class Grouping:
                 refused.add(known.group)
         return 0
 
-    def decide(self, decision: DecisionRow) -> None:
-        """Store a decision, which must not contradict any other, and apply it."""
-        self._write.decide(decision)
-        cause = About.of_decision("decided", decision)
-        self._journal.decision("decided", decision, cause)
+    def decide(self, decision: DecisionRow, was: DecisionRow | None, act: Act) -> None:
+        """Store a decision, which must not contradict any other, in place of the one that ``was``; apply it."""
+        threshold = self._threshold_of(decision)
+        decision = replace(decision, number=self._write.decide(decision))
+        self._journal.acted(was, decision, act, threshold)
+        cause = replace(About.of_decision("decided", decision), by=act.by)
         pair = [decision.a, decision.b]
         groups = {row.group for row in self._read.memberships(pair).values()}
         if decision.verdict == "same":
             self._form_again(sorted(groups), pair, cause)
-        elif self._together(pair):
+        elif threshold is not None:
             self._form_again(sorted(groups), (), cause)
 
-    def withdraw(self, decision: DecisionRow, by: str) -> None:
+    def withdraw(self, decision: DecisionRow, act: Act) -> None:
         """Delete a decision; a group that it held together is formed anew."""
-        cause = About.of_decision("withdrawn", decision, by)
-        self._journal.decision("withdrawn", decision, cause)
+        cause = About.of_decision("withdrawn", decision, act.by)
+        self._journal.acted(decision, None, act, None)
         self._write.withdraw(decision.a, decision.b)
         pair = [decision.a, decision.b]
         if decision.verdict == "same" and self._together(pair):
             self._form_again([self._read.memberships(pair)[decision.a].group], (), cause)
 
+    def together_again(self, a: int, b: int, threshold: float, by: str) -> None:
+        """Put two documents into one group again that a decision had taken apart, if one of them is in none."""
+        groups = self._read.memberships([a, b])
+        one, other = (a, b) if b in groups else (b, a)
+        if one not in groups:
+            sizes = self._sizes([one, other])
+            [shared] = self._sets.shared(one, [other]).tolist()
+            cause = About("withdrawn", verdict="different", by=by).counted(shared, sizes[one], sizes[other])
+            self.link(one, [other], threshold, replace(cause, of=other))
+
     def finish(self) -> None:
         """Write the log."""
         self._journal.write()
+
+    def _threshold_of(self, pair: DecisionRow) -> float | None:
+        """The threshold of the group that both documents are in; None if they are not in one group."""
+        if not self._together([pair.a, pair.b]):
+            return None
+        group = self._read.memberships([pair.a])[pair.a].group
+        return self._read.rows([group])[group].threshold
 
     def _together(self, pair: Sequence[int]) -> bool:
         found = self._read.memberships(pair)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -42,6 +42,15 @@ class About:
         return replace(self, of=document) if self.why in ("removed", "replaced") and self.of else self
 
 
+@dataclass(frozen=True)
+class Act:
+    """The action of a person that decisions belong to: its number, the person, and the action that it undoes."""
+
+    action: int
+    by: str
+    undoes: int | None = None
+
+
 def now() -> str:
     """The time, UTC, to the second; only for display, nothing is ordered by it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -52,25 +61,43 @@ class Journal:
 
     def __init__(self, store: Store, tables: GroupWriting) -> None:
         self._store, self._tables = store, tables
-        self._lines: list[tuple[str, int, int, About]] = []
+        self._lines: list[tuple[str, int, int, About, Mapping[str, Any]]] = []
 
     def add(self, what: str, group: int, document: int, about: About) -> None:
         """Add a change of a group."""
-        self._lines.append((what, group, document, about))
+        self._lines.append((what, group, document, about, {}))
 
-    def decision(self, what: str, row: DecisionRow, about: About) -> None:
-        """Add a change of a decision."""
-        by, note = about.by or row.by, about.note or row.note
-        self.add(what, 0, row.a, replace(about, verdict=row.verdict, of=row.b, by=by, note=note))
+    def decision(self, what: str, row: DecisionRow, about: About, more: Mapping[str, Any] | None = None) -> None:
+        """Add a change of a decision; ``more`` is what an undo needs, see :meth:`acted`."""
+        told = replace(about, verdict=row.verdict, of=row.b, by=about.by or row.by, note=about.note or row.note)
+        self._lines.append((what, 0, row.a, told, {"other": row.b, **(more or {})}))
+
+    def acted(self, was: DecisionRow | None, made: DecisionRow | None, act: Act, threshold: float | None) -> None:
+        """Add a decision of a person: the one that held ``was`` replaced by the one ``made``.
+
+        ``threshold`` is that of the group that both documents were in.
+        """
+        row = made or was
+        assert row is not None
+        about = About("decided" if made else "withdrawn", verdict=row.verdict, of=row.b, by=act.by, note=row.note)
+        more = {
+            "other": row.b,
+            "action": act.action,
+            "undoes": act.undoes,
+            "decision": made.number if made else None,
+            "before": was and {name: getattr(was, name) for name in ("number", "verdict", "by", "note", "at")},
+            "threshold": threshold,
+        }
+        self._lines.append((about.why, 0, row.a, about, more))
 
     def write(self) -> None:
         """Store the lines and clear them."""
         at = now()
-        named = sorted({number for _, _, document, about in self._lines for number in (document, about.of)})
+        named = sorted({number for _, _, document, about, _ in self._lines for number in (document, about.of)})
         ids = self._ids(named)
         self._tables.log(
-            ChangeRow(0, at, what, group, document, _plain(about, ids, document))
-            for what, group, document, about in self._lines
+            ChangeRow(0, at, what, group, document, _plain(about, ids, document, more))
+            for what, group, document, about, more in self._lines
         )
         self._lines = []
 
@@ -82,7 +109,7 @@ class Journal:
         return found
 
 
-def _plain(about: About, ids: dict[int, str], document: int) -> dict[str, Any]:
+def _plain(about: About, ids: dict[int, str], document: int, more: Mapping[str, Any]) -> dict[str, Any]:
     of = ids.get(about.of) if about.of != document else None
-    told = {**asdict(about), "document": ids.get(document, ""), "of": of}
+    told = {**asdict(about), "document": ids.get(document, ""), "of": of, **more}
     return {name: value for name, value in told.items() if value not in (None, "")}

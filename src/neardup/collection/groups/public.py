@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, get_args
 
 from neardup.collection.added import GroupedPending
 from neardup.collection.contract import Store
-from neardup.collection.groups.contract import DecisionRow, Verdict
-from neardup.collection.groups.grouping import THRESHOLD, Grouping
-from neardup.collection.groups.journal import now
+from neardup.collection.groups.contract import Verdict
+from neardup.collection.groups.deciding import Deciding, actions, decision_of, require_unchanged
+from neardup.collection.groups.grouping import THRESHOLD
 from neardup.collection.groups.reading import change_of, decisions_of, group_of_row, members_of
-from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
-from neardup.collection.groups.ties import Ties
+from neardup.collection.groups.records import (
+    Change,
+    DecisionAction,
+    GroupPage,
+    PairDecision,
+    StoredGroup,
+    StoredMember,
+)
 from neardup.collection.ids import unknown, usable_id
 from neardup.collection.near import Near
 from neardup.collection.pending import group_pending
-from neardup.collection.sets import Sets
 from neardup.errors import InputError, SettingError
 from neardup.runtime import Progress
 
@@ -85,15 +91,11 @@ class GroupsAndDecisions:
             raise SettingError(f"verdict is {verdict!r}", "One of same, different")
         by, note = _told("by", by), _told("note", note)
         with self.store.writing() as transaction:
-            first, second = sorted((self._number(a), self._number(b)))
-            if first == second:
-                raise InputError(f"{usable_id(a)!r} was given twice", "Two documents")
-            self._refuse_base_text(first, second)
-            self._refuse_contradiction(first, second, verdict)
-            grouping = Grouping(self.store, transaction, Sets(self.store))
-            grouping.decide(DecisionRow(0, first, second, verdict, by, note, now()))
-            grouping.finish()
-            return decisions_of(self.store, self._about(first, second))[0]
+            pair = self._pair(a, b)
+            Deciding(self.store, transaction).decide([pair], verdict, by, note)
+            made = decision_of(self.store, *pair)
+            assert made is not None
+            return decisions_of(self.store, [made])[0]
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
         """Withdraw the decision about two documents; return False if none existed.
@@ -101,15 +103,57 @@ class GroupsAndDecisions:
         A group that only this decision held together is formed anew. Withdrawing "different" moves neither
         document.
         """
+        return self.decide_all([(a, b)], None, by=by) is not None
+
+    def decide_all(
+        self,
+        pairs: Iterable[tuple[str | int, str | int]],
+        verdict: Verdict | None,
+        *,
+        by: str = "",
+        note: str = "",
+        seen: int | None = None,
+    ) -> int | None:
+        """Decide about pairs as one action, all or none; return its number, None if there is nothing to withdraw.
+
+        ``verdict`` None withdraws the decisions. ``seen`` is the number of the last line of the log that the
+        person knew: raises ChangedMeanwhileError if other decisions about these pairs hold by now. Raises
+        InputError like ``decide``.
+        """
+        by, note = _told("by", by), _told("note", note)
+        with self.store.writing() as transaction:
+            numbers = [self._pair(a, b) for a, b in pairs]
+            if seen is not None:
+                require_unchanged(self.store, numbers, place(seen))
+            return Deciding(self.store, transaction).decide(numbers, verdict, by, note) or None
+
+    def undo(self, by: str, action: int | None = None) -> int | None:
+        """Undo an action of decisions, and return the number of the action that does so.
+
+        Without ``action`` it is the last one of ``by`` that is not undone; None if there is none. Exactly the
+        decisions from before hold again, with their persons, times and notes. A document that a "different" took
+        out of a group, and that is in none, returns to that group if it may. Undoing an undo restores its
+        decisions. Raises ChangedMeanwhileError if a later action decided about the same again, and InputError for
+        an action that does not exist, is undone already, or concerns a document that was removed.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office", "pay by Friday"])
+        ...     _ = mails.decide("#1", "#2", "same", by="ann", note="seen")
+        ...     _ = mails.decide("#1", "#2", "different", by="ben")
+        ...     _ = mails.undo("ben")
+        ...     [(one.verdict, one.by, one.note) for one in mails.decisions()]
+        [('same', 'ann', 'seen')]
+        """
         by = _told("by", by)
         with self.store.writing() as transaction:
-            first, second = sorted((self._number(a), self._number(b)))
-            found = self._about(first, second)
-            if found:
-                grouping = Grouping(self.store, transaction, Sets(self.store))
-                grouping.withdraw(found[0], by)
-                grouping.finish()
-            return bool(found)
+            return Deciding(self.store, transaction).undo(by, None if action is None else place(action))
+
+    def actions(self, before: int | None = None, limit: int = 50) -> tuple[DecisionAction, ...]:
+        """Return actions of decisions, the latest first; ``before``: the number of the last one seen."""
+        with self.store.reading():
+            return tuple(actions(self.store, None if before is None else place(before), limited(limit)))
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
@@ -155,42 +199,11 @@ class GroupsAndDecisions:
             raise unknown([name])
         return number
 
-    def _about(self, a: int, b: int) -> list[DecisionRow]:
-        return [row for row in self.store.groups.decisions([a]) if (row.a, row.b) == (a, b)]
-
-    def _refuse_base_text(self, *documents: int) -> None:
-        if not self.store.base_texts().keys().isdisjoint(documents):
-            raise InputError("A base text is in no group", "Two documents that are not base texts")
-
-    def _refuse_contradiction(self, a: int, b: int, verdict: Verdict) -> None:
-        """Raise InputError if the other decisions imply the opposite."""
-        known = self.store.groups.memberships([a, b])
-        groups = {row.group for row in known.values()}
-        pool = [a, b, *(row.document for group in groups for row in self.store.groups.members(group))]
-        ties = Ties(row for row in self.store.groups.decisions(pool) if (row.a, row.b) != (a, b))
-        if verdict == "different":
-            chain = ties.chain(a, b)
-            if chain:
-                raise self._contradiction(verdict, (a, b), self._named("same", chain))
-            return
-        pair = ties.between(ties.bundle(a), set(ties.bundle(b)))
-        if pair:
-            others = [*ties.chain(a, pair[0]), *ties.chain(pair[1], b)]
-            raise self._contradiction(
-                verdict, (a, b), self._named("same", others) + self._named("different", [pair])
-            )
-
-    def _contradiction(self, verdict: Verdict, pair: tuple[int, int], others: list[str]) -> InputError:
-        shown = "; ".join(others[:5]) + (f"; and {len(others) - 5} more" if len(others) > 5 else "")
-        return InputError(
-            f"{self._named(verdict, [pair])[0]} contradicts earlier decisions: {shown}",
-            "Documents that are the same cannot be different; nothing was stored",
-            "Withdraw one of them first",
-        )
-
-    def _named(self, verdict: Verdict, pairs: list[tuple[int, int]]) -> list[str]:
-        found = decisions_of(self.store, [DecisionRow(0, a, b, verdict, "", "", "") for a, b in pairs])
-        return [f"{one.a[:80]!r} and {one.b[:80]!r} are {verdict}" for one in found]
+    def _pair(self, a: str | int, b: str | int) -> tuple[int, int]:
+        first, second = sorted((self._number(a), self._number(b)))
+        if first == second:
+            raise InputError(f"{usable_id(a)!r} was given twice", "Two documents")
+        return first, second
 
 
 def place(number: Any) -> int:

@@ -111,6 +111,10 @@ class Change:
     ``why``: "added" and near ``of``, "repeated" by ``of``, "replaced" or "removed" (the document, or ``of``),
     "decided" or "withdrawn". ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, counted with ``of`` for
     "added" and "repeated", otherwise with the representative; None if nothing was counted.
+
+    ``action`` is the number of the first line of the action of a person that a decision belongs to, ``undoes``
+    the action that this one undoes; ``by`` is the person of the action, also where it restores the decision of
+    another one.
     """
 
     number: int
@@ -126,6 +130,8 @@ class Change:
     verdict: Verdict | None = None
     by: str = ""
     note: str = ""
+    action: int | None = None
+    undoes: int | None = None
 
     @property
     def cause(self) -> str:
@@ -145,6 +151,25 @@ class Change:
     def as_dict(self) -> dict[str, Any]:
         """Return the change as plain data."""
         return {**asdict(self), "cause": self.cause}
+
+
+@dataclass(frozen=True)
+class DecisionAction:
+    """The decisions of a person at once: the number of the action, its time (UTC), the person, and its lines.
+
+    ``undoes`` is the action that it undid, ``undone_by`` the action that undid it; None otherwise.
+    """
+
+    number: int
+    at: str
+    by: str
+    changes: tuple[Change, ...]
+    undoes: int | None
+    undone_by: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values as plain data."""
+        return {**asdict(self), "changes": [change.as_dict() for change in self.changes]}
 
 
 ABOUT = frozenset(field.name for field in fields(Change)) - {"number", "at", "what", "group"}

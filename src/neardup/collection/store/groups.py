@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
 from neardup.collection.store.failures import damaged
-from neardup.collection.store.schema import seal
+from neardup.collection.store.schema import OF_DECISIONS, seal
 from neardup.tables import Int64s
 
 _LISTED = "(SELECT value FROM json_each(?))"
@@ -80,10 +80,17 @@ class GroupTables:
     def changes(self, after: int, limit: int) -> list[ChangeRow]:
         """Changes by number."""
         found = self._sealed(f"{_CHANGE} WHERE number > ? ORDER BY number LIMIT ?", after, limit)
-        return [
-            ChangeRow(number, at, what, group, document, json.loads(about))
-            for number, at, what, group, document, about in found
-        ]
+        return [_change(row) for row in found]
+
+    def last_change(self) -> int:
+        """The number of the last change."""
+        [(number,)] = self._run("SELECT MAX(number) FROM changes")
+        return number or 0
+
+    def decision_changes(self, before: int, limit: int) -> list[ChangeRow]:
+        """Changes of decisions, the latest first."""
+        statement = f"{_CHANGE} WHERE {OF_DECISIONS} AND number < ? ORDER BY number DESC LIMIT ?"
+        return [_change(row) for row in self._sealed(statement, before, limit)]
 
     def _sealed(self, statement: str, *parameters: Any) -> list[list[Any]]:
         """The rows without their seals; raises FormatError if a seal does not match its row."""
@@ -121,11 +128,12 @@ class GroupTablesWriting:
         """Delete memberships."""
         self._connection.executemany("DELETE FROM members WHERE document = ?", ((one,) for one in documents))
 
-    def decide(self, decision: DecisionRow) -> None:
+    def decide(self, decision: DecisionRow) -> int:
         """Store a decision, replacing the one about the same pair."""
         self.withdraw(decision.a, decision.b)
+        number = decision.number or self._next("decisions")
         row = (
-            self._next("decisions"),
+            number,
             decision.a,
             decision.b,
             decision.verdict,
@@ -134,6 +142,7 @@ class GroupTablesWriting:
             decision.at,
         )
         self._many("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [row])
+        return number
 
     def withdraw(self, a: int, b: int) -> None:
         """Delete a decision."""
@@ -155,3 +164,8 @@ class GroupTablesWriting:
 
     def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         self._connection.executemany(statement, ((*row, seal(row)) for row in rows))
+
+
+def _change(row: Sequence[Any]) -> ChangeRow:
+    number, at, what, group, document, about = row
+    return ChangeRow(number, at, what, group, document, json.loads(about))

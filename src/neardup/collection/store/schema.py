@@ -39,6 +39,9 @@ TERMS = (
     "tokenize=\"ascii tokenchars '_'\")"
 )
 
+OF_DECISIONS = "what IN ('decided', 'withdrawn')"
+"""The lines of the change log that are about decisions."""
+
 TABLES = (
     "CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # one row, so that counting costs nothing; change grows with every transaction
@@ -68,6 +71,8 @@ TABLES = (
     "CREATE INDEX decisions_of_b ON decisions (b)",
     "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, what TEXT NOT NULL, "
     "group_number INTEGER NOT NULL, document INTEGER NOT NULL, about TEXT NOT NULL, seal INTEGER NOT NULL)",
+    # few lines of a long log; an undo begins at the last ones
+    f"CREATE INDEX changes_of_decisions ON changes (number) WHERE {OF_DECISIONS}",
     TERMS,
     # the sampled shingles: see segments.py; a third of the bytes of a B-tree of (hash, document)
     "CREATE TABLE segments (number INTEGER PRIMARY KEY, bits INTEGER NOT NULL, postings INTEGER NOT NULL, "

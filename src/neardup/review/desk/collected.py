@@ -46,7 +46,7 @@ class Collected:
     def refresh(self) -> None:
         """Read the groups and decisions that changed."""
         if self.seen < 0:
-            self.seen = last_change(self.collection)
+            self.seen = self.collection.store.groups.last_change()
             self._read_groups()
             self._read_decisions()
             return
@@ -113,14 +113,6 @@ class Collected:
         while page := self.collection.decisions(found[-1].number if found else 0, _PAGE):
             found += page
         self.decisions = {(min(one.a, one.b), max(one.a, one.b)): one for one in found}
-
-
-def last_change(collection: Collection) -> int:
-    """Return the number of the last line of the change log, 0 for an empty one."""
-    last = 0
-    while page := collection.changes(last, 10_000):
-        last = page[-1].number
-    return last
 
 
 def changes_after(collection: Collection, number: int) -> list[Change]:

@@ -11,11 +11,11 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from neardup.collection import Collection
-from neardup.collection.groups.records import Change, StoredGroup, StoredMember
+from neardup.collection.groups.records import DecisionAction, StoredGroup, StoredMember
 from neardup.display import counted, printable, similarity
-from neardup.errors import ChangedMeanwhileError, InputError
-from neardup.io.decisions.records import Action, Fate, Verdict
-from neardup.review.desk.collected import STORED, VERDICTS, Collected, changes_after, last_change
+from neardup.errors import InputError
+from neardup.io.decisions.records import Action, Fate
+from neardup.review.desk.collected import STORED, VERDICTS, Collected
 from neardup.review.desk.collection_fields import NAMES, CollectionFields
 from neardup.review.desk.collection_lines import CollectionLines
 from neardup.review.desk.filters import filtered
@@ -41,8 +41,6 @@ from neardup.review.source import (
 )
 from neardup.tables import Bools, Int64s
 
-_DECIDING = ("decided", "withdrawn")
-
 
 class CollectionDesk:
     """The groups and pairs of a collection: a ``ReviewSource``.
@@ -57,7 +55,6 @@ class CollectionDesk:
         self._fields = CollectionFields(collection, self._collected)
         self._lines = CollectionLines(collection, self._collected)
         self._lock = threading.RLock()
-        self._undoable: dict[int, list[tuple[str, str, Verdict | None]]] = {}
 
     def about(self) -> Reviewed:
         """Return the name, the size and the settings of the collection."""
@@ -172,13 +169,15 @@ class CollectionDesk:
         with self._lock:
             self._collected.refresh()
             pairs = self._pairs_of(decision)
-            self._require_unchanged(pairs, decision.seen)
-            before = [(a, b, self._collected.verdict(a, b)) for a, b in pairs]
             group = self._collection.group_of(pairs[0][1])
-            action = self._store([(a, b, decision.verdict) for a, b in pairs], decision.by, decision.note)
-            self._undoable[action.number] = before
+            stored = None if decision.verdict is None else STORED[decision.verdict]
+            number = self._collection.decide_all(
+                pairs, stored, by=decision.by, note=decision.note, seen=decision.seen
+            )
+            if number is None:
+                raise InputError("There is no verdict to withdraw", "A pair with a verdict")
             self._collected.refresh()
-            return Acted(action, self._next(pairs[-1][0], None if group is None else group.id))
+            return Acted(self._action(number), self._next(pairs[-1][0], None if group is None else group.id))
 
     def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
         """Raise InputError: a collection chooses representatives itself."""
@@ -195,33 +194,13 @@ class CollectionDesk:
     def undo(self, by: str, action: int | None = None) -> Acted | None:
         """Undo an action, or the last decision of this reviewer that is in force; None if there is none."""
         with self._lock:
+            number = self._collection.undo(by, action)
             self._collected.refresh()
-            if action is None:
-                before = self._last_of(by)
-                if before is None:
-                    return None
-            else:
-                before = self._undoable.pop(action, None) or self._decided_in(action)
-                self._require_unchanged([(a, b) for a, b, _ in before], action)
-            done = self._store(before, by, "")
-            self._collected.refresh()
-            said = "undo" if action is None else f"undo action {action}"
-            return Acted(Action(done.number, done.at, by, said, done.changes, action))
+            return None if number is None else Acted(self._action(number))
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
-        """Return the decisions in the change log, the latest first."""
-        found: list[Action] = []
-        end = last_change(self._collection) + 1 if before is None else before
-        while end > 1 and len(found) < limit:
-            begin = max(0, end - 1001)
-            lines = [line for line in self._collection.changes(begin, 1000) if line.number < end]
-            found += [
-                Action(line.number, line.at, line.by, _sentence(line), 1)
-                for line in reversed(lines)
-                if line.what in _DECIDING
-            ]
-            end = begin + 1
-        return tuple(found[:limit])
+        """Return the actions in the change log, the latest first."""
+        return tuple(map(_action_of, self._collection.actions(before, limit)))
 
     def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
         """Yield the groups or decisions as jsonl. Raises InputError for anything else."""
@@ -289,54 +268,9 @@ class CollectionDesk:
             raise InputError("There is no member to judge in the group", "A group with such members")
         return [(member.id, group.representative) for member in near]
 
-    def _store(self, judged: list[tuple[str, str, Verdict | None]], by: str, note: str) -> Action:
-        """Store or withdraw verdicts together, and return them as one action."""
-        with self._collection.together():
-            for a, b, verdict in judged:
-                if verdict is None:
-                    self._collection.undecide(a, b, by=by)
-                else:
-                    self._collection.decide(a, b, STORED[verdict], by=by, note=note)
-        changes = [one for one in changes_after(self._collection, self._collected.seen) if one.what in _DECIDING]
-        if not changes:
-            raise InputError("There is no verdict to withdraw", "A pair with a verdict")
-        last = changes[-1]
-        said = _sentence(last)
-        more = f", and {counted(len(judged) - 1, 'more pair')}" if len(judged) > 1 else ""
-        return Action(last.number, last.at, by, said + more, len(judged))
-
-    def _require_unchanged(self, pairs: list[tuple[str, str]], seen: int) -> None:
-        """Raise ChangedMeanwhileError if a pair was decided about after the change ``seen``."""
-        wanted = {frozenset(pair) for pair in pairs}
-        for line in changes_after(self._collection, seen):
-            if line.what in _DECIDING and frozenset((line.document, line.of or "")) in wanted:
-                said = _sentence(line)
-                raise ChangedMeanwhileError(
-                    f"{printable(line.by) or 'Someone'} decided about the same meanwhile, at {line.at}: {said}. "
-                    "Nothing was stored",
-                    "",
-                    "Look at the present decision first",
-                )
-
-    def _last_of(self, by: str) -> list[tuple[str, str, Verdict | None]] | None:
-        """Return how the last decision in force of a reviewer is undone; None if there is none."""
-        mine = [one for one in self._collected.decisions.values() if one.by == by]
-        if not mine:
-            return None
-        last = max(mine, key=lambda one: one.number)
-        for number, before in reversed(self._undoable.items()):
-            if any({a, b} == {last.a, last.b} for a, b, _ in before):
-                return self._undoable.pop(number)
-        return [(last.a, last.b, None)]
-
-    def _decided_in(self, action: int) -> list[tuple[str, str, Verdict | None]]:
-        """Return how a line of the change log is undone."""
-        lines = self._collection.changes(max(0, action - 1), 1)
-        if not lines or lines[0].number != action or lines[0].what not in _DECIDING or lines[0].of is None:
-            raise InputError(f"There is no decision {action:,}", "The number of an action in the history")
-        line = lines[0]
-        verdict = None if line.what == "decided" or line.verdict is None else VERDICTS[line.verdict]
-        return [(line.document, str(line.of), verdict)]
+    def _action(self, number: int) -> Action:
+        [action] = self._collection.actions(number + 1, 1)
+        return _action_of(action)
 
     def _next(self, judged: str, number: int | None) -> tuple[Key, Key] | None:
         """Return the next member to judge: in its group, if that is still there, then in any group after it."""
@@ -379,6 +313,13 @@ def _weakest(members: tuple[MemberLine, ...]) -> str:
     return f"The weakest link is {printable(id)}, with resemblance {similarity(value)} to {head}."
 
 
-def _sentence(line: Change) -> str:
-    said = VERDICTS.get(line.verdict or "", "") if line.what == "decided" else "verdict withdrawn"
-    return f"{said}: {printable(line.document)} and {printable(line.of)}"
+def _action_of(action: DecisionAction) -> Action:
+    first, *others = action.changes
+    pair = f"{printable(first.document)} and {printable(first.of)}"
+    more = f", and {counted(len(others), 'more pair')}" if others else ""
+    if action.undoes is not None:
+        what = f"undo action {action.undoes}: {pair}{more}"
+    else:
+        verdict = VERDICTS.get(first.verdict or "", "") if first.what == "decided" else "verdict withdrawn"
+        what = f"{verdict}: {pair}{more}"
+    return Action(action.number, action.at, action.by, what, len(action.changes), action.undoes, action.undone_by)
