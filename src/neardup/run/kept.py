@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
+from neardup.io.readers.arrow_rows import chosen
 from neardup.io.readers.arrow_types import fitted
 from neardup.io.readers.base import GivesBack, NativeTable
 from neardup.run.records import ResultRecord
@@ -68,7 +69,7 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
                 "The input as the run read it",
                 "Start again when nothing writes to it",
             )
-        yield from fitted(native.table.filter(pa.array(kept[first : first + count])), schema).to_batches()
+        yield from fitted(chosen(native.table, kept[first : first + count]), schema).to_batches()
         first += count
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import is_text, schema_columns, without_views
+from neardup.io.readers.arrow_rows import chosen, schema_columns, size_of
+from neardup.io.readers.arrow_types import is_text
 from neardup.io.readers.base import CHUNK_BYTES
 from neardup.io.readers.memory import CHUNK_ROWS, HeldDocuments
 from neardup.tables import Bools
@@ -26,7 +27,7 @@ class ArrowRows:
     def __init__(self, table: pa.Table, back: GivenBack | None = None) -> None:
         self.whole = table
         self.columns = schema_columns(table.schema, "The table")
-        self._back = back or (lambda stays: table.filter(pa.array(stays)))
+        self._back = back or (lambda stays: chosen(table, stays))
 
     def __len__(self) -> int:
         return int(self.whole.num_rows)
@@ -34,10 +35,7 @@ class ArrowRows:
     @property
     def size_bytes(self) -> int | None:
         """Size of the buffers."""
-        try:
-            return int(self.whole.nbytes)
-        except pa.ArrowTypeError:  # pyarrow before 24 cannot compute the size of string views
-            return int(self.whole.get_total_buffer_size())
+        return size_of(self.whole)
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column."""
@@ -62,8 +60,8 @@ class ArrowDocuments(HeldDocuments):
 
     @cached_property
     def native_schema(self) -> pa.Schema:
-        """The schema of native rows, with its metadata and without views."""
-        return without_views(self.rows.whole.schema)
+        """The schema of native rows, with its metadata."""
+        return self.rows.whole.schema
 
 
 def from_table(table: pa.Table, back: GivenBack | None = None, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
@@ -84,7 +82,7 @@ def from_batches(batches: Sequence[Any], chunk_bytes: int = CHUNK_BYTES) -> Arro
 
     def back(stays: Bools) -> list[Any]:
         parts = np.split(stays, ends[:-1])
-        return [batch.filter(pa.array(part)) for batch, part in zip(batches, parts, strict=True)]
+        return [chosen(batch, part) for batch, part in zip(batches, parts, strict=True)]
 
     return from_table(table, back, chunk_bytes)
 
@@ -103,7 +101,7 @@ def from_array(array: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
     type_ = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if not is_text(type_):
         raise no_texts(array, f"the column holds {array.type}")
-    return from_table(pa.table({"text": array}), lambda stays: array.filter(pa.array(stays)), chunk_bytes)
+    return from_table(pa.table({"text": array}), lambda stays: chosen(array, stays), chunk_bytes)
 
 
 def from_capsule(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:

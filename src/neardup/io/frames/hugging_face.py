@@ -14,7 +14,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.frames.spool import Portions, Returned, SpooledDocuments
 from neardup.io.frames.streams import from_records
-from neardup.io.readers.arrow_types import schema_columns
+from neardup.io.readers.arrow_rows import schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, NativeRows, ReadRows
 from neardup.io.readers.memory import HeldDocuments, ObjectDocuments
 from neardup.tables import Bools

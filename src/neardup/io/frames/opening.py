@@ -18,6 +18,7 @@ from neardup.io.frames.lazy import from_lazy
 from neardup.io.frames.python import ColumnRows, RecordRows, StringRows
 from neardup.io.frames.scans import ScannedDocuments
 from neardup.io.frames.streams import from_iterator, from_reader
+from neardup.io.readers.arrow_rows import chosen
 from neardup.io.readers.base import Documents
 from neardup.io.readers.discover import refuse_names
 from neardup.io.readers.memory import HeldDocuments
@@ -77,7 +78,7 @@ def _arrow(data: Any, chunk_bytes: int) -> Documents | None:
     if isinstance(data, pa.Table):
         return from_table(data, None, chunk_bytes)
     if isinstance(data, pa.RecordBatch):
-        return from_table(pa.Table.from_batches([data]), lambda stays: data.filter(pa.array(stays)), chunk_bytes)
+        return from_table(pa.Table.from_batches([data]), lambda stays: chosen(data, stays), chunk_bytes)
     if isinstance(data, pa.Array | pa.ChunkedArray):
         return from_array(data, chunk_bytes)
     if isinstance(data, pa.RecordBatchReader):

@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.frames.spool import in_blocks
-from neardup.io.readers.arrow_types import fitted, schema_columns, without_views
+from neardup.io.readers.arrow_rows import chosen, no_rows_of, schema_columns
+from neardup.io.readers.arrow_types import fitted
 from neardup.io.readers.base import CHUNK_BYTES, Chunk
 from neardup.io.readers.memory import ObjectChunk, ObjectDocuments
 from neardup.tables import Bools
@@ -24,7 +25,7 @@ class ScannedDocuments(ObjectDocuments):
     """A data set of files. The first pass over all rows defines the chunks, in runs of rows of the scan."""
 
     def __init__(self, data: Any, chunk_bytes: int = CHUNK_BYTES) -> None:
-        self._schema = without_views(data.schema)
+        self._schema = data.schema
         super().__init__(schema_columns(self._schema, "The data set"))
         self._data, self._chunk_bytes = data, chunk_bytes
         self._bounds: list[int] | None = None
@@ -35,7 +36,7 @@ class ScannedDocuments(ObjectDocuments):
 
     @cached_property
     def native_schema(self) -> pa.Schema:
-        """The schema of native rows, with its metadata and without views."""
+        """The schema of native rows, with its metadata."""
         return self._schema
 
     def chunks(
@@ -64,7 +65,7 @@ class ScannedDocuments(ObjectDocuments):
     def _again(self, names: list[str], last: int) -> Iterator[pa.Table]:
         """Yield the first ``last`` chunks. Raises InputError if there are more or fewer rows than before."""
         assert self._bounds is not None
-        tables, held = self._tables(names), self._schema.empty_table().select(names)
+        tables, held = self._tables(names), no_rows_of(self._schema).select(names)
         for first, until in list(pairwise(self._bounds))[:last]:
             parts, rows = [held], held.num_rows
             while rows < until - first:
@@ -106,7 +107,7 @@ class ScannedDocuments(ObjectDocuments):
                 until = first + table.num_rows
                 if until > len(stays):
                     raise _changed()
-                yield from table.filter(pa.array(stays[first:until])).to_batches()
+                yield from chosen(table, stays[first:until]).to_batches()
                 first = until
             if first < len(stays):
                 raise _changed()

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from neardup.io.readers.arrow_rows import chosen, size_of
 from neardup.io.readers.arrow_types import cut_by_bytes, fitted, row_lengths
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column
 from neardup.io.readers.memory import CHUNK_ROWS, ObjectChunk, ObjectDocuments
@@ -148,7 +149,7 @@ class TableContent:
 
     def rows(self, block: Any, stays: Bools) -> pa.Table:
         """Return the rows of a block that stay, in the common schema."""
-        return fitted(_read(block, self._schema.names), self._schema).filter(pa.array(stays))
+        return chosen(fitted(_read(block, self._schema.names), self._schema), stays)
 
     def require(self, text: str) -> None:
         """Accept any column: its kind says that it holds texts."""
@@ -183,21 +184,21 @@ def in_blocks(tables: Iterable[pa.Table], chunk_bytes: int = CHUNK_BYTES) -> Ite
     size = rows = 0
     for table in tables:
         differs = bool(held) and not held[0].schema.equals(table.schema)
-        if held and (differs or size + table.nbytes > chunk_bytes or rows + table.num_rows > CHUNK_ROWS):
+        if held and (differs or size + size_of(table) > chunk_bytes or rows + table.num_rows > CHUNK_ROWS):
             yield pa.concat_tables(held)
             held, size, rows = [], 0, 0
-        if table.nbytes > chunk_bytes or table.num_rows > CHUNK_ROWS:
+        if size_of(table) > chunk_bytes or table.num_rows > CHUNK_ROWS:
             yield from _cut(table, chunk_bytes)
         elif table.num_rows:
             held.append(table)
-            size, rows = size + table.nbytes, rows + table.num_rows
+            size, rows = size + size_of(table), rows + table.num_rows
     if held:
         yield pa.concat_tables(held)
 
 
 def _cut(table: pa.Table, chunk_bytes: int) -> Iterator[pa.Table]:
     # a row costs at least its share of the columns that are not text
-    others = max(0, table.nbytes - int(row_lengths(table).sum())) // table.num_rows
+    others = max(0, size_of(table) - int(row_lengths(table).sum())) // table.num_rows
     costs = np.maximum(row_lengths(table) + others, chunk_bytes // CHUNK_ROWS + 1)
     start = 0
     for end in cut_by_bytes(costs, chunk_bytes):

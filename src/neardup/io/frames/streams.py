@@ -22,7 +22,7 @@ from neardup.io.frames.spool import (
     written,
 )
 from neardup.io.frames.values import ValueTypes, text_array
-from neardup.io.readers.arrow_types import schema_columns, without_views
+from neardup.io.readers.arrow_rows import schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column
 from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.tables import Bools
@@ -45,7 +45,7 @@ def spooled_tables(
         spool.append(written(block))
         counts.append(block.num_rows)
     try:
-        common = without_views(pa.unify_schemas(schemas, promote_options="permissive"))
+        common = pa.unify_schemas(schemas, promote_options="permissive")
     except pa.ArrowException as error:
         raise differing(error) from error
     content = TableContent(common, schema_columns(common, "The stream"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from neardup.errors import InputError
-from neardup.io.readers.base import Column, Documents, Kind
+from neardup.io.readers.base import Documents, Kind
 
 
 def kind_of(type_: Any) -> Kind:
@@ -24,6 +22,8 @@ def kind_of(type_: Any) -> Kind:
         return kind_of(type_.value_type)
     if is_text(type_):
         return "text"
+    if isinstance(type_, pa.BaseExtensionType):  # JSON is strings, but a UUID is not text
+        return "text" if is_text(type_.storage_type) else "other"
     if pt.is_integer(type_):
         return "integer"
     return "number" if pt.is_floating(type_) or pt.is_decimal(type_) else "other"
@@ -31,30 +31,12 @@ def kind_of(type_: Any) -> Kind:
 
 def is_text(type_: Any) -> bool:
     """Return whether values of the type are strings or bytes of any length, in any layout."""
-    return (
-        pt.is_string(type_)
-        or pt.is_large_string(type_)
-        or pt.is_binary(type_)
-        or pt.is_large_binary(type_)
-        or is_view(type_)
-    )
+    return bool(pt.is_string(type_) or pt.is_large_string(type_) or pt.is_string_view(type_) or is_bytes(type_))
 
 
 def is_view(type_: Any) -> bool:
     """Return whether the type keeps its values outside of one contiguous buffer."""
     return bool(pt.is_string_view(type_) or pt.is_binary_view(type_))
-
-
-def schema_columns(schema: Any, where: str) -> tuple[Column, ...]:
-    """Return the columns of a schema. Raises InputError for two columns of the same name."""
-    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
-    if twice:
-        raise InputError(
-            f'{where} has the column "{twice[0]}" more than once',
-            "Every column needs a name of its own",
-            "Rename or drop one of them",
-        )
-    return tuple(Column(field.name, kind_of(field.type)) for field in schema)
 
 
 def column_type(documents: Documents, name: str) -> Any:
@@ -67,7 +49,7 @@ def column_type(documents: Documents, name: str) -> Any:
 
 
 def plain(table: Any) -> Any:
-    """Return the table with dictionary and view columns decoded to large_string or large_binary."""
+    """Return the table with text in dictionaries, views and extension types as large_string or large_binary."""
     for position, field in enumerate(table.schema):
         target = _plain_type(field.type)
         if target is not None:
@@ -77,14 +59,19 @@ def plain(table: Any) -> Any:
 
 def _plain_type(type_: Any) -> Any:
     """Return the type to decode to, or None when the type is plain already."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return _large(type_.storage_type) if is_text(type_.storage_type) else None
     if not (pt.is_dictionary(type_) or is_view(type_)):
         return None
     value = type_.value_type if pt.is_dictionary(type_) else type_
     if not is_text(value):
         return value
     # Large: one dictionary entry may be repeated past the 2 GB that 32-bit offsets can address.
-    strings = pt.is_string(value) or pt.is_large_string(value) or pt.is_string_view(value)
-    return pa.large_string() if strings else pa.large_binary()
+    return _large(value)
+
+
+def _large(type_: Any) -> Any:
+    return pa.large_binary() if is_bytes(type_) else pa.large_string()
 
 
 def _decoded(column: Any, target: Any) -> Any:
@@ -96,19 +83,26 @@ def _decoded(column: Any, target: Any) -> Any:
 
 def without_views(schema: Any) -> Any:
     """Return the schema with views at any depth replaced by large strings."""
-    return pa.schema([field.with_type(_viewless(field.type)) for field in schema], schema.metadata)
+    return pa.schema([field.with_type(without_view(field.type)) for field in schema], schema.metadata)
 
 
-def _viewless(type_: Any) -> Any:
+def without_view(type_: Any) -> Any:
+    """Return the type with large strings for views at any depth; Arrow chooses rows in other types with views."""
     if is_view(type_):
         return _plain_type(type_)
-    if pt.is_dictionary(type_):
-        return pa.dictionary(type_.index_type, _viewless(type_.value_type), type_.ordered)
-    if pt.is_list(type_) or pt.is_large_list(type_):
-        make = pa.list_ if pt.is_list(type_) else pa.large_list
-        return make(type_.value_field.with_type(_viewless(type_.value_type)))
+    if pt.is_map(type_):
+        key, item = without_view(type_.key_type), without_view(type_.item_type)
+        return pa.map_(type_.key_field.with_type(key), type_.item_field.with_type(item), type_.keys_sorted)
+    if pt.is_list(type_) or pt.is_large_list(type_) or pt.is_fixed_size_list(type_):
+        value = type_.value_field.with_type(without_view(type_.value_type))
+        if pt.is_fixed_size_list(type_):
+            return pa.list_(value, type_.list_size)
+        return pa.list_(value) if pt.is_list(type_) else pa.large_list(value)
     if pt.is_struct(type_):
-        return pa.struct([field.with_type(_viewless(field.type)) for field in type_])
+        return pa.struct([field.with_type(without_view(field.type)) for field in type_])
+    if isinstance(type_, pa.BaseExtensionType):
+        storage = without_view(type_.storage_type)
+        return type_ if storage.equals(type_.storage_type) else storage
     return type_
 
 
@@ -178,7 +172,12 @@ def _replaced(column: Any) -> Any:
 
 def column_text(type_: Any) -> Any:
     """The type of strings for a type of text: itself, unless it holds bytes."""
-    return pa.large_string() if pt.is_binary(type_) or pt.is_large_binary(type_) else type_
+    return pa.large_string() if is_bytes(type_) else type_
+
+
+def is_bytes(type_: Any) -> bool:
+    """Return whether values of the type are bytes of any length, in any layout."""
+    return bool(pt.is_binary(type_) or pt.is_large_binary(type_) or pt.is_binary_view(type_))
 
 
 def cut_by_bytes(lengths: Any, chunk_bytes: int) -> Iterator[int]:

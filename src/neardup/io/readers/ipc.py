@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow_types import cut_by_bytes, is_text, row_lengths
+from neardup.io.readers.arrow_rows import size_of
+from neardup.io.readers.arrow_types import cut_by_bytes, is_text, is_view, row_lengths
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Separate, Sink, failure_text, own_natives
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.ipc_codec import codec_of
@@ -119,7 +120,7 @@ def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:
             if held:
                 yield pa.Table.from_batches(held)
             raise batch
-        if held and (size + batch.nbytes > chunk_bytes or rows + batch.num_rows > CHUNK_ROWS):
+        if held and (size + size_of(batch) > chunk_bytes or rows + batch.num_rows > CHUNK_ROWS):
             yield pa.Table.from_batches(held)
             held, size, rows = [], 0, 0
         table = pa.Table.from_batches([batch])
@@ -131,7 +132,7 @@ def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:
                 start = end
         else:
             held.append(batch)
-            size, rows = size + batch.nbytes, rows + batch.num_rows
+            size, rows = size + size_of(batch), rows + batch.num_rows
     if held:
         yield pa.Table.from_batches(held)
 
@@ -151,7 +152,9 @@ def _sound(batches: Iterator[Any]) -> Iterator[Any]:
 def _require_sound(batch: Any) -> None:
     """Raise ArrowInvalid unless offsets and indices stay inside their buffers; bytes need not be UTF-8."""
     for column in batch.columns:
-        if is_text(column.type) and not pa.types.is_string_view(column.type):
+        if is_view(column.type):
+            column = column.view(pa.binary_view())
+        elif is_text(column.type):
             large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
             column = column.view(pa.large_binary() if large else pa.binary())
         column.validate(full=True)

@@ -1,36 +1,55 @@
 """The codec of the buffers of an Arrow file or stream, which Arrow decompresses but does not report.
 
 Source: the flatbuffers of Message.fbs of the Arrow format: Message.header, RecordBatch.compression,
-BodyCompression.codec.
+BodyCompression.codec; and of File.fbs: Footer.recordBatches.
 """
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
 import pyarrow as pa
 
-MAGIC = b"ARROW1\0\0"
+MAGIC, _TAIL_MAGIC = b"ARROW1\0\0", b"ARROW1"
 _CODECS = {0: "lz4", 1: "zstd"}
 _HEADER, _COMPRESSION, _CODEC = 2, 3, 0
+_BATCHES = 3
 _MOST_MESSAGES = 1000
 """Dictionaries come before the first batch."""
 
 
 def codec_of(file: Any) -> str | None:
     """Return the codec of the first batch of an open file: lz4, zstd, or None for plain buffers or no batch."""
-    if bytes(file.read(len(MAGIC))) != MAGIC:  # a file with random access begins with its magic, then a stream
-        file.seek(0)
     try:
+        file.seek(_first_batch(file) if bytes(file.read(len(MAGIC))) == MAGIC else 0)
         reader = pa.ipc.MessageReader.open_stream(file)
         for _ in range(_MOST_MESSAGES):
             message = reader.read_next_message()
             if message.type == "record batch":
                 return _in_batch(bytes(message.metadata))
-    except (StopIteration, EOFError, OSError, pa.ArrowException, struct.error):
+    except (StopIteration, EOFError, OSError, ValueError, pa.ArrowException, struct.error):
         pass
     return None
+
+
+def _first_batch(file: Any) -> int:
+    """The place of the first batch of a file with random access, whose other messages need not be a stream.
+
+    Raises EOFError for a file without batches.
+    """
+    end = file.seek(0, os.SEEK_END) - len(_TAIL_MAGIC) - 4
+    file.seek(end)
+    (size,) = struct.unpack("<i", bytes(file.read(4)))
+    if not 0 < size <= end:
+        raise EOFError
+    file.seek(end - size)
+    footer = bytes(file.read(size))
+    blocks = _table_in(footer, struct.unpack_from("<I", footer)[0], _BATCHES)
+    if blocks is None or not struct.unpack_from("<I", footer, blocks)[0]:
+        raise EOFError
+    return int(struct.unpack_from("<q", footer, blocks + 4)[0])
 
 
 def _in_batch(data: bytes) -> str | None:

@@ -82,15 +82,13 @@ class ObjectDocuments:
 
     @cached_property
     def native_schema(self) -> pa.Schema:
-        """The schema of native rows, without views: Arrow can neither filter nor write views everywhere.
-
-        Raises InputError for a column that Arrow has no type for.
-        """
-        return without_views(pa.schema([(column.name, self.type_of(column.name)) for column in self.columns]))
+        """The schema of native rows. Raises InputError for a column that Arrow has no type for."""
+        return pa.schema([(column.name, self.type_of(column.name)) for column in self.columns])
 
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``."""
-        return ParquetSink(folder / "kept.parquet", extended(self.native_schema, extra), threads=threads)
+        """Open ``kept.parquet``, without views, which pyarrow before 21 cannot write to Parquet."""
+        schema = extended(without_views(self.native_schema), extra)
+        return ParquetSink(folder / "kept.parquet", schema, threads=threads)
 
 
 @dataclass(frozen=True, eq=False)

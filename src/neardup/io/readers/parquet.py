@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.io.readers.arrow_rows import no_rows_of
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -271,7 +272,7 @@ class ParquetDocuments(TableDocuments):
 
     def empty(self, position: int) -> Any:
         """Return decoded rows of a file, without any row."""
-        return self.metadata[position].schema.to_arrow_schema().empty_table()
+        return no_rows_of(self.metadata[position].schema.to_arrow_schema())
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,7 @@ def _without_text(text: CopiedText, chunk: Chunk, names: list[str]) -> NativeRow
         return text.native(chunk.position, *chunk.decode(names))
     if isinstance(chunk, TableChunk):
         return text.native(chunk.position, chunk.table, chunk.row_numbers(), ())
-    return NativeWithoutText(no_rows(), text.others.empty_table())
+    return NativeWithoutText(no_rows(), no_rows_of(text.others))
 
 
 def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:

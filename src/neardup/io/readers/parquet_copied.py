@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 
-from neardup.io.readers.arrow_types import row_lengths
+from neardup.io.readers.arrow_rows import chosen, size_of
+from neardup.io.readers.arrow_types import is_bytes, row_lengths
 from neardup.io.readers.base import Natives, NativeWithoutText, Problem, RowNumbers
 from neardup.io.readers.limits import ROW_BYTES, too_long
 from neardup.io.readers.parquet_runs import PagedColumn
@@ -100,7 +100,7 @@ class CopiedText:
         found = [values for _, values in column.chosen(begin, end, numbers)]
         texts = pa.concat_arrays(found)
         stored = self.owner.schema.field(self.name).type
-        return texts if pt.is_binary(stored) or pt.is_large_binary(stored) else texts.view(pa.string())
+        return texts if is_bytes(stored) else texts.view(pa.string())
 
     def native(
         self, position: int, table: Any, numbers: RowNumbers, problems: Sequence[Problem]
@@ -111,14 +111,15 @@ class CopiedText:
         if len(long):
             name = self.owner.names[position]
             problems = (*problems, *(Problem(name, row, too_long("the row")) for row in numbers[long].tolist()))
-            fits = np.setdiff1d(np.arange(len(numbers)), long)
-            common, numbers = common.take(fits) if common.num_columns else common, numbers[fits]
+            fits = np.ones(len(numbers), np.bool_)
+            fits[long] = False
+            common, numbers = chosen(common, fits) if common.num_columns else common, numbers[fits]
         return NativeWithoutText(numbers, common, tuple(problems), position)
 
     def _too_long(self, position: int, table: Any, numbers: RowNumbers) -> RowNumbers:
         """Return the places of the rows that are longer than a row may be."""
         largest = max((column.largest for column in self.pages[position]), default=0)
-        if table.nbytes + largest <= ROW_BYTES:
+        if size_of(table) + largest <= ROW_BYTES:
             return np.empty(0, np.int64)
         lengths = row_lengths(table) if table.num_columns else np.zeros(len(numbers), np.int64)
         doubtful = np.flatnonzero(lengths + largest > ROW_BYTES)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import is_text, kind_of
+from neardup.io.readers.arrow_types import is_bytes, is_text, kind_of
 from neardup.io.readers.findings import named
 from neardup.io.readers.sources import Source
 
@@ -101,7 +101,7 @@ def _common(types: Sequence[Any], first: Any) -> Any:
     """Return a type that represents the values of all these types without loss."""
     flat = [found.value_type if pt.is_dictionary(found) else found for found in types]
     if all(kind_of(found) == "text" for found in flat):
-        raw = [found for found in flat if pt.is_binary(found) or pt.is_large_binary(found)]
+        raw = [found for found in flat if is_bytes(found)]
         own = first.value_type if pt.is_dictionary(first) else first
         return raw[0] if raw else own
     try:

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import kind_of, plain, row_lengths, schema_columns, valid_strings
+from neardup.io.readers.arrow_rows import chosen, no_rows_of, schema_columns, size_of
+from neardup.io.readers.arrow_types import kind_of, plain, row_lengths, valid_strings
 from neardup.io.readers.base import (
     Kind,
     NativeRows,
@@ -175,7 +176,7 @@ class TableDocuments(FileDocuments):
         self, position: int, table: Any, numbers: RowNumbers
     ) -> tuple[Any, RowNumbers, tuple[Problem, ...]]:
         """Leave out rows that are longer than a row may be."""
-        if table.nbytes <= ROW_BYTES:
+        if size_of(table) <= ROW_BYTES:
             return table, numbers, ()
         lengths = row_lengths(table)
         long = np.flatnonzero(lengths > ROW_BYTES)
@@ -183,12 +184,12 @@ class TableDocuments(FileDocuments):
             return table, numbers, ()
         name = self.names[position]
         problems = tuple(Problem(name, int(numbers[i]), too_long("the row")) for i in long)
-        fits = np.flatnonzero(lengths <= ROW_BYTES)
-        return table.take(fits), numbers[fits], problems
+        fits = lengths <= ROW_BYTES
+        return chosen(table, fits), numbers[fits], problems
 
     def no_native(self) -> NativeRows:
         """Return an empty table with all columns."""
-        return NativeTable(no_rows(), self.schema.empty_table())
+        return NativeTable(no_rows(), no_rows_of(self.schema))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.errors import OutputError
+from neardup.io.readers.arrow_rows import size_of
 from neardup.io.readers.base import Chunk, Documents, NativeLines, NativeRows, Natives, NativeTable, Sink
 from neardup.io.writers.background import Background
 from neardup.io.writers.kept_layout import ONE_FILE, KeptLayout, OpenedKept, opened_kept
@@ -158,7 +159,7 @@ def check_extra(documents: Documents, extra: Sequence[str]) -> None:
 def _weight(native: NativeRows) -> int:
     """Return how much memory the rows use while they wait to be written."""
     if isinstance(native, NativeTable):
-        return int(native.table.nbytes)
+        return size_of(native.table)
     return len(native.data) if isinstance(native, NativeLines) else 0
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from neardup.io.readers.arrow_rows import may_compress
 from neardup.io.readers.base import NativeTable
 from neardup.io.writers.kept_parquet import kept_rows
 
@@ -20,9 +21,10 @@ class ArrowSink:
         self.path = path
         self._schema = schema
         opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+        compression = codec if may_compress(schema) else None
         self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
         # batches of several chunks may have different dictionaries for one column
-        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=codec)
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=compression)
         self._file = opened(self._raw, self._schema, options=options)
 
     @property

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.io.readers.arrow_rows import chosen, no_rows_of, size_of
 from neardup.io.readers.base import NativeTable, NativeWithoutText
 from neardup.io.readers.parquet_copied import RUN_BYTES, CopiedText
 from neardup.io.readers.parquet_runs import PagedColumn
@@ -76,7 +77,7 @@ class PagesSink:
         self.path, self.text = path, text
         self._layout, self._threads = layout, threads
         self._others = schema.remove(schema.get_field_index(text.name))
-        head = self._encode(schema.empty_table())
+        head = self._encode(no_rows_of(schema))
         leaves = pq.read_metadata(pa.BufferReader(head.data)).schema
         self._leaf = next(i for i in range(len(leaves)) if leaves.column(i).path == text.name)
         codecs = layout.compression
@@ -97,9 +98,9 @@ class PagesSink:
             return None
         assert isinstance(native, NativeWithoutText)
         columns = [*native.table.columns, *(extra.columns if extra is not None else ())]
-        table = pa.Table.from_arrays(columns, schema=self._others) if columns else self._others.empty_table()
-        if columns and not keep.all():
-            table = table.filter(pa.array(keep))
+        table = pa.Table.from_arrays(columns, schema=self._others) if columns else no_rows_of(self._others)
+        if columns:
+            table = chosen(table, keep)
         return _Rows(native.position, native.row_numbers[keep], table)
 
     def write(self, item: _Rows) -> None:
@@ -126,7 +127,7 @@ class PagesSink:
         if len(rows.numbers):
             self._held.append(rows)
             self._held_rows += len(rows.numbers)
-            self._held_bytes += rows.table.nbytes
+            self._held_bytes += size_of(rows.table)
 
     def _write_group(self) -> None:
         """Write a row group of the rows held."""

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from neardup.io.readers.arrow_rows import chosen, no_rows_of, size_of
 from neardup.io.readers.base import NativeTable
 from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
 from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
@@ -62,7 +63,7 @@ class ParquetSink:
             use_dictionary=layout.dictionary,
             write_statistics=layout.statistics,
         )
-        self._file = PartsWriter(path, self._encode(schema.empty_table()))
+        self._file = PartsWriter(path, self._encode(no_rows_of(schema)))
         self._threads = min(threads, _ENCODERS)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="neardup-encoder")
         self._encoding: deque[Future[EncodedFile]] = deque()
@@ -90,7 +91,7 @@ class ParquetSink:
         """Collect rows until they make a row group."""
         self._held.append(item)
         self._held_rows += item.num_rows
-        self._held_bytes += item.nbytes
+        self._held_bytes += size_of(item)
         if self._held_rows >= self._rows or self._held_bytes >= self._group_bytes:
             self._write_groups()
 
@@ -113,7 +114,7 @@ class ParquetSink:
         self._write_table(table.slice(0, table.num_rows - rest))
         if rest:
             left = table.slice(table.num_rows - rest)
-            self._held, self._held_rows, self._held_bytes = [left], rest, left.nbytes
+            self._held, self._held_rows, self._held_bytes = [left], rest, size_of(left)
 
     def _take(self) -> Any:
         table = pa.concat_tables(self._held)
@@ -127,7 +128,7 @@ class ParquetSink:
             self._add_groups(until=self._threads)
             group = table.slice(first, self._rows)
             self._encoding.append(self._pool.submit(self._encode, group))
-            self._given_bytes += group.nbytes
+            self._given_bytes += size_of(group)
             if self._share is None:
                 self._share = len(self._encoding[-1].result().data) / max(1, self._given_bytes)
 
@@ -142,9 +143,7 @@ def kept_rows(table: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
     if extra is not None:
         for field, column in zip(extra.schema, extra.columns, strict=True):
             table = table.append_column(field, column)
-    if keep.all():
-        return table if table.num_rows else None
-    return table.filter(pa.array(keep)) if keep.any() else None
+    return chosen(table, keep) if keep.any() else None
 
 
 def extended(schema: Any, extra: Any) -> Any:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from neardup.errors import OutputError
-from neardup.io.readers.arrow_types import valid_strings
+from neardup.io.readers.arrow_types import is_bytes, plain, valid_strings
 from neardup.io.readers.base import Chunk, Documents, NativeLines, NativeRows, Natives, NativeTable
 from neardup.io.writers.kept_lines import line_pieces
 from neardup.io.writers.kept_parquet import kept_rows
@@ -100,15 +100,14 @@ def _file_rows(chunk: Chunk) -> NativeRows:
 
 def _plain(table: pa.Table, text: str | None) -> pa.Table:
     """Return a table whose values Python can hold: valid strings, and times in nanoseconds as text."""
+    table = plain(table)
     for position, field in enumerate(table.schema):
         column, kind = table.column(position), field.type
-        if pt.is_dictionary(kind):
-            column, kind = column.cast(kind.value_type), kind.value_type
         if (pt.is_timestamp(kind) or pt.is_time64(kind)) and kind.unit == "ns":
             column = column.cast(pa.string())
         elif pt.is_duration(kind) and kind.unit == "ns":
             column = column.cast(pa.int64())
-        elif field.name == text and (pt.is_binary(kind) or pt.is_large_binary(kind)):
+        elif field.name == text and is_bytes(kind):
             column = column.cast(pa.large_string(), safe=False) if _is_utf8(column) else _replaced(column)
         table = table.set_column(position, field.name, column)
     return valid_strings(table, "")
