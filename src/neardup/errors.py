@@ -6,6 +6,7 @@ NeardupError
 │   └── UnknownIdError  a collection has no document of this id (also a KeyError)
 ├── OutputError         the result cannot be written to the requested place
 ├── FormatError         a saved fingerprint or result has another kind, version or Unicode version
+├── NetworkError        another machine cannot be reached, or answers wrongly (an InputError and an OutputError)
 ├── QueryError          a query cannot be parsed, or names something that does not exist
 └── LimitError          the request exceeded its time limit
 
@@ -89,6 +90,10 @@ class UnknownIdError(InputError, KeyError):
 
 class OutputError(NeardupError):
     """The result cannot be written to the requested place."""
+
+
+class NetworkError(InputError, OutputError):
+    """Another machine cannot be reached, or does not answer as it should; no message has a password of its URL."""
 
 
 class FormatError(NeardupError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _PAGE = 500
 _AT_ONCE = 1000
 """Documents named in a request."""
+LARGEST = 256 << 20
+"""The most bytes of an answer."""
 _PENDING = 200
 """Documents compared by a request."""
 
@@ -43,8 +45,9 @@ _PENDING = 200
 class Client:
     """The collection that ``neardup serve`` serves at ``url``; needs ``pip install "neardup[client]"``.
 
-    It has the methods of ``Collection`` that need no file, with the same arguments, results and errors.
-    ``timeout`` is how many seconds to wait for an answer. ``retries`` is how often a request that may be repeated
+    It has the methods of ``Collection`` that need no file, with the same arguments, results and errors, and
+    NetworkError where the service cannot be reached or another program answers. ``timeout`` is how many seconds to
+    wait for a whole answer, ``largest`` its most bytes. ``retries`` is how often a request that may be repeated
     is sent again when the service has too much to do (503 and 429), after the seconds it asks for. It
     follows no redirect. ``transport`` is that of httpx, for tests and unusual networks. Any number of threads may
     use one client. Raises InputError for an address that is none.
@@ -61,9 +64,10 @@ class Client:
         *,
         timeout: float = 30.0,
         retries: int = 3,
+        largest: int = LARGEST,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._sender = Sender(url, token, timeout, retries, transport)
+        self._sender = Sender(url, token, timeout, retries, largest, transport)
         self.url = self._sender.url
 
     def add(
@@ -95,15 +99,13 @@ class Client:
                 if not batch.documents:
                     continue
                 try:
-                    data = self._sender.send(
-                        "POST", "/v1/documents", {"documents": batch.documents, **how}, again=again
-                    )
+                    body = {"documents": batch.documents, **how}
+                    self._sender.send(decoded.count(added), "POST", "/v1/documents", body, again=again)
                 except NeardupError as error:
                     done = added.added + added.replaced
                     if done:
                         error.add_note(f"{done:,} documents of this call were stored before this one")
                     raise
-                decoded.count(added, data)
                 advance(len(batch.documents))
         return added
 
@@ -117,7 +119,7 @@ class Client:
         """Add a document, or replace the one of this id; doing it again changes nothing."""
         body = {"text": text, "metadata": {} if metadata is None else metadata, **_arriving(arrival)}
         added = Added()
-        decoded.count(added, self._sender.send("PUT", "/v1/documents", body, id=usable_id(id)))
+        self._sender.send(decoded.count(added), "PUT", "/v1/documents", body, id=usable_id(id))
         return added
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
@@ -128,23 +130,24 @@ class Client:
         removed = 0
         for begin in range(0, len(named), _AT_ONCE):
             body = {"ids": named[begin : begin + _AT_ONCE], "missing": missing}
-            removed += self._sender.send("POST", "/v1/remove", body, again=missing == "ignore")["removed"]
+            count = decoded.part("removed", int)
+            removed += self._sender.send(count, "POST", "/v1/remove", body, again=missing == "ignore")
         return removed
 
     def get(self, id: str | int) -> Document:
         """Return the document of this id. Raises UnknownIdError if it does not exist."""
-        return decoded.record(Document, self._sender.send("GET", "/v1/documents", id=usable_id(id)))
+        return self._sender.send(decoded.record(Document), "GET", "/v1/documents", id=usable_id(id))
 
     def base_texts(self) -> builtins.list[str]:
         """Return the ids of the base texts, in the order in which they were first added."""
-        found: builtins.list[str] = self._sender.send("GET", "/v1/base-texts")["ids"]
+        ids = decoded.part("ids", builtins.list[str])
+        found: builtins.list[str] = self._sender.send(ids, "GET", "/v1/base-texts")
         return found
 
     def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
         """Return documents in the order in which they were first added, at most 1,000 at a time."""
-        return decoded.listed_page(
-            self._sender.send("GET", "/v1/list", after=after or 0, limit=limit, texts=texts)
-        )
+        page = decoded.record(DocumentPage)
+        return self._sender.send(page, "GET", "/v1/list", after=after or 0, limit=limit, texts=texts)
 
     def documents(self) -> Iterator[Document]:
         """Yield all documents with their texts, in the order in which they were first added, page by page."""
@@ -154,8 +157,8 @@ class Client:
 
     def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Change the metadata of a document, and return all of it; None deletes, a record is merged."""
-        answer = self._sender.send("PATCH", "/v1/documents", {"metadata": changes}, id=usable_id(id))
-        found: dict[str, Any] = answer["metadata"]
+        kept, body = decoded.part("metadata", dict[str, Any]), {"metadata": changes}
+        found: dict[str, Any] = self._sender.send(kept, "PATCH", "/v1/documents", body, id=usable_id(id))
         return found
 
     def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
@@ -180,16 +183,17 @@ class Client:
         if how:
             raise SettingError(f"{', '.join(how)} was given to a service", "None: it compares as it is set up")
         body = {"a": usable_id(a), "b": usable_id(b)}
-        return decoded.comparison(self._sender.send("POST", "/v1/compare", body, again=True))
+        return self._sender.send(
+            decoded.record(decoded.ServiceComparison), "POST", "/v1/compare", body, again=True
+        )
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md."""
         body = {"query": query, "limit": limit, "after": after, "include_self": include_self}
-        return _told(
-            decoded.hits_page(self._sender.send("POST", "/v1/search", body, again=True, query=query), query)
-        )
+        page = decoded.hits_page(query)
+        return _told(self._sender.send(page, "POST", "/v1/search", body, again=True, query=query))
 
     def near(
         self,
@@ -205,37 +209,45 @@ class Client:
         """Return the documents that contain a text by at least ``overlap``, most of it first."""
         shares = {"overlap": overlap, "probability": probability}
         body = {"text": text, **shares, "measure": measure, "where": where, "limit": limit, "after": after}
-        answer = self._sender.send("POST", "/v1/near", body, again=True, query=where or "")
-        return _told(decoded.hits_page(answer, ""))
+        page = decoded.hits_page("")
+        return _told(self._sender.send(page, "POST", "/v1/near", body, again=True, query=where or ""))
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
         """Return why a query does not find a document, or that it does."""
         body = {"query": query, "id": usable_id(id), "include_self": include_self}
-        return decoded.why_not(self._sender.send("POST", "/v1/why-not", body, again=True, query=query))
+        why = decoded.record(WhyNot)
+        return self._sender.send(why, "POST", "/v1/why-not", body, again=True, query=query)
 
     def info(self) -> dict[str, Any]:
         """Return counts, bytes and settings as plain data; instead of the path, the address."""
-        return {"url": self.url, **self._sender.send("GET", "/v1/stats")}
+        return {"url": self.url, **self._sender.send(decoded.record(dict[str, Any]), "GET", "/v1/stats")}
 
     def groups(self, after: int | None = None, limit: int = 100) -> GroupPage:
         """Return groups by their ids, at most 100 at a time."""
-        return decoded.group_page(self._sender.send("GET", "/v1/groups", after=after or 0, limit=limit))
+        page = decoded.record(GroupPage)
+        return self._sender.send(page, "GET", "/v1/groups", after=after or 0, limit=limit)
 
     def group(self, group: int) -> StoredGroup:
         """Return the group of this id. Raises InputError if it does not exist."""
-        return decoded.group(self._sender.send("GET", f"/v1/groups/{int(group)}"))
+        return self._sender.send(decoded.record(StoredGroup), "GET", f"/v1/groups/{int(group)}")
 
     def group_of(self, id: str | int) -> StoredGroup | None:
         """Return the group of a document, or None. Raises UnknownIdError if the document does not exist."""
-        found = self._sender.send("GET", "/v1/group-of", id=usable_id(id))["group"]
-        return None if found is None else decoded.group(found)
+        group = decoded.part("group", StoredGroup | None)
+        found: StoredGroup | None = self._sender.send(group, "GET", "/v1/group-of", id=usable_id(id))
+        return found
 
     def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         last = None if after is None else usable_id(after)
-        return decoded.members(
-            self._sender.send("GET", f"/v1/groups/{int(group)}/members", after=last, limit=limit)
+        found: tuple[StoredMember, ...] = self._sender.send(
+            decoded.part("members", tuple[StoredMember, ...]),
+            "GET",
+            f"/v1/groups/{int(group)}/members",
+            after=last,
+            limit=limit,
         )
+        return found
 
     def group_pending(
         self,
@@ -254,7 +266,8 @@ class Client:
             while True:
                 most = _PENDING if limit is None else min(_PENDING, limit - compared)
                 body = {"near": asked.threshold, "recall": asked.recall, "after": after or 0, "limit": most}
-                done = decoded.pending(self._sender.send("POST", "/v1/groups/pending", body, again=True))
+                made = decoded.record(GroupedPending)
+                done = self._sender.send(made, "POST", "/v1/groups/pending", body, again=True)
                 compared, repeats, linked = (
                     compared + done.compared,
                     repeats + done.repeats,
@@ -262,6 +275,8 @@ class Client:
                 )
                 copies += done.near[: _AT_ONCE - len(copies)]
                 advance(done.compared)
+                if done.next is not None:
+                    decoded.require_further(after, done.next)
                 after = done.next
                 if after is None or compared == limit:
                     return GroupedPending(compared, repeats, linked, asked.recall, tuple(copies), after)
@@ -270,40 +285,50 @@ class Client:
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
     ) -> PairDecision:
         """Decide that two documents are the "same" or "different"; takes effect at once and stays in force."""
-        return decoded.record(PairDecision, self._judged(a, b, verdict, by, note)["decision"])
+        found: PairDecision = self._judged(decoded.part("decision", PairDecision), a, b, verdict, by, note)
+        return found
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
         """Withdraw the decision about two documents; return False if none existed."""
-        return bool(self._judged(a, b, "undecided", by, "")["withdrawn"])
+        return bool(self._judged(decoded.part("withdrawn", bool), a, b, "undecided", by, ""))
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
-        found = self._sender.send("GET", "/v1/decisions", after=after, limit=limit)["decisions"]
-        return tuple(decoded.record(PairDecision, one) for one in found)
+        into = decoded.part("decisions", tuple[PairDecision, ...])
+        found: tuple[PairDecision, ...] = self._sender.send(into, "GET", "/v1/decisions", after=after, limit=limit)
+        return found
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
-        return decoded.changes(self._sender.send("GET", "/v1/changes", after=after, limit=limit))
+        into = decoded.part("changes", tuple[Change, ...])
+        found: tuple[Change, ...] = self._sender.send(into, "GET", "/v1/changes", after=after, limit=limit)
+        return found
 
     def close(self) -> None:
         """Close the connections. Closing twice is allowed."""
         self._sender.close()
 
-    def _judged(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> Any:
+    def _judged(
+        self, into: Callable[[Any], Any], a: str | int, b: str | int, verdict: str, by: str, note: str
+    ) -> Any:
         if verdict not in ("same", "different", "undecided"):
             raise SettingError(f"verdict is {verdict!r}", "One of same, different")
         body = {"a": usable_id(a), "b": usable_id(b), "verdict": verdict, "by": by, "note": note}
-        return self._sender.send("POST", "/v1/decisions", body)
+        return self._sender.send(into, "POST", "/v1/decisions", body)
 
     def _pages(self, *, texts: bool = False) -> Iterator[DocumentPage]:
-        page = self.list(None, _PAGE, texts=texts)
-        yield page
-        while page.next is not None:
-            page = self.list(page.next, _PAGE, texts=texts)
+        after: int | None = None
+        while True:
+            page = self.list(after, _PAGE, texts=texts)
             yield page
+            if page.next is None:
+                return
+            decoded.require_further(after, page.next if page.documents else 0)
+            after = page.next
 
     def __len__(self) -> int:
-        return int(self._sender.send("GET", "/v1/stats")["documents"])
+        count: int = self._sender.send(decoded.part("documents", int), "GET", "/v1/stats")
+        return count
 
     def __bool__(self) -> bool:
         return True

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from neardup.collection.added import Added, GroupedPending, NearCopy
-from neardup.collection.documents import DocumentPage, ListedDocument
-from neardup.collection.groups.records import Change, GroupPage, StoredGroup, StoredMember
-from neardup.collection.pages import Hit, HitEvidence, Page, Passage
-from neardup.collection.why import Cause, WhyNot
+import msgspec
+
+from neardup.collection.added import Added, NearCopy
+from neardup.collection.pages import Hit, HitEvidence, Page
+from neardup.errors import NetworkError
 
 T = TypeVar("T")
 
@@ -31,80 +31,67 @@ class ServiceComparison:
     proven: bool
 
 
-def record(kind: type[T], data: Mapping[str, Any]) -> T:
-    """Return a record of the fields that it has among the values; a later service may send more."""
-    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in data.items() if name in names})
+def record(kind: type[T]) -> Callable[[Any], T]:
+    """Return the function from an answer to a record, a tuple of them, or a value, whose types it checks.
+
+    Fields that are unknown are left out: a later service may send more. Raises ValueError for a wrong type.
+    """
+    return lambda data: msgspec.convert(data, kind)
 
 
-def count(into: Added, data: Mapping[str, Any]) -> None:
-    """Add the counts of an answer."""
-    for name in _ADDED:
-        setattr(into, name, getattr(into, name) + data[name])
-    into.recall = data["recall"]
-    into.near += [record(NearCopy, one) for one in data["near"]]
+def part(name: str, kind: Any) -> Callable[[Any], Any]:
+    """Return the function from an answer to one of its values, which must have the type ``kind``."""
+    return lambda data: msgspec.convert(data[name], kind)
 
 
-def listed_page(data: Mapping[str, Any]) -> DocumentPage:
-    """Return a page of the list of documents."""
-    return DocumentPage(tuple(record(ListedDocument, one) for one in data["documents"]), data["next"])
+def count(into: Added) -> Callable[[Any], None]:
+    """Return the function that adds the counts of an answer."""
+
+    def add(data: Mapping[str, Any]) -> None:
+        counts = {name: msgspec.convert(data[name], int) for name in _ADDED}
+        recall, near = part("recall", float | None)(data), part("near", list[NearCopy])(data)
+        for name, value in counts.items():
+            setattr(into, name, getattr(into, name) + value)
+        into.recall = recall
+        into.near += near
+
+    return add
 
 
-def hits_page(data: Mapping[str, Any], query: str) -> Page:
-    """Return a page of hits; ``query`` is the one that was asked, unless the answer has its canonical form."""
-    hits = tuple(map(_hit, data["hits"]))
-    warnings = tuple(data.get("warnings", ()))
-    return Page(hits, data["found"], data["next"], data.get("query", query), data["recall"], warnings)
+class _Hits(msgspec.Struct):
+    hits: list[dict[str, Any]]
+    found: int | None
+    next: str | None
+    recall: float
+    query: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def hits_page(query: str) -> Callable[[Any], Page]:
+    """Return the function to a page of hits; ``query`` was asked, unless the answer has its canonical form."""
+
+    def read(data: Any) -> Page:
+        sent = msgspec.convert(data, _Hits)
+        said = query if sent.query is None else sent.query
+        return Page(tuple(map(_hit, sent.hits)), sent.found, sent.next, said, sent.recall, sent.warnings)
+
+    return read
 
 
 def _hit(data: Mapping[str, Any]) -> Hit:
+    id = part("id", str)(data)
     if data.get("clause") is None:
-        return Hit(data["id"], None)
-    passage = data.get("passage")
-    score = data["resemblance" if data["clause"].startswith("SIMILAR") else "containment_a"]
-    found = HitEvidence(
-        data["clause"],
-        score,
-        data["shared"],
-        data["size_a"],
-        data["size_b"],
-        None if passage is None else record(Passage, passage),
-        data.get("full_size_a"),
-        data.get("full_size_b"),
-    )
-    return Hit(data["id"], found)
+        return Hit(id, None)
+    clause = part("clause", str)(data)
+    score = data["resemblance" if clause.startswith("SIMILAR") else "containment_a"]
+    return Hit(id, msgspec.convert({"passage": None, **data, "score": score}, HitEvidence))
 
 
-def why_not(data: Mapping[str, Any]) -> WhyNot:
-    """Return why a query does not find a document."""
-    return WhyNot(data["id"], data["reason"], tuple(record(Cause, cause) for cause in data["causes"]))
-
-
-def members(data: Mapping[str, Any]) -> tuple[StoredMember, ...]:
-    """Return the members of a group."""
-    return tuple(record(StoredMember, one) for one in data["members"])
-
-
-def group(data: Mapping[str, Any]) -> StoredGroup:
-    """Return a group."""
-    return record(StoredGroup, {**data, "members": members(data)})
-
-
-def group_page(data: Mapping[str, Any]) -> GroupPage:
-    """Return a page of groups."""
-    return GroupPage(tuple(map(group, data["groups"])), data["next"])
-
-
-def changes(data: Mapping[str, Any]) -> tuple[Change, ...]:
-    """Return lines of the change log."""
-    return tuple(record(Change, one) for one in data["changes"])
-
-
-def pending(data: Mapping[str, Any]) -> GroupedPending:
-    """Return the result of grouping documents that were in no group."""
-    return record(GroupedPending, {**data, "near": tuple(record(NearCopy, one) for one in data["near"])})
-
-
-def comparison(data: Mapping[str, Any]) -> ServiceComparison:
-    """Return the measures of two documents."""
-    return record(ServiceComparison, {**data, "caps": tuple(data["caps"])})
+def require_further(after: int | None, next: int) -> None:
+    """Raise NetworkError if the place where the next request begins is not after that of this one."""
+    if next <= (after or 0):
+        raise NetworkError(
+            f"The answer to what follows {after or 0:,} names {next:,} as its next, which does not lead on",
+            "",
+            "Check that the address is that of neardup serve",
+        )

@@ -4,65 +4,93 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from neardup.display import printable
 from neardup.errors import (
     FormatError,
     InputError,
     LimitError,
     NeardupError,
+    NetworkError,
     OutputError,
     QueryError,
     SettingError,
     UnknownIdError,
 )
+from neardup.io.urls import without_password
+from neardup.runtime import Deadline
+from neardup.service.answered import Answered, WholeTime, answered, late
+from neardup.service.tokens import usable_token
 
 if TYPE_CHECKING:
     import httpx
 
+T = TypeVar("T")
+
 LONGEST_WAIT = 60.0
 """Seconds to wait at most before a request is sent again."""
+_DIGITS = 9
 _AGAIN = frozenset({429, 503})
 _SETTINGS = frozenset(
     {"limit", "after", "near", "recall", "overlap", "probability", "measure", "on_near", "on_duplicate", "role"}
 )
 """Fields of requests whose values are settings of a method."""
-_SHOWN = 200
+_SHOWN, _LONGEST_PART = 200, 4_000
 
 
 class Sender:
     """Sends requests to a service. Any number of threads may use it.
 
     ``retries``: how often a request that changes nothing when it is repeated is sent again after 429 or 503; it
-    waits for the seconds of Retry-After.
+    waits for the seconds of Retry-After. ``timeout``: seconds for a whole answer, ``largest``: its most bytes.
     """
 
     def __init__(
-        self, url: str, token: str | None, timeout: float, retries: int, transport: httpx.BaseTransport | None
+        self,
+        url: str,
+        token: str | None,
+        timeout: float,
+        retries: int,
+        largest: int,
+        transport: httpx.BaseTransport | None,
     ) -> None:
         try:
             import httpx
         except ModuleNotFoundError as error:
             way = 'pip install "neardup[client]"'
             raise InputError(f"The client needs the package {error.name}", "", way) from error
-        address = httpx.URL(url)
-        if address.scheme not in ("http", "https") or not address.host:
-            raise InputError(f"{url!r} is not the address of a service", "Such as http://127.0.0.1:8321")
+        address = _address(url)
         if not isinstance(retries, int) or not 0 <= retries <= 100:
             raise SettingError(f"retries is {retries!r}", "A whole number from 0 to 100")
-        if not 0 < timeout <= 86_400:
+        if not isinstance(timeout, int | float) or not 0 < timeout <= 86_400:
             raise SettingError(f"timeout is {timeout!r}", "A number of seconds above 0, at most 86,400")
-        self.url, self._retries, self._timeout = str(address).rstrip("/"), retries, timeout
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        if not isinstance(largest, int) or largest < 1:
+            raise SettingError(f"largest is {largest!r}", "A whole number of bytes, from 1 on")
+        if token is not None and not usable_token(token):
+            raise SettingError("token is not one of neardup serve", "A-Z a-z 0-9 . _ ~ + / - =")
+        if token is not None and address.userinfo:
+            raise SettingError("A token and a user name in the address were given", "One of them")
+        self.url = without_password(str(address)).rstrip("/")
+        self._retries, self._timeout, self._largest = retries, timeout, largest
+        headers = {"Accept-Encoding": "identity"}
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
         # no redirect is followed: the token and the documents go to this address and to no other
         self._http = httpx.Client(
-            base_url=self.url, headers=headers, timeout=timeout, follow_redirects=False, transport=transport
+            base_url=str(address).rstrip("/"),
+            headers=headers,
+            timeout=timeout,
+            follow_redirects=False,
+            transport=transport,
         )
         self._broken, self._late = httpx.HTTPError, httpx.TimeoutException
+        self._time = WholeTime(lambda: late(self.url, timeout))
 
     def send(
         self,
+        into: Callable[[Any], T],
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
@@ -70,74 +98,97 @@ class Sender:
         again: bool | None = None,
         query: str = "",
         **asked: Any,
-    ) -> Any:
-        """Return the JSON of an answer; ``asked`` are parameters of the address.
+    ) -> T:
+        """Return an answer as ``into`` makes it from JSON; ``asked`` are parameters of the address.
 
         ``again``: whether the request may be repeated, by default unless it is a POST. ``query`` is shown in a
-        QueryError. Raises the errors of the package.
+        QueryError. Raises the errors of the package, NetworkError for an answer that lacks something.
         """
         parameters = {name: _parameter(value) for name, value in asked.items() if value is not None}
-        content = None if body is None else json.dumps(body, allow_nan=False).encode()
-        headers = {} if body is None else {"Content-Type": "application/json"}
+        content = None if body is None else _content(body)
+        request = {"content": content, "params": parameters}
+        if body is not None:
+            request["headers"] = {"Content-Type": "application/json"}
         left = self._retries if (method != "POST" if again is None else again) else 0
         while True:
-            response = self._answered(method, path, content, headers, parameters)
-            wait = _wait(response) if left and response.status_code in _AGAIN else None
+            found = self._answered(method, path, request)
+            wait = _wait(found) if left and found.status in _AGAIN else None
             if wait is None:
-                return self._read(response, query)
+                break
             left -= 1
             time.sleep(wait)
+        data = self._data(found, query)
+        try:
+            return into(data)
+        except NeardupError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise self._strange(f"JSON that is no answer to {method} {path}: {_shown(error)}") from error
 
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
 
-    def _answered(
-        self, method: str, path: str, content: bytes | None, headers: Any, params: Any
-    ) -> httpx.Response:
+    def _answered(self, method: str, path: str, request: Mapping[str, Any]) -> Answered:
+        deadline = Deadline(self._timeout, lambda: late(self.url, self._timeout))
         try:
-            return self._http.request(method, path, content=content, headers=headers, params=params)
+            with (
+                self._time.limited(deadline) as extensions,
+                self._http.stream(method, path, **request, extensions=extensions) as response,
+            ):
+                return answered(response, self._largest, deadline, self.url)
         except self._late as error:
-            raise LimitError(
-                f"The service at {self.url} did not answer within {self._timeout:g} seconds",
-                "",
-                "Give a longer timeout, or ask for less; a change may have been made",
-            ) from error
+            raise late(self.url, self._timeout) from error
         except self._broken as error:
             way = "Check the address, and that the service runs"
-            raise OutputError(f"The service at {self.url} cannot be reached: {error}", "", way) from error
-        except RuntimeError as error:  # closed
+            raise NetworkError(f"The service at {self.url} cannot be reached: {_shown(error)}", "", way) from error
+        except RuntimeError as error:
+            if not self._http.is_closed:
+                raise
             raise OutputError(f"The client of {self.url} is closed", "", "Make another one") from error
 
-    def _read(self, response: httpx.Response, query: str) -> Any:
-        status = response.status_code
+    def _data(self, found: Answered, query: str) -> Any:
+        status, data = found.status, found.data
         if 300 <= status < 400:
-            target = response.headers.get("location", "")[:_SHOWN]
-            raise OutputError(
+            target = without_password(found.headers.get("location", "")[:_SHOWN])
+            raise NetworkError(
                 f"The service at {self.url} redirects to {target!r}",
                 "An address that answers itself: redirects are not followed",
                 "Give that address if you trust it",
             )
-        try:
-            data = response.json()
-        except ValueError:
-            data = None
-        if response.is_success and data is not None:
+        if 200 <= status < 300 and data is not None:
             return data
         refusal = data.get("error") if isinstance(data, dict) else None
         if not isinstance(refusal, dict):
-            way = "Check that the address is that of neardup serve"
-            raise OutputError(f"{self.url} answered with status {status}, and not like a service", "", way)
+            raise self._strange(f"status {status}, and not like a service")
         raise error_of(status, refusal, query)
+
+    def _strange(self, how: str) -> NetworkError:
+        way = "Check that the address is that of neardup serve, of this version"
+        return NetworkError(f"{self.url} answered with {how}", "", way)
+
+
+def _address(url: str) -> httpx.URL:
+    """Return the address of a service. Raises InputError, without a password, for any other."""
+    import httpx
+
+    try:
+        address = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError, ValueError):
+        address = None
+    if address is None or address.scheme not in ("http", "https") or not address.host or address.query:
+        shown = without_password(url) if isinstance(url, str) else url
+        raise InputError(f"{shown!r} is not the address of a service", "Such as http://127.0.0.1:8321")
+    return address
 
 
 def error_of(status: int, refusal: Mapping[str, Any], query: str = "") -> NeardupError:
     """Return the error that the body of a refusal means, as the method of a collection would raise it."""
     code = refusal.get("code")
-    parts = tuple(str(refusal.get(name) or "") for name in ("given", "allowed", "do"))
+    parts = tuple(_lines(str(refusal.get(name) or "")[:_LONGEST_PART]) for name in ("given", "allowed", "do"))
     if code == "query":
         position = refusal.get("position")
-        if isinstance(position, int) and query:
+        if isinstance(position, int) and query and 0 <= position <= len(query):
             return QueryError(*parts, query=query, position=position)
         return QueryError(*parts)
     if code == "unknown_id":
@@ -148,20 +199,36 @@ def error_of(status: int, refusal: Mapping[str, Any], query: str = "") -> Neardu
         return FormatError(*parts)
     if status >= 500 or status == 429:
         return OutputError(*parts)
-    wrong = {str(field.get("where")).rpartition(".")[2] for field in refusal.get("fields") or ()}
+    named = refusal.get("fields")
+    fields = [one for one in named if isinstance(one, dict)] if isinstance(named, list) else []
+    wrong = {str(field.get("where")).rpartition(".")[2] for field in fields}
     return SettingError(*parts) if code == "setting" or wrong & _SETTINGS else InputError(*parts)
 
 
-def _wait(response: httpx.Response) -> float | None:
+def _lines(text: str) -> str:
+    """Return words of a server without what could control a terminal."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _shown(error: Exception) -> str:
+    return printable(error)[:_SHOWN]
+
+
+def _wait(found: Answered) -> float | None:
     """The seconds after which to send a request again, or None: not at all."""
-    told = response.headers.get("retry-after", "")
-    if not (told.isascii() and told.isdigit()) or int(told) > LONGEST_WAIT:
+    told = found.headers.get("retry-after", "")
+    if not (told.isascii() and told.isdigit()) or len(told) > _DIGITS or int(told) > LONGEST_WAIT:
         return None
-    try:
-        code = response.json()["error"]["code"]
-    except (ValueError, KeyError, TypeError):
-        code = ""
+    error = found.data.get("error") if isinstance(found.data, dict) else None
+    code = error.get("code") if isinstance(error, dict) else ""
     return None if code == "timeout" else float(told)  # it would take as long again
+
+
+def _content(body: Mapping[str, Any]) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"The request cannot be written as JSON: {_shown(error)}", "Values of JSON") from error
 
 
 def _parameter(value: Any) -> str:

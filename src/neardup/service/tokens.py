@@ -72,6 +72,11 @@ class Tokens:
         return allowed
 
 
+def usable_token(token: object) -> bool:
+    """Return whether a value has the form of a token, which a header can hold."""
+    return isinstance(token, str) and _TOKEN.fullmatch(token) is not None
+
+
 def read_tokens(path: Path) -> tuple[Tokens, str]:
     """Return the tokens of a file, and a warning if other users may read it, else ""."""
     try:
@@ -108,4 +113,4 @@ def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
-__all__ = ["Right", "Tokens", "read_tokens", "require_tokens"]
+__all__ = ["Right", "Tokens", "read_tokens", "require_tokens", "usable_token"]
