@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import neardup
+from neardup.cli.option import REQUIRED
 from neardup.cli.options import COMMANDS
 from neardup.cli.stored_help import stored_help
 from neardup.collection import added, adding, arrivals, collection, pages, why
@@ -200,6 +201,30 @@ def test_commands_of_the_readme_exist() -> None:
         command = words[0] if words[0] in COMMANDS else "look"  # inputs without a command
         known = {name for option in COMMANDS[command] for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
+
+
+def blocks_of(path: Path) -> str:
+    """The fenced blocks of a page or of the texts of a notebook, a command on one line."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    blocks = re.findall(r"^ *```[a-z]*\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
+    return re.sub(r"\\\n\s*", " ", "\n".join(blocks))
+
+
+def test_commands_on_all_pages_have_what_they_require_and_nothing_unknown() -> None:
+    seen = 0
+    for path in [*PAGES, *(ROOT / "docs" / "notebooks").glob("*.ipynb")]:
+        for line in re.findall(r"^(?:\$ )?neardup (.*)$", blocks_of(path), flags=re.MULTILINE):
+            command, *words = line.partition("  #")[0].split()
+            if command in COMMANDS:
+                seen += 1
+                given = {word.partition("=")[0] for word in words if word.startswith("-")}
+                options = [set(option.spelling) for option in COMMANDS[command] if option.spelling]
+                required = [set(o.spelling) for o in COMMANDS[command] if o.spelling and o.default is REQUIRED]
+                assert {name for name in given if name.startswith("--")} <= set().union(*options), (path, line)
+                assert all(names & given for names in required), (path, line)
+    assert seen > 100
 
 
 def test_changelog_has_the_version() -> None:

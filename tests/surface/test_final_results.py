@@ -123,8 +123,6 @@ def test_a_changed_or_moved_input_is_reported_with_the_way_out(run: Run, tmp_pat
     source = written(tmp_path, "jsonl")
     out, final = tmp_path / "out", tmp_path / "final"
     run("dedup", str(source), "-o", str(out), "--threshold", ".5")
-    said = run("dedup", "--from", str(out), "-o", str(final))
-    assert (said.status, "holds no decisions" in said.err) == (2, True)
     decide(out)
     moved = tmp_path / "elsewhere" / "in.jsonl"
     moved.parent.mkdir()

@@ -264,14 +264,16 @@ def _final(stored: Path, options: DedupOptions) -> Found:
     from neardup.io.writers import common_access
     from neardup.run.final import fill_final, final_result
     from neardup.run.found import load
-    from neardup.run.reviewed import reviewed
+    from neardup.run.reviewed import review_in
 
     if options.out is None or options.dry_run:
-        return final_result(load(stored, inputs=options.moved), reviewed(stored))[0]
+        found = load(stored, inputs=options.moved)
+        return final_result(found, review_in(found.ranks, stored))[0]
     _refuse_same_folder(options.out, stored)
     with watcher() as progress, target.open_output(options.out, overwrite=options.overwrite) as folder:
         folder.restrict(common_access(options.moved))
-        return fill_final(load(stored, inputs=options.moved), reviewed(stored), folder, progress)
+        found = load(stored, inputs=options.moved)
+        return fill_final(found, review_in(found.ranks, stored), folder, progress)
 
 
 def _refuse_same_folder(out: Path, stored: Path) -> None:

@@ -35,10 +35,11 @@ def show(options: ShowOptions) -> int:
     """
     from neardup.run.found import load
     from neardup.run.looking import typed_id
+    from neardup.run.reviewed import as_reviewed
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
-    found = load(options.out, inputs=options.inputs)
+    found = as_reviewed(load(options.out, inputs=options.inputs))
     shown = _Shown(options, found, typed_id(found, options.id))
     if options.json:
         typer.echo(notation.dumps(shown.as_dict(), indent=2))

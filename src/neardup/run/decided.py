@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -21,7 +23,7 @@ from neardup.run.tables import Named
 from neardup.tables import Bools, Int64s
 
 LISTED = 1000
-"""Number of decisions without effect that ``run.json`` lists."""
+"""Number of decisions, and of documents with tags, that ``run.json`` lists."""
 
 _BLOCK = 1 << 20
 """Ids that are looked up at once."""
@@ -57,9 +59,9 @@ class Item:
     at: str
     action: int
 
-    def as_dict(self, reason: str) -> dict[str, Any]:
-        """Return the decision for ``run.json``, with the reason why it does not apply."""
-        return {"decision": self.sort, "ids": list(self.ids), "by": self.by, "at": self.at, "reason": reason}
+    def as_dict(self) -> dict[str, Any]:
+        """Return the decision for ``run.json``."""
+        return {"decision": self.sort, "ids": list(self.ids), "by": self.by, "at": self.at}
 
     def sentence(self) -> str:
         """Name the decision and its documents in a few words."""
@@ -73,7 +75,12 @@ def items_of(state: DecisionState) -> list[Item]:
         *(Item(fate.fate, (id,), fate.by, fate.at, fate.action) for id, fate in state.fates.items()),
         *(Item("represents", (group, one.id), one.by, one.at, one.action) for group, one in state.choices.items()),
     ]
-    return sorted(found, key=lambda item: (-item.action, item.sort, [(type(id).__name__, id) for id in item.ids]))
+    return sorted(found, key=lambda item: (-item.action, item.sort, [_in_order(id) for id in item.ids]))
+
+
+def _in_order(id: Id) -> tuple[str, Id]:
+    """The key that sorts ids: numbers before strings."""
+    return type(id).__name__, id
 
 
 class SizedRows(Streams, Protocol):
@@ -139,14 +146,19 @@ class Applied:
 
     def account(self) -> dict[str, Any]:
         """The account for ``run.json``."""
-        unsure = len(self._where("unsure"))
+        unsure, tags = len(self._where("unsure")), self.given.state.tags
+        followed = [item for item in self.items if item.sort != "unsure"]
         return {
             "result": self.given.name,
             "last_action": self.given.state.number,
-            "applied": len(self.items) - unsure,
+            "applied": len(followed),
             "unsure": unsure,
             "not_applicable": len(self.reasons),
-            "listed": [item.as_dict(why) for item, why in self.reasons[:LISTED]],
+            "by": dict(Counter(item.by for item in followed).most_common()),
+            "followed": [item.as_dict() for item in followed[:LISTED]],
+            "listed": [item.as_dict() | {"reason": why} for item, why in self.reasons[:LISTED]],
+            "tagged": len(tags),
+            "tags": [{"id": id, "tags": list(tags[id])} for id in islice(sorted(tags, key=_in_order), LISTED)],
         }
 
     def warnings(self) -> list[str]:

@@ -296,7 +296,14 @@ def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])
     texts = stored_texts(stored, [inputs] if isinstance(inputs, str | Path) else inputs or ())
-    return Found(**stored.tables, run=stored.run, problems=stored.problems, access=access, texts=texts)
+    return Found(
+        **stored.tables,
+        run=stored.run,
+        problems=stored.problems,
+        access=access,
+        texts=texts,
+        folder=stored.folder,
+    )
 
 
 def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = False) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
@@ -261,6 +262,7 @@ class ResultRecord:
     ``texts``   a way to read the documents again, for ``Found.compare``; None in results that record no places
     ``common``  with ``ignore_common``, the shingles left out: text, documents, share; else None
     ``access``  the permission bits that all files of the input have, for ``Found.save``
+    ``folder``  the folder it was loaded from; None for any other result
     """
 
     pairs: pa.Table
@@ -274,6 +276,7 @@ class ResultRecord:
     access: int = 0o666
     common: pa.Table | None = None
     texts: Texts | None = None
+    folder: Path | None = None
 
 
 def unknown_id(id: Id) -> str:

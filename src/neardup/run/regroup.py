@@ -161,7 +161,7 @@ def regroup(found: Result, threshold: float) -> Result:
         groups = with_lost_columns(groups, made.decisions)
         run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
-    return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run)
+    return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run, folder=None)
 
 
 def require(together: bool) -> None:

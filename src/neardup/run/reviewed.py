@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.errors import InputError
+from neardup.errors import InputError, NeardupError
 from neardup.group.decide import Decisions, decide_at, settle
 from neardup.group.lost import standing, with_lost
 from neardup.io.decisions.store import DecisionStore
+from neardup.io.readers.manifest import ChangedError, read_manifest
 from neardup.measures import MEASURES
 from neardup.run.decided import Applied, ReviewedResult, alike_by, applied, leaders_at, sizes_of
 from neardup.run.decided_reasons import with_decided
@@ -34,19 +35,57 @@ def reviewed(folder: str | Path) -> ReviewedResult:
 
     Raises InputError for a folder that is not a result or holds no decisions, FormatError for damaged decisions.
     """
-    ranks = read_result(Path(folder)).tables["ranks"]
-    with DecisionStore(Path(folder), read_only=True) as store:
-        state = store.state()
-    if not state.number:
+    given = review_in(read_result(Path(folder)).tables["ranks"], folder)
+    if not given.state.number:
         raise InputError(
             f"{folder} holds no decisions",
             f"A result folder with {DECISIONS_FILE}",
             f"Decide with neardup review {folder} first",
         )
-    return ReviewedResult(str(folder), state, sizes_of(ranks))
+    return given
+
+
+def review_in(ranks: pa.Table, folder: str | Path) -> ReviewedResult:
+    """Read the decisions in the folder of a result with this table of ranks; there may be none yet.
+
+    Raises FormatError for damaged decisions.
+    """
+    with DecisionStore(Path(folder), read_only=True) as store:
+        return ReviewedResult(str(folder), store.state(), sizes_of(ranks))
 
 
 Result = TypeVar("Result", bound=ResultRecord)
+
+
+def as_reviewed(found: Result) -> Result:
+    """Return a loaded result as the decisions in its folder leave it; the result itself if there are none.
+
+    Raises FormatError for damaged decisions.
+    """
+    if found.folder is None:
+        return found
+    given = review_in(found.ranks, found.folder)
+    return after_review(found, given)[0] if given.state.number else found
+
+
+def later_action(found: ResultRecord) -> int:
+    """Return the number of the last action of the review that a loaded result follows, if it is a later one.
+
+    0 if no later action is known: the reviewed folder may have moved, or another result may have its name.
+    """
+    made = found.run.get("decisions")
+    if found.folder is None or not made:
+        return 0
+    try:
+        reviewed_folder = Path(made["result"])
+        own, other = (read_manifest(folder).files["ranks.parquet"] for folder in (found.folder, reviewed_folder))
+        if own.sha256 != other.sha256:
+            return 0
+        with DecisionStore(reviewed_folder, read_only=True) as store:
+            number = store.state().number
+    except (NeardupError, ChangedError, OSError, ValueError, KeyError):
+        return 0
+    return number if number > made["last_action"] else 0
 
 
 def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
@@ -75,7 +114,8 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, asked, decisions, settings.search.in_words)
     removed = np.sort(column(rows.ranks, "row")[decisions.gone])
-    return replace(found, groups=groups, run=_account(found, decisions, rows, groups, asked)), removed
+    run = _account(found, decisions, rows, groups, asked)
+    return replace(found, groups=groups, run=run, folder=None), removed
 
 
 def _decided(

@@ -113,6 +113,9 @@ def _decisions(run: Mapping[str, Any]) -> Iterator[Line]:
     found = run.get("decisions")
     if not found:
         return
+    if not found["last_action"]:
+        yield "decisions", f"none yet (of {printable(found['result'])})"
+        return
     numbers = [f"{number(found['applied'])} applied"]
     numbers += [f"{number(found['unsure'])} unsure"] if found["unsure"] else []
     numbers += [f"{number(found['not_applicable'])} not applicable"] if found["not_applicable"] else []

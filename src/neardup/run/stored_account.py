@@ -17,11 +17,20 @@ Rows = Annotated[int, msgspec.Meta(ge=1, le=4096)]
 Id = str | int
 
 
-class _Unapplied(TypedDict):
+class _Decision(TypedDict):
     decision: str
     ids: list[Id]
     by: str
+    at: str
+
+
+class _Unapplied(_Decision):
     reason: str
+
+
+class _Tagged(TypedDict):
+    id: Id
+    tags: list[str]
 
 
 class _Decided(TypedDict):
@@ -30,7 +39,11 @@ class _Decided(TypedDict):
     applied: Count
     unsure: Count
     not_applicable: Count
+    by: dict[str, Count]
+    followed: list[_Decision]
     listed: list[_Unapplied]
+    tagged: Count
+    tags: list[_Tagged]
 
 
 class _Counts(TypedDict):

@@ -18,12 +18,14 @@ from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import share
 from neardup.review.report import lists
 from neardup.review.report.chosen import ChosenPair, ShownPair, choose, side_by_side
+from neardup.review.report.decisions import ReportDecisions
 from neardup.review.report.groups import group_figures
 from neardup.review.report.links import pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
 from neardup.review.report.reading import TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
+from neardup.run.reviewed import as_reviewed
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -47,10 +49,15 @@ class Tile:
 
 
 class ReportContent:
-    """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists."""
+    """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists.
+
+    A loaded result with decisions in its folder is reported as they leave it.
+    """
 
     def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
+        as_run, found = found, as_reviewed(found)
         self.run: dict[str, Any] = found.run
+        self.decisions = ReportDecisions(found, as_run) if found.run.get("decisions") else None
         self._found = found
         self._reading = TextReading(found)
         self._groups = group_figures(found)
@@ -83,8 +90,13 @@ class ReportContent:
 
     @property
     def removed(self) -> str:
-        """ "removed", or "to remove" if the run wrote every document."""
-        return "removed" if self.run["action"] == "dedup" and self.run["regrouped_from"] is None else "to remove"
+        """ "removed", or "to remove" if the run wrote other documents, or every one."""
+        done = self.run["action"] == "dedup" and self.run["regrouped_from"] is None
+        return "removed" if done and not self._only_reviewed else "to remove"
+
+    @property
+    def _only_reviewed(self) -> bool:
+        return self.decisions is not None and self.decisions.only_reviewed
 
     @property
     def unread(self) -> str:
@@ -105,6 +117,7 @@ class ReportContent:
         one = counts["removed"] == 1
         done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
         stay = "stays" if counts["kept"] == 1 else "stay"
+        done += " after the review" if self._only_reviewed else ""
         return (
             f"Of {counted(counts['read'], 'document')}, {number(counts['removed'])} {done} as "
             f"{'a copy of another' if one else 'copies of others'}, and {number(counts['kept'])} {stay}."
@@ -165,7 +178,10 @@ class ReportContent:
             lines.append(
                 ("made from", f"stored pairs of a run at threshold {run['regrouped_from']['threshold']:g}")
             )
-        lines += [(label, brief(said, 2 * NOTE)) for label, said in show.summary(run)]
+        named = {"removed": self.removed}
+        lines += [(named.get(label, label), brief(said, 2 * NOTE)) for label, said in show.summary(run)]
+        if self.decisions is None and self._found.folder is not None:
+            lines.append(("decisions", "none when this page was written"))
         lines.append(("program", f"neardup {printable(run['neardup_version'])}, format {run['format']}"))
         return lines
 
