@@ -11,6 +11,7 @@ import pytest
 
 from support.drawn_examples import choose_examples, limit_examples, pytest_runtest_setup  # noqa: F401 - a hook
 from support.full_run import FULL
+from support.real_sets import only_real
 
 # of one user, for whoever runs the tests as another one could not write to it
 _user = os.getuid() if hasattr(os, "getuid") else 0
@@ -34,17 +35,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of large grids. Along the diagonals of a grid each value of each parameter stays."""
+    """Leave out cases of large grids, and with ``--real`` the tests of other things."""
     limit_examples(items)
-    if FULL or any("::" in asked for asked in config.args):
-        return
+    whole = FULL or any("::" in asked for asked in config.args)
+    chosen = {id(item) for item in only_real(items if whole else _in_part(items))}
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
+    items[:] = [item for item in items if id(item) in chosen]
+
+
+def _in_part(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases of an ordinary run. Along the diagonals of a grid each value of each parameter stays."""
     values: dict[tuple[str, str], list[str]] = {}
-    taken, out = [], []
-    for item in items:
-        mark = item.get_closest_marker("part")
-        (taken if mark is None or _place(item, values) % mark.args[0] == 0 else out).append(item)
-    config.hook.pytest_deselected(items=out)
-    items[:] = taken
+    marks = [(item, item.get_closest_marker("part")) for item in items]
+    return [item for item, mark in marks if mark is None or _place(item, values) % mark.args[0] == 0]
 
 
 def _place(item: pytest.Item, values: dict[tuple[str, str], list[str]]) -> int:
