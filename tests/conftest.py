@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.drawn_examples import choose_examples, limit_examples, pytest_runtest_setup  # noqa: F401 - a hook
+from support.environments import make_folder, remove_folder
 from support.full_run import FULL
 from support.real_sets import only_real
 
@@ -31,7 +32,15 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker of large grids."""
+    if not hasattr(config, "workerinput"):
+        make_folder()
     config.addinivalue_line("markers", "part(n): one case in n of a grid runs, and all with scripts/test --full")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove what all processes of a run share."""
+    if not hasattr(config, "workerinput"):
+        remove_folder()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -20,6 +20,18 @@ from unicodedata import east_asian_width
 
 ALLOWED, TRY = "Allowed: ", "Try: "
 
+PACKAGE = "."
+"""What pip installs: the clone of the repository, until a version is released; then "neardup"."""
+
+
+def install(extra: str) -> str:
+    """Return the way out if a package of an extra is missing.
+
+    >>> install("service")
+    'pip install ".[service]" in a clone of neardup'
+    """
+    return f'pip install "{PACKAGE}[{extra}]"' + (" in a clone of neardup" if PACKAGE == "." else "")
+
 
 def labelled(given: str, allowed: str = "", do: str = "") -> Iterator[str]:
     """Yield the parts of an error that are not empty, with their labels.

@@ -18,6 +18,8 @@ import pytest
 import neardup as nd
 from neardup.cli import main
 from neardup.spark import components
+from neardup.spark.dedup import dedup_files
+from neardup.spark.files import opened
 from support import spark_cluster
 from support.command_line import Result, Run
 from support.engine_cases import CASES, Case, documents, lines, reference
@@ -30,6 +32,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
+NOTICE = "the harbour office is closed on Friday because of the storm"
 COUNTS = ("read", "pairs", "groups", "kept", "removed")
 NOT_ON_SPARK = ("lost_units", "lost_passage")
 
@@ -141,6 +144,56 @@ def test_the_command_writes_the_answer_of_one_machine(started: Started, run: Run
     again = run(*command, *settings)
     assert again.status == 2
     assert "exists already" in again.err
+
+
+ODD = ("a.b", "two`ticks", "plain", "gone", "row", "_row", "value")
+
+
+@pytest.mark.parametrize(("text", "id"), [("a.b", "two`ticks"), ("gone", "row")])
+def test_columns_of_any_name_are_columns(started: Started, text: str, id: str) -> None:
+    """Dots and backticks are part of a name, and names of our own working columns are free."""
+    from neardup.spark import dedup
+
+    values = {text: [NOTICE, NOTICE, "lunch is at noon"], id: ["x", "y", "z"]}
+    rows = pa.table({name: values.get(name, ["1", "2", "3"]) for name in ODD})
+    path = started.folder / f"odd-{id.strip('`')}.parquet"
+    pq.write_table(rows, path)
+    given = opened(started.spark, [str(path)], text, id)
+    in_memory = dedup(started.spark.createDataFrame(rows), text=text, id=id)
+    of_files = dedup_files(given, None, str(started.folder / f"odd-work-{text}"), {})
+    for made in (in_memory, of_files):
+        kept = made.kept.toArrow().to_pydict()
+        assert [*kept][: len(ODD)] == [*ODD]
+        assert sorted(kept[id]) == ["x", "z"]
+        made.release()
+
+
+def test_a_column_that_two_columns_may_be_is_refused(started: Started, tmp_path: Path) -> None:
+    from neardup.spark import dedup
+
+    frame = started.spark.createDataFrame([("a", "b", "c")], "id string, text string, Text string")
+    with pytest.raises(nd.InputError, match='"text" names 2 columns'):
+        dedup(frame, text="text", id="id")
+    path = tmp_path / "two.parquet"
+    pq.write_table(pa.table([["a"], ["b"], ["c"]], ["id", "text", "Text"]), path)
+    with pytest.raises(nd.InputError, match=r"Spark cannot read .*two.parquet"):
+        opened(started.spark, [str(path)], None, None)
+    with pytest.raises(nd.InputError, match="Spark cannot read nothing-there"):
+        opened(started.spark, ["nothing-there.parquet"], None, None)
+    with pytest.raises(nd.InputError, match='no column "body"'):
+        dedup(frame, text="body", id="id")
+
+
+@pytest.mark.parametrize("wrong", [[{"id": "a"}], pa.table({"id": ["a"]}), None])
+def test_a_frame_of_another_kind_is_refused(started: Started, wrong: Any) -> None:
+    from neardup.spark import dedup
+
+    frame = started.spark.createDataFrame([("a", "b")], "id string, text string")
+    with pytest.raises(nd.InputError, match=r"df is a .*A DataFrame of PySpark"):
+        dedup(wrong, text="text", id="id")
+    if wrong is not None:
+        with pytest.raises(nd.InputError, match="against is a "):
+            dedup(frame, text="text", id="id", against=wrong)
 
 
 def test_a_worker_that_is_killed_changes_nothing(started: Started) -> None:

@@ -21,7 +21,7 @@ def test_no_two_public_classes_have_one_name() -> None:
 
 
 def test_answers_and_their_parts_are_named_as_such_in_the_published_schema(tmp_path: Path) -> None:
-    answers = pytest.importorskip("neardup.service.answers", reason="neardup[service] is not installed")
+    answers = pytest.importorskip("neardup.service.answers", reason="the extra service is not installed")
     made_service = pytest.importorskip("support.made_service")
     with made_service.serving(tmp_path / "mail.neardup") as service:
         api = service("GET", "/openapi.json").json

@@ -11,7 +11,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_te
 
 
 def test_every_limit_has_its_default() -> None:
-    limits = pytest.importorskip("neardup.service.limits", reason="neardup[service] is not installed")
+    limits = pytest.importorskip("neardup.service.limits", reason="the extra service is not installed")
     options = {option.name: option for option in COMMANDS["serve"]}
     for name, allowed in limits.ALLOWED.items():
         default = getattr(limits.Limits(), name)
@@ -21,7 +21,7 @@ def test_every_limit_has_its_default() -> None:
 
 
 def test_every_endpoint_is_listed(tmp_path: Path) -> None:
-    pytest.importorskip("fastapi", reason="neardup[service] is not installed")
+    pytest.importorskip("fastapi", reason="the extra service is not installed")
     from neardup.collection import Collection
     from neardup.service.app import endpoints
     from neardup.service.desk import Desk
@@ -36,7 +36,7 @@ def test_every_endpoint_is_listed(tmp_path: Path) -> None:
 
 
 def test_every_code_and_metric_is_listed() -> None:
-    refusals = pytest.importorskip("neardup.service.refusals", reason="neardup[service] is not installed")
+    refusals = pytest.importorskip("neardup.service.refusals", reason="the extra service is not installed")
     rooms = Path(refusals.__file__).parent.glob("*.py")
     source = "".join(path.read_text(encoding="utf-8") for path in rooms)
     codes = {*refusals.CODES.values(), *re.findall(r'code="(\w+)"', source)}

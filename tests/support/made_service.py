@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pytest
 
 for _needed in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(_needed, reason="neardup[service] is not installed")
+    pytest.importorskip(_needed, reason="the extra service is not installed")
 
 from neardup.collection import Collection  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402

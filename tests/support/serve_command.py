@@ -16,7 +16,7 @@ import pytest
 from support import forked
 
 for _needed in ("fastapi", "uvicorn", "prometheus_client"):
-    pytest.importorskip(_needed, reason="neardup[service] is not installed")
+    pytest.importorskip(_needed, reason="the extra service is not installed")
 
 COMMAND = "import sys; sys.argv[0] = 'neardup'; from neardup.cli import main; main()"
 JSON = {"Content-Type": "application/json"}

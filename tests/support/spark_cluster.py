@@ -34,7 +34,7 @@ _FOR_SMALL_DATA = {
 def missing() -> str:
     """Why no cluster can be started here; "" if one can."""
     if find_spec("pyspark") is None:
-        return "pyspark is not installed: pip install 'neardup[spark]'"
+        return "the extra spark is not installed"
     if shutil.which("java") is None:
         return "there is no Java: Spark needs a runtime of version 17"
     return ""

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from neardup.collection import Collection
+from neardup.errors import install
 from support.command_line import Run
 from support.serve_command import Server, ask, serving
 
@@ -64,7 +65,7 @@ def test_the_extra_is_named_when_it_is_missing(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert 'pip install "neardup[service]"' in done.stderr
+    assert install("service") in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from neardup.cli.hidden import hide_pandas
 from neardup.cli.stored_help import stored_help
 
 
@@ -12,7 +13,7 @@ def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
     if page := stored_help(sys.argv[1:]):
         _show(page)
-    sys.meta_path.insert(0, _WithoutPandas())
+    hide_pandas()
     try:
         from neardup.cli.app import app
     except KeyboardInterrupt:  # the imports take long enough for an interrupt
@@ -34,17 +35,6 @@ def _show(page: str) -> None:
     except BrokenPipeError:  # the reader has seen enough; nothing may be written at the exit either
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(0)
-
-
-class _WithoutPandas:
-    """Hides pandas from Arrow, which imports it to convert its first value, if it is installed.
-
-    No command uses pandas, and its import takes as long as reading hundreds of megabytes.
-    """
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError("No module named 'pandas'", name=name)
 
 
 def _is_of_memory(error: BaseException) -> bool:

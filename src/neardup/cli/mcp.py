@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from neardup.cli.messages import DONE
 from neardup.cli.options.on_agents import McpOptions
-from neardup.errors import InputError, SettingError
+from neardup.errors import InputError, SettingError, install
 
 
 def mcp(options: McpOptions) -> int:
     """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output.
 
-    Only files below --root can be read, and nothing is changed unless --write is given. Needs neardup[mcp].
+    Only files below --root can be read, and nothing is changed unless --write is given. Needs the extra mcp.
     """
     if not 0 < options.seconds <= 3600:
         raise SettingError(f"--seconds is {options.seconds:g}", "A number above 0 and at most 3,600")
@@ -21,9 +21,7 @@ def mcp(options: McpOptions) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in {"mcp", "mcp_types", "pydantic", "anyio"}:
             raise
-        raise InputError(
-            f"A server for agents needs the package {error.name}", "", 'pip install "neardup[mcp]"'
-        ) from error
+        raise InputError(f"A server for agents needs the package {error.name}", "", install("mcp")) from error
     from neardup.cli.agents.roots import Roots
     from neardup.cli.agents.tools import Tools
 

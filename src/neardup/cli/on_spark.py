@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json as notation
 import os
-import re
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from neardup.cli.hidden import show_pandas
 from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions
-from neardup.errors import InputError, OutputError, SettingError
+from neardup.cli.typed_path import typed
+from neardup.errors import InputError, OutputError, SettingError, install
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def dedup_on_spark(options: DedupOptions) -> int:
     if not options.inputs:
         raise InputError("No input was given", "Files, folders or patterns of Parquet or JSONL")
     settings = {name: getattr(options.settings, name) for name in FIELDS}
-    account = _run(_session(options.master), options, _url(str(options.out)), settings)
+    account = _run(_session(options.master), options, typed(options.out).rstrip("/"), settings)
     if options.json:
         typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
     else:
@@ -69,12 +71,12 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
 
 
 def _session(master: str | None) -> SparkSession:
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise InputError(
-            "--engine spark needs PySpark, which is not installed", "", "pip install 'neardup[spark]'"
-        ) from None
+    show_pandas()
+    for package in ("pyspark", "pandas"):  # PySpark makes tables with the latter
+        if find_spec(package) is None:
+            raise InputError(f"--engine spark needs the package {package}", "", install("spark"))
+    from pyspark.sql import SparkSession
+
     # the setting of this name does not reach the executors; the variable does
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("neardup dedup").config("spark.ui.showConsoleProgress", "false")
@@ -83,8 +85,3 @@ def _session(master: str | None) -> SparkSession:
     if cache := os.environ.get("NEARDUP_CACHE_DIR"):
         builder = builder.config("spark.executorEnv.NEARDUP_CACHE_DIR", cache)
     return builder.getOrCreate()
-
-
-def _url(out: str) -> str:
-    """The output as the user typed it: a path on this machine has lost one slash of s3a://."""
-    return re.sub(r"^([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", out)

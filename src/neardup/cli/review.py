@@ -20,7 +20,7 @@ def review(options: ReviewOptions) -> int:
     """Review a result in a browser: look at groups and pairs, and decide.
 
     The decisions are stored in the result folder. Without --token-file all users of this machine may read and
-    decide, and nobody else. Needs neardup[service]. Ctrl-C stops.
+    decide, and nobody else. Needs the extra service. Ctrl-C stops.
     """
     with service_required():
         from neardup.service.server import address_of, listen

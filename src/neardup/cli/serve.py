@@ -13,7 +13,7 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import ServeOptions
-from neardup.errors import InputError
+from neardup.errors import InputError, install
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -32,7 +32,7 @@ EXTRA = {
     "itsdangerous",
     "python_multipart",
 }
-"""Packages of neardup[service], by their import names."""
+"""Packages of the extra service, by their import names."""
 PAGES = "/review"
 """The address of the pages."""
 
@@ -41,7 +41,7 @@ def serve(options: ServeOptions) -> int:
     """Serve a collection over HTTP until it is stopped.
 
     Without --token-file all users of this machine may read and write, and nobody else. Needs
-    neardup[service]. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
+    the extra service. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
     with service_required():
         from neardup.service.limits import Limits
@@ -92,15 +92,13 @@ def account() -> str:
 
 @contextmanager
 def service_required() -> Iterator[None]:
-    """Raise InputError with the way out if an import within the block lacks a package of neardup[service]."""
+    """Raise InputError with the way out if an import within the block lacks a package of the extra service."""
     try:
         yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
-        raise InputError(
-            f"The service needs the package {error.name}", "", 'pip install "neardup[service]"'
-        ) from error
+        raise InputError(f"The service needs the package {error.name}", "", install("service")) from error
 
 
 def _tell(address: str, pages: bool) -> None:

@@ -1,1 +1,1 @@
-"""A collection over HTTP. Needs the packages of ``neardup[service]``."""
+"""A collection over HTTP. Needs the extra ``service``."""

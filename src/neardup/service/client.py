@@ -43,7 +43,7 @@ _PENDING = 200
 
 
 class Client:
-    """The collection that ``neardup serve`` serves at ``url``; needs ``pip install "neardup[client]"``.
+    """The collection that ``neardup serve`` serves at ``url``; needs the extra ``client``.
 
     It has the methods of ``Collection`` that need no file, with the same arguments, results and errors, and
     NetworkError where the service cannot be reached or another program answers. ``timeout`` is how many seconds to

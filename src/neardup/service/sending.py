@@ -18,6 +18,7 @@ from neardup.errors import (
     QueryError,
     SettingError,
     UnknownIdError,
+    install,
 )
 from neardup.io.urls import without_password
 from neardup.runtime import Deadline
@@ -59,8 +60,7 @@ class Sender:
         try:
             import httpx
         except ModuleNotFoundError as error:
-            way = 'pip install "neardup[client]"'
-            raise InputError(f"The client needs the package {error.name}", "", way) from error
+            raise InputError(f"The client needs the package {error.name}", "", install("client")) from error
         address = _address(url)
         if not isinstance(retries, int) or not 0 <= retries <= 100:
             raise SettingError(f"retries is {retries!r}", "A whole number from 0 to 100")

@@ -100,8 +100,8 @@ class Cleaning:
     stop_words: str = setting(
         "",
         stop_words_rule(),
-        "Leave out stop words: those of a language (en, de, …), which needs neardup[stopwords], or the words in a "
-        "file.",
+        "Leave out stop words: those of a language (en, de, …), which needs the extra stopwords, or the words in "
+        "a file.",
     )
 
     @property
@@ -360,7 +360,7 @@ class ReadingSettings:
         "all",
         one_of("all", "main"),
         "Text of web pages. all: everything that is visible; main: the main content, without menus, footers and "
-        'the like, by trafilatura (pip install "neardup[web]").',
+        "the like, by trafilatura (the extra web).",
     )
 
 

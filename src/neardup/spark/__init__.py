@@ -1,6 +1,6 @@
 """Deduplication as an Apache Spark job: the same kernels, the same settings and the same answer as on one machine.
 
-Needs ``pip install 'neardup[spark]'`` and Java 17, and neardup on every machine of the cluster.
+Needs the extra ``spark`` and Java 17, and neardup on every machine of the cluster.
 """
 
 from neardup.spark.dedup import dedup

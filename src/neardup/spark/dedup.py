@@ -10,6 +10,7 @@ from neardup.join.method import choose, is_close, reconsider, surely_exact
 from neardup.lsh.bands import plan
 from neardup.settings import SettingKeywords, Settings
 from neardup.spark.buckets import candidates
+from neardup.spark.columns import OWN, quoted, require_column, require_frame, require_free
 from neardup.spark.components import components
 from neardup.spark.decided import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
 from neardup.spark.families import families
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from neardup.spark.files import Opened
+
+GONE = f"{OWN}gone"
+"""The column of the ids that are removed, beside the columns of the input."""
 
 
 def dedup(
@@ -46,6 +50,10 @@ def dedup(
     Raises SettingError for settings that a run on Spark does not have, and InputError for unusable columns.
     """
     chosen = checked(settings)
+    require_frame(df, "df")
+    require_free(df)
+    if against is not None:
+        require_frame(against, "against")
     old = None if against is None else _numbered(against, text, id)
     return _run(df, _numbered(df, text, id), old, id, chosen, work)
 
@@ -76,14 +84,16 @@ def _numbered(df: DataFrame, text: str, id: str) -> DataFrame:
     """(row, id, text): the rows numbered in the order of partitions, with gaps."""
     from pyspark.sql import functions, types
 
+    column = functions.col
     for name in (text, id):
-        if name not in df.columns:
-            raise InputError(f'There is no column "{name}"', ", ".join(df.columns), "Choose another one")
-    if not isinstance(df.schema[text].dataType, types.StringType | types.BinaryType):
-        raise InputError(f'The column "{text}" holds {df.schema[text].dataType.simpleString()}', "Strings")
-    kind = "bigint" if isinstance(df.schema[id].dataType, types.IntegralType) else "string"
+        require_column(df.sparkSession, df.columns, name, "Choose another one, with text= and id=")
+    kinds = dict(zip(df.columns, (field.dataType for field in df.schema.fields), strict=True))
+    if not isinstance(kinds[text], types.StringType | types.BinaryType):
+        raise InputError(f'The column "{text}" holds {kinds[text].simpleString()}', "Strings")
+    kind = "bigint" if isinstance(kinds[id], types.IntegralType) else "string"
     number = functions.monotonically_increasing_id()
-    return df.select(number.alias("row"), df[id].cast(kind).alias("id"), df[text].alias("text"))
+    ids, texts = column(quoted(id)).cast(kind), column(quoted(text))
+    return df.select(number.alias("row"), ids.alias("id"), texts.alias("text"))
 
 
 def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicated:
@@ -216,7 +226,8 @@ def _result(
         gone = gone.union(made.where(f"row >= {job.first_new} and units = 0").select("id"))
     gone = job.keep(gone, "removed", counted=True)
     kind = gone.schema["id"].dataType.simpleString()
-    kept = df.join(gone.withColumnRenamed("id", "gone"), df[id].cast(kind) == functions.col("gone"), "left_anti")
+    out = gone.withColumnRenamed("id", GONE)
+    kept = df.join(out, functions.col(quoted(id)).cast(kind) == functions.col(GONE), "left_anti")
     numbers = decided.selectExpr(
         "count_if(of = 'copies') as copies",
         "count_if(of = 'pairs') as pairs",

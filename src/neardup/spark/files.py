@@ -15,6 +15,7 @@ import pyarrow as pa
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.fields import paths_of
 from neardup.spark.arrays import Batches
+from neardup.spark.columns import OWN, quoted, require_column, require_free
 from neardup.spark.result import Deduplicated
 
 if TYPE_CHECKING:
@@ -25,14 +26,15 @@ _SUFFIXES = {".parquet": PARQUET, ".jsonl": JSONL, ".ndjson": JSONL, ".jsonl.gz"
 _LINE = "value"
 _SLASHES = r"'^(\\w+):/+', '$1:/'"
 """Spark writes file:/ or file:/// before one and the same path."""
-_LISTED = "if(_number is null, raise_error(concat(_file, ' was not there at the start')), _number)"
+_ROW, _PLACED, _FILED, _NUMBER = (f"{OWN}{name}" for name in ("row", "place", "file", "number"))
+_LISTED = f"if({_NUMBER} is null, raise_error(concat({_FILED}, ' was not there at the start')), {_NUMBER})"
 _FILE, _BLOCK, _PLACE = 17, 15, 30
 """Bits of a row number of JSONL: the file, the place of its block in steps of 4 MB, and the line within it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """An input: its columns, the number ``_row`` that orders its rows, and the ``lines`` of JSONL."""
+    """An input: its columns, the number ``_neardup_row`` that orders its rows, and the ``lines`` of JSONL."""
 
     table: DataFrame
     format: str
@@ -48,11 +50,24 @@ class Opened:
     def rows(self) -> DataFrame:
         """(row, id, text) of all documents."""
         kind = "bigint" if _is_whole(self.table, self.id) else "string"
-        return self.table.selectExpr("_row as row", f"cast(`{self.id}` as {kind}) as id", f"`{self.text}` as text")
+        id, text = quoted(self.id), quoted(self.text)
+        return self.table.selectExpr(f"{_ROW} as row", f"cast({id} as {kind}) as id", f"{text} as text")
 
 
 def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str | None) -> Opened:
     """Open files, folders or patterns, all Parquet or all JSONL. Raises InputError."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return _opened(spark, inputs, text, id)
+    except PySparkException as error:  # nothing there, not Parquet, two columns of one name
+        raise InputError(
+            f"Spark cannot read {', '.join(inputs)}: {str(error).partition(chr(10))[0]}",
+            "Files of Parquet with different columns, or of JSONL",
+        ) from error
+
+
+def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str | None) -> Opened:
     formats = {_format_of(one) for one in inputs}
     if len(formats) != 1:
         raise InputError(
@@ -72,32 +87,30 @@ def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str
     lines = read(*inputs)
     number = _number_of(spark, files)
     if format == PARQUET:
-        text, id = _chosen(lines.columns, text, id)
-        place = f"regexp_replace(_metadata.file_path, {_SLASHES}) as _file", "_metadata.row_index as _place"
-        table = lines.selectExpr("*", *place).join(number, "_file", "left")
-        return Opened(
-            table.selectExpr(*_quoted(lines.columns), f"({_LISTED} << {_BLOCK + _PLACE}) + _place as _row"),
-            format,
-            text,
-            id,
-        )
+        require_free(lines)
+        text, id = text or "text", id or "id"
+        require_column(spark, lines.columns, text, "Name it with --text")
+        require_column(spark, lines.columns, id, "Name it with --id")
+        path = f"regexp_replace(_metadata.file_path, {_SLASHES}) as {_FILED}"
+        table = lines.selectExpr("*", path, f"_metadata.row_index as {_PLACED}").join(number, _FILED, "left")
+        row = f"({_LISTED} << {_BLOCK + _PLACE}) + {_PLACED} as {_ROW}"
+        return Opened(table.selectExpr(*map(quoted, lines.columns), row), format, text, id)
     text, id = text or "text", id or "id"
     _refuse_made((text, id))
     whole = isinstance(_first_id(lines, id), int)
     at = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
-    within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as _place"
-    placed = lines.selectExpr(_LINE, f"regexp_replace(_metadata.file_path, {_SLASHES}) as _file", at, within).join(
-        number, "_file", "left"
-    )
-    numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + _place as _row")
-    schema = f"{_LINE} string, _row long, `{id}` {'bigint' if whole else 'string'}, `{text}` string"
-    return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, text, id, lines)
+    within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as {_PLACED}"
+    path = f"regexp_replace(_metadata.file_path, {_SLASHES}) as {_FILED}"
+    placed = lines.selectExpr(_LINE, path, at, within).join(number, _FILED, "left")
+    numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + {_PLACED} as {_ROW}")
+    schema = f"{_LINE} string, {_ROW} long, id {'bigint' if whole else 'string'}, text string"
+    return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, "text", "id", lines)
 
 
 def write(made: Deduplicated, out: str, given: Opened, overwrite: bool, account: dict[str, Any]) -> None:
     """Write the folders kept, groups, pairs and copies, and the file run.json, last."""
     mode = "overwrite" if overwrite else "error"
-    kept = made.kept.drop("_row")
+    kept = made.kept.drop(_ROW)
     if given.format == JSONL:
         kept.select(_LINE).write.mode(mode).text(f"{out}/kept")
     else:
@@ -155,15 +168,6 @@ def _format_of(path: str) -> str:
     return PARQUET
 
 
-def _chosen(columns: list[str], text: str | None, id: str | None) -> tuple[str, str]:
-    found = []
-    for name, option, usual in ((text, "--text", "text"), (id, "--id", "id")):
-        if (name or usual) not in columns:
-            raise InputError(f'There is no column "{name or usual}"', ", ".join(columns), f"Name it with {option}")
-        found.append(name or usual)
-    return found[0], found[1]
-
-
 def _refuse_made(names: Iterable[str]) -> None:
     """Raise InputError for a text of several columns, or a field of a record: Spark reads one key of each line."""
     for name in names:
@@ -175,23 +179,20 @@ def _refuse_made(names: Iterable[str]) -> None:
             )
 
 
-def _quoted(columns: list[str]) -> list[str]:
-    return [f"`{name}`" for name in columns]
-
-
 def _number_of(spark: SparkSession, files: list[str]) -> DataFrame:
-    """(_file, _number): the place of each file in the input."""
+    """The place of each file in the input."""
     from pyspark.sql import functions
 
     plain = [re.sub(r"^(\w+):/+", r"\1:/", file) for file in files]
-    places = pa.table({"_file": plain, "_number": pa.array(range(len(files)), pa.int64())})
+    places = pa.table({_FILED: plain, _NUMBER: pa.array(range(len(files)), pa.int64())})
     return functions.broadcast(spark.createDataFrame(places))
 
 
 def _is_whole(table: DataFrame, name: str) -> bool:
     from pyspark.sql import types
 
-    return isinstance(table.schema[name].dataType, types.IntegralType)
+    kind = table.schema.fields[table.columns.index(name)].dataType
+    return isinstance(kind, types.IntegralType)
 
 
 def _first_id(lines: DataFrame, id: str) -> object:
@@ -206,7 +207,7 @@ def _first_id(lines: DataFrame, id: str) -> object:
 def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the lines that are documents, with their ids and texts; others have no text and no id."""
     kind, of_id = (int, pa.int64()) if whole else (str, pa.string())
-    schema = pa.schema([(_LINE, pa.string()), ("_row", pa.int64()), (id, of_id), (text, pa.string())])
+    schema = pa.schema([(_LINE, pa.string()), (_ROW, pa.int64()), ("id", of_id), ("text", pa.string())])
     for batch in batches:
         lines = batch.column(_LINE)
         ids: list[Any] = []
@@ -223,5 +224,5 @@ def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.Rec
                 ids.append(named)
                 texts.append(told)
         chosen = pa.array(good, pa.int64())
-        arrays = [lines.take(chosen).cast(pa.string()), batch.column("_row").take(chosen)]
+        arrays = [lines.take(chosen).cast(pa.string()), batch.column(_ROW).take(chosen)]
         yield pa.record_batch([*arrays, pa.array(ids, of_id), pa.array(texts, pa.string())], schema=schema)

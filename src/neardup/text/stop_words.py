@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from neardup.errors import SettingError
+from neardup.errors import SettingError, install
 from neardup.tables import UInt64s
 
 OWN = "words:"
@@ -116,7 +116,7 @@ def words_of(language: str) -> list[str]:
         raise SettingError(
             f"The stop words of {language!r} are not here",
             "Lists by language come with the package stopwordsiso",
-            "Install it with: pip install 'neardup[stopwords]', or give the words themselves",
+            f"{install('stopwords')}, or give the words themselves",
         ) from None
     if not stopwordsiso.has_lang(language.lower()):
         known = ", ".join(sorted(stopwordsiso.langs()))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.errors import InputError
+from neardup.errors import InputError, install
 from neardup.io.formats import Content, Extractor
 from neardup.io.readers import NativeFiles, folder, open_documents, read_document
 from support.made_files import docx_of, eml_of, html_of, msg_of, pdf_of
@@ -71,7 +71,7 @@ def test_without_the_extra_a_file_is_a_problem_that_says_what_to_install(
     rows, _, problems = read_all(open_documents(make(tmp_path / "d", FILES)), ["id"])
     assert [row["id"] for row in rows] == [b"a.docx", b"b.EML", b"c.html", b"d.md"]
     assert [problem.reason for problem in problems] == [
-        f'cannot read {name}: {what}, which is not installed. Try: pip install "neardup[formats]".'
+        f"cannot read {name}: {what}, which is not installed. Try: {install('formats')}."
         for name, what in [
             ("e.msg", "An Outlook message needs olefile"),
             ("sub/f.pdf", "A PDF file needs pypdfium2"),

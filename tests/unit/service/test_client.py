@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-httpx = pytest.importorskip("httpx", reason="neardup[client] is not installed")
+httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 
 from neardup import (  # noqa: E402
     Client,
@@ -27,6 +27,7 @@ from neardup import (  # noqa: E402
     SettingError,
     UnknownIdError,
 )
+from neardup.errors import install  # noqa: E402
 from neardup.service import batches, client, sending  # noqa: E402
 from support.made_service import Service, serving  # noqa: E402
 from support.service_transport import ServiceTransport  # noqa: E402
@@ -392,4 +393,4 @@ def test_without_httpx_the_extra_is_named() -> None:
         "try:\n    neardup.Client('http://127.0.0.1:1')\nexcept neardup.InputError as error:\n    print(error)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == 'The client needs the package httpx. Try: pip install "neardup[client]".'
+    assert done.stdout.strip() == f"The client needs the package httpx. Try: {install('client')}."

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="neardup[service] is not installed")
+pytest.importorskip("fastapi", reason="the extra service is not installed")
 
 from neardup.collection.added import NearCopy
 from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember

@@ -18,6 +18,7 @@ from neardup.cli.option import (
     settings_of,
 )
 from neardup.cli.options import shared
+from neardup.cli.typed_path import typed_path
 from neardup.settings import CLEANING
 
 SELECTION = (*CLEANING, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
@@ -33,6 +34,7 @@ class DedupOptions:
         shared.OUT,
         help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
         "reports to standard error. Required unless --dry-run is given.",
+        read=typed_path,
     ).field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
@@ -88,7 +90,7 @@ class DedupOptions:
     engine: str = option(
         "--engine",
         "local",
-        "local: this machine; spark: a cluster, which needs neardup[spark] and reads and writes Parquet or JSONL "
+        "local: this machine; spark: a cluster, which needs the extra spark and reads and writes Parquet or JSONL "
         "on the file systems of Spark. The answer is the same.",
         "NAME",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neardup.errors import InputError
+from neardup.errors import InputError, install
 from neardup.io.formats.limits import TEXT_CHARACTERS
 
 
@@ -10,9 +10,9 @@ def missing(what: str, package: str, extra: str = "formats") -> InputError:
     """Return the error for a format whose package is missing, with the extra that installs it.
 
     >>> print(missing("A PDF file", "pypdfium2"))
-    A PDF file needs pypdfium2, which is not installed. Try: pip install "neardup[formats]".
+    A PDF file needs pypdfium2, which is not installed. Try: pip install ".[formats]" in a clone of neardup.
     """
-    return InputError(f"{what} needs {package}, which is not installed", "", f'pip install "neardup[{extra}]"')
+    return InputError(f"{what} needs {package}, which is not installed", "", install(extra))
 
 
 def too_long() -> InputError:

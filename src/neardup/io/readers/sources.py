@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from neardup.errors import InputError
+from neardup.errors import InputError, install
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.opened import open_member, opened, split_address, stamp_of
 from neardup.io.containers.stdin import STDIN, piped
@@ -165,7 +165,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         raise InputError(
             f"{url} is a URL, and fsspec is not installed",
             "Files, and URLs that fsspec reads",
-            'pip install "neardup[remote]"',
+            install("remote"),
         ) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
