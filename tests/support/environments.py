@@ -22,18 +22,21 @@ from support.paths import ROOT
 
 FOLDER = "NEARDUP_JOURNEYS"
 """Variable: the folder of the environments."""
-_KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "NEARDUP_CACHE_DIR", "JAVA_HOME", "PYTHONHASHSEED")
+_PREFIX = "neardup-journeys-"
+_KEPT = ("PATH", "LANG", "TMPDIR", "NEARDUP_CACHE_DIR", "JAVA_HOME", "PYTHONHASHSEED")
 """Variables of this process that a reader has too, and where compiled kernels are."""
 
 
 def make_folder() -> None:
     """Choose the folder, once for this process and those that it starts."""
-    os.environ.setdefault(FOLDER, tempfile.mkdtemp(prefix="neardup-journeys-"))
+    if FOLDER not in os.environ:
+        os.environ[FOLDER] = tempfile.mkdtemp(prefix=_PREFIX)
 
 
 def remove_folder() -> None:
-    """Remove all environments."""
-    shutil.rmtree(os.environ.pop(FOLDER, ""), ignore_errors=True)
+    """Remove all environments, unless somebody has named a folder to keep them in."""
+    if Path(os.environ[FOLDER]).name.startswith(_PREFIX):
+        shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)
 
 
 @cache
@@ -50,9 +53,8 @@ def python_with(extras: frozenset[str] = frozenset(), others: frozenset[str] = f
 def environment_of(python: Path, folder: Path) -> dict[str, str]:
     """Return the variables of a reader who works in ``folder`` with this interpreter on the path."""
     found = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    for name in ("XDG_CACHE_HOME", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
-        found[name] = str(folder.parent / name.lower())
-    return {**found, "PATH": f"{python.parent}{os.pathsep}{found.get('PATH', '')}", "COLUMNS": "80"}
+    found["PATH"] = f"{python.parent}{os.pathsep}{found.get('PATH', '')}"
+    return {**found, "HOME": str(folder.parent / "home"), "COLUMNS": "80"}
 
 
 def _install(made: Path, extras: Iterable[str], others: Iterable[str]) -> None:
