@@ -56,14 +56,14 @@ class ResultIndex:
         self.offsets: Int64s = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=count)))).astype(
             np.int64
         )
-        self.members = self.documents.numbers(groups["id"], self._old_heads(groups, leads))[self._order]
+        self.members = self.documents.numbers(groups["id"], self.old_heads(groups, leads))[self._order]
         self.heads: Int64s = self.members[self.offsets[:-1]]
         self.group_of: Int64s = np.full(len(self.documents), -1, np.int64)
         self.group_of[self.members] = self.group
         self.member_of: Int64s = np.full(len(self.documents), -1, np.int64)
         self.member_of[self.members] = np.arange(len(self.members))
 
-    def _old_heads(self, groups: pa.Table, leads: Bools) -> Bools | None:
+    def old_heads(self, groups: pa.Table, leads: Bools) -> Bools | None:
         """Return which rows are representatives in the reference set, by the reasons of their members."""
         if not self.documents.in_reference.any():
             return None

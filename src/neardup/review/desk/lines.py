@@ -11,6 +11,7 @@ from neardup.display import counted, shortened
 from neardup.io.decisions.records import JudgedPair
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.differing import Differences, named
+from neardup.review.desk.fates import Fates
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.measured import ComputedPairs
 from neardup.review.desk.reading import TextReader
@@ -32,6 +33,7 @@ class Lines:
         self.index, self.made, self.reader, self.whereabouts = index, made, reader, whereabouts
         self.differences = Differences(index.documents, reader)
         self.computed = ComputedPairs(index, reader)
+        self._fates = Fates(index, made)
         self._settings = index.found.run["settings"]
 
     def groups(self, groups: list[int]) -> tuple[GroupLine, ...]:
@@ -98,7 +100,7 @@ class Lines:
         near = document != head and not copy
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
         judged = None if document == head else self.judged(document, head)
-        row = index.table.slice(place, 1).to_pylist()[0] if place >= 0 else None
+        row, why = self._fates.of(document)
         gone = None if row is None else lost.of_member(row, self._settings)
         return MemberLine(
             key=int(index.documents.rows[document]),
@@ -112,7 +114,7 @@ class Lines:
             contained=None if shares is None else shares[1],
             kind=self.difference(document, head, kind, deadline) if near else "",
             kept=True if row is None else bool(row["kept"]),
-            reason="it is in no group" if row is None else row["reason"],
+            reason=why,
             lost="" if gone is None else gone.sentence(),
             where=self.whereabouts.of(document),
             metadata=self._metadata(document) if deadline is None or monotonic() < deadline else (),
