@@ -223,14 +223,18 @@ class ThresholdView:
     counts: tuple[int, ...]
     lines: tuple[ThresholdLine, ...]
     labelled: int
-    """Pairs drawn around the line that have a verdict; ``alike`` of them are duplicates or keep both."""
+    """Pairs of ``around`` with a verdict other than unsure; ``alike`` of them are duplicates or keep both."""
     alike: int
     precision: tuple[float, float, float] | None
     """The share that is alike, and its 95 % interval (Wilson); None before the first label."""
     around: tuple[PairLine, ...]
-    """Ten pairs around the line, drawn evenly, to label."""
+    """Ten pairs around the line to label, drawn evenly from those in ``range``."""
     notes: tuple[str, ...] = ()
     """Why some lines are still missing, if they are."""
+    range: tuple[float, float] | None = None
+    """The lowest and the highest similarity of the pairs nearest to the line; None if nothing is drawn."""
+    among: int = 0
+    """The number of these pairs."""
 
 
 Asked = Literal["pair", "group", "above", "kind"]

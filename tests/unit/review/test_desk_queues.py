@@ -1,5 +1,6 @@
 """Queues, thresholds and kinds of difference of a result, as the pages of a review get them."""
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,14 @@ import pytest
 import neardup as nd
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
+from neardup.io.readers import choose_columns, open_files
 from neardup.review.desk.collection import CollectionDesk
 from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.thresholds import WIDTHS
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
+from neardup.run import find
+from neardup.runtime import Silent
+from neardup.settings import Settings
 from support.made_reviews import TEXTS, key, make_result
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -158,11 +164,50 @@ def test_the_pairs_around_a_line_are_the_same_each_time_and_give_a_precision(des
     assert (view.labelled, view.alike, view.precision) == (3, 2, (share.value, share.low, share.high))
 
 
-def test_pairs_are_drawn_on_both_sides_of_the_line(desk: ResultDesk) -> None:
-    values = np.array(sorted(stored(desk).values()))
-    line = float(values[len(values) // 2])
-    whys = [line.why for line in desk.threshold(line).around]
+def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
+    """Of 60 documents with 0 to 59 words of their own, each is alike with the common text in its own measure."""
+    common = [f"w{n}" for n in range(240)]
+    texts = {"whole": " ".join(common)} | {
+        f"d{k}": " ".join([*common, *(f"x{k}y{n}" for n in range(k))]) for k in range(1, 61)
+    }
+    with closing(ResultDesk.open(make_result(tmp_path, texts, threshold=0.6, length=1))) as desk:
+        values = np.sort(list(stored(desk).values()))
+        for line in (0.6, 0.8, 0.9, 1.0):
+            view = desk.threshold(line)
+            assert view.range is not None
+            low, high = view.range
+            width = next(w for w in WIDTHS if (abs(values - line) <= w + 1e-12).sum() >= 10)
+            inside = values[abs(values - line) <= width + 1e-12]
+            assert (low, high, view.among) == (inside[0], inside[-1], len(inside))
+            assert len(view.around) == 10
+            drawn = [one.similarity for one in view.around]
+            assert drawn == sorted(drawn)
+            assert (drawn[0], drawn[-1]) == (low, high)
+            assert width < 0.2  # nothing far from the line
+
+
+def test_few_pairs_are_all_drawn(desk: ResultDesk) -> None:
+    values = sorted(stored(desk).values())
+    view = desk.threshold(0.8)
+    assert len(values) < 10 or view.among >= 10
+    assert view.range is not None
+    assert view.range[0] >= values[0]
+    whys = [line.why for line in desk.threshold(values[len(values) // 2]).around]
     assert {why.rpartition(" ")[0].split(" ", 1)[1] for why in whys} == {"below the", "above the"}
+
+
+def test_a_result_of_group_shows_what_dedup_from_would_remove(tmp_path: Path) -> None:
+    removed = nd.load(make_result(tmp_path, kinds=False)).run["counts"]["removed"]
+    settings = Settings.of(threshold=0.5)
+    documents = open_files([str(tmp_path / "documents.jsonl")], reading=settings.reading)
+    columns = choose_columns(documents, "text", "id")
+    grouped = find.run(documents, columns, settings, None, Silent(), "group").found
+    assert grouped.run["counts"]["removed"] == 0 < removed
+    grouped.save(tmp_path / "grouped")
+    with closing(ResultDesk.open(tmp_path / "grouped")) as desk:
+        lines = counted(desk).lines
+        assert lines[0].removed == removed
+        assert lines[-1].removed == 2  # the exact copies
 
 
 @pytest.mark.parametrize("value", [0.5, 1.1])

@@ -158,7 +158,7 @@ def test_a_queue_leads_back_to_itself(pages: Pages, source: MadeReview) -> None:
 
 def test_labels_around_the_threshold_give_a_precision_with_its_interval(pages: Pages, source: MadeReview) -> None:
     page = pages.get("/threshold?value=0.7")
-    assert "Ten pairs around 0.700" in page.words
+    assert "Pairs around 0.700" in page.words
     done = pages.submit(page, "/decide", ("verdict", "not alike"))
     assert done.to == "/threshold?value=0.7&done=1"
     assert "0 of 1 labelled pair around the line are alike: 0.000, 95 % interval" in pages.get(done.to).words

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 
 from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
 from neardup.intervals import wilson
+from neardup.io.decisions.records import NO_DECISIONS
 from neardup.review.desk.ahead import LAST_WAIT
 from neardup.review.desk.lines import Lines
 from neardup.review.source import ThresholdLine, ThresholdView
+from neardup.run.decided import ReviewedResult
 from neardup.run.found import Found
+from neardup.run.reviewed import after_review
 from neardup.tables import Int64s
 
 VALUES = 13
@@ -20,8 +24,8 @@ VALUES = 13
 BINS = 20
 AROUND = 10
 """Pairs drawn around the line."""
-_NEAR = 200
-"""The pairs closest to the line on each side, of which some are drawn."""
+WIDTHS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)
+"""Distances from the line: pairs are drawn from the smallest one that has enough of them."""
 WAIT, MANY_WAIT = 1.0, 0.01
 """Seconds that a request waits for the effects: of some pairs, and of many."""
 _MANY = 20_000
@@ -58,7 +62,8 @@ class Thresholds:
                 given, f"A number from {self.least:g} to 1", "Run neardup again for a lower threshold"
             )
         counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
-        drawn = self._drawn(value)
+        near = self._near(value)
+        drawn = self._drawn(near)
         verdicts = [judged.verdict for pair in drawn if (judged := self._lines.judged(*pair)) is not None]
         known = [verdict for verdict in verdicts if verdict != "unsure"]
         alike = sum(verdict in ALIKE for verdict in known)
@@ -74,6 +79,8 @@ class Thresholds:
             None if precision is None else (precision.value, precision.low, precision.high),
             self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn]),
             tuple(self._notes()),
+            self._range(near),
+            len(near),
         )
 
     def _side(self, a: int, b: int, value: float) -> str:
@@ -82,16 +89,26 @@ class Thresholds:
         distance = similarity(abs(found - value))
         return f"{distance} {'above' if found >= value else 'below'} the line"
 
-    def _drawn(self, value: float) -> list[tuple[int, int]]:
-        """Return pairs spread evenly over the closest ones on both sides, always the same ones for a value."""
+    def _near(self, value: float) -> Int64s:
+        """Return the pairs nearest to a value, by similarity: all within the smallest distance that has enough."""
         pairs = self._lines.index.pairs
         order = pairs.by_similarity
-        at = int(np.searchsorted(pairs.similarity[order], value))
-        below, above = order[max(0, at - _NEAR) : at], order[at : at + _NEAR]
-        half = AROUND // 2
-        few = min(len(below), max(half, AROUND - len(above)))
-        chosen = np.concatenate((spread(below, few), spread(above, AROUND - few)))
-        return [(int(pairs.ends[0][place]), int(pairs.ends[1][place])) for place in chosen.tolist()]
+        values, near = pairs.similarity[order], order
+        for width in WIDTHS:
+            near = order[slice(*np.searchsorted(values, (value - width, np.nextafter(value + width, 2))))]
+            if len(near) >= AROUND:
+                break
+        return near
+
+    def _drawn(self, near: Int64s) -> list[tuple[int, int]]:
+        """Return some of these pairs, spread evenly, always the same ones."""
+        ends = self._lines.index.pairs.ends
+        return [(int(ends[0][place]), int(ends[1][place])) for place in spread(near, AROUND).tolist()]
+
+    def _range(self, near: Int64s) -> tuple[float, float] | None:
+        """Return the lowest and the highest similarity of some pairs; None without any."""
+        values = self._lines.index.pairs.similarity[near]
+        return (float(values.min()), float(values.max())) if len(values) else None
 
     def _start(self) -> None:
         with self._lock:
@@ -101,10 +118,11 @@ class Thresholds:
 
     def _count(self) -> None:
         try:
+            removing = _removing(self._found)
             for value in self._values():
                 if self._closed:
                     return
-                there = self._found.at(value)
+                there = removing.at(value)
                 counts = there.run["counts"]
                 self._effects.append(
                     ThresholdLine(value, counts["groups"], there.groups.num_rows, counts["removed"])
@@ -125,6 +143,14 @@ class Thresholds:
         if not self._done.is_set():
             return [f"counted at {len(self._effects)} of {len(self._values())} thresholds so far"]
         return []
+
+
+def _removing(found: Found) -> Found:
+    """Return the result as ``dedup --from`` would leave it without decisions: ``group`` removes nothing."""
+    if found.run["action"] != "group":
+        return found
+    made, _ = after_review(found, ReviewedResult("", NO_DECISIONS, {}))
+    return replace(made, run={**made.run, "decisions": None})
 
 
 def spread(values: Int64s, few: int) -> Int64s:
