@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from neardup.io.decisions.records import Action
+from neardup.review.desk import budget
+from neardup.review.desk.reading import TextReader
 from neardup.review.desk.result import ResultDesk
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
@@ -323,3 +327,33 @@ def test_the_module_is_small() -> None:
 
     module = Path(room.__file__).parent / "review.js"
     assert module.stat().st_size <= 12_000
+
+
+def test_a_page_that_is_not_complete_refreshes_itself(
+    chrome: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a reload by the reader, and without taking the focus away."""
+    go_on, sweep = threading.Event(), TextReader.sweep
+
+    def held(reader: TextReader, *asked: Any) -> Any:
+        assert go_on.wait(SECONDS)
+        return sweep(reader, *asked)
+
+    monkeypatch.setattr(TextReader, "sweep", held)
+    monkeypatch.setattr(budget, "SECONDS", 0.0)
+    with (
+        closing(ResultDesk.open(folder)) as own,
+        served(review_app(own, Served(by="Ann"))) as url,
+        closing(chrome.new_context(base_url=url)) as context,
+    ):
+        page = context.new_page()
+        page.set_default_timeout(SECONDS)
+        page.goto("/?filter=council")
+        assert page.get_by_text("No group found so far.").count() == 1
+        page.get_by_role("link", name="Show all groups").focus()
+        monkeypatch.setattr(budget, "SECONDS", 60.0)
+        go_on.set()
+        page.wait_for_selector("table.groups")
+        assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
+        assert page.evaluate("document.activeElement.textContent") == "Show all groups"
+        page.wait_for_function("document.querySelector('#said').textContent.includes('complete now')")

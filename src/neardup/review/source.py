@@ -88,8 +88,7 @@ class GroupLine:
 class GroupList:
     """Some groups; ``next`` is the ``after`` of the next page, "" on the last one.
 
-    ``meaning`` is the canonical form of the filter. ``notes`` say why it may not find all groups yet, for example
-    while texts are still being read.
+    ``meaning`` is the canonical form of the filter. ``notes`` say why it may not find all groups.
     """
 
     lines: tuple[GroupLine, ...]
@@ -97,6 +96,10 @@ class GroupList:
     next: str
     meaning: str = ""
     notes: tuple[str, ...] = ()
+    partial: bool = False
+    """Whether the filter waits for texts that are being read, so that more groups may follow."""
+    pending: bool = False
+    """Whether the same question will have a more complete answer soon."""
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,8 @@ class GroupView:
     size: int = 0
     """The members of the group, of which ``members`` may hold only the first ones; 0 if it holds all."""
     notes: tuple[str, ...] = ()
+    pending: bool = False
+    """Whether some words or similarities are still being read."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +208,8 @@ class PairList:
     lines: tuple[PairLine, ...]
     found: int
     next: str
+    pending: bool = False
+    """Whether some words or differences are still being read."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +242,8 @@ class ThresholdView:
     """The lowest and the highest similarity of the pairs nearest to the line; None if nothing is drawn."""
     among: int = 0
     """The number of these pairs."""
+    pending: bool = False
+    """Whether some lines or words are still missing."""
 
 
 Asked = Literal["pair", "group", "above", "kind"]
@@ -268,6 +277,8 @@ class KindSample:
     pairs: int
     sample: tuple[PairLine, ...]
     notes: tuple[str, ...] = ()
+    pending: bool = False
+    """Whether kinds are still being determined; then more pairs may follow, and a decision is refused."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.review.desk import groups as desk_groups
-from neardup.review.desk import lines as desk_lines
+from neardup.review.desk import budget
 from neardup.review.desk.result import ResultDesk
 from support.made_reviews import make_result
 
@@ -19,8 +18,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give pages the time to read all their lines, also on a busy machine."""
-    monkeypatch.setattr(desk_lines, "SECONDS", 60.0)
-    monkeypatch.setattr(desk_groups, "SECONDS", 60.0)
+    monkeypatch.setattr(budget, "SECONDS", 60.0)
 
 
 @pytest.fixture

@@ -161,7 +161,7 @@ def test_labels_around_the_threshold_give_a_precision_with_its_interval(pages: P
     assert "Pairs around 0.700" in page.words
     done = pages.submit(page, "/decide", ("verdict", "not alike"))
     assert done.to == "/threshold?value=0.7&done=1"
-    assert "0 of 1 labelled pair around the line are alike: 0.000, 95 % interval" in pages.get(done.to).words
+    assert "0 of 1 labelled pair are alike: 0.000, 95 % interval" in pages.get(done.to).words
     assert pages.get("/threshold?value=7").status == 422
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from neardup.comparison.kinds.names import (
@@ -19,6 +18,7 @@ from neardup.comparison.kinds.names import (
 )
 from neardup.display import counted
 from neardup.errors import NeardupError
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.documents import ResultDocuments
 from neardup.review.desk.reading import TextReader
 
@@ -92,31 +92,40 @@ class Differences:
         self._documents, self._reader = documents, reader
         self._lock = threading.Lock()
         self._held: dict[tuple[int, int], tuple[int, str]] = {}
-        self._ready = threading.Event()
+        self._ended, self._loaded = threading.Event(), False
 
     def warm(self) -> None:
         """Load the kernels that compare texts, which may take seconds; until then, pages use stored kinds."""
         from neardup.comparison.compare import compare
 
-        comparison = compare("pay ten coins by noon today", "to all: pay ten coins by noon")
-        assert comparison.difference
-        assert comparison.alignment
-        self._ready.set()
+        try:
+            comparison = compare("pay ten coins by noon today", "to all: pay ten coins by noon")
+            assert comparison.difference
+            assert comparison.alignment
+            self._loaded = True
+        finally:
+            self._ended.set()
 
     @property
     def ready(self) -> bool:
         """Whether the kernels are loaded."""
-        return self._ready.is_set()
+        return self._loaded
 
-    def of(self, member: int, head: int, deadline: float | None = None) -> tuple[int, str]:
+    def ready_in(self, budget: Budget | None) -> bool:
+        """Return whether the kernels are loaded, or will be while the budget lasts."""
+        if budget is not None and not self._ended.wait(budget.left()):
+            budget.short = True
+        return self._loaded
+
+    def of(self, member: int, head: int, budget: Budget | None = None) -> tuple[int, str]:
         """Return the number of the kind of difference of a member from its representative, and the words for it.
 
-        It is (−1, "") if the texts cannot be read or are long, or after the ``deadline`` (as ``monotonic``).
+        It is (−1, "") if the texts cannot be read or are long, or when the ``budget`` is spent.
         """
         key = member, head
         found = self._held.get(key)
         if found is None:
-            if deadline is not None and (monotonic() > deadline or not self._ready.is_set()):
+            if budget is not None and not (self.ready_in(budget) and budget.allows()):
                 return -1, ""
             found = self.computed(member, head)
             with self._lock:

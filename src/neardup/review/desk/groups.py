@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from math import isnan, nan
-from time import monotonic
 
 import numpy as np
 
 from neardup.display import counted, number, similarity
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.lines import Lines
 from neardup.review.source import GroupView, Key, MemberLine, OutsideLine
 
@@ -15,44 +15,43 @@ TABLE_MEMBERS = 30
 MOST_MEMBERS = 300
 """Members that the page of a group lists."""
 OUTSIDE = 10
-SECONDS = 0.06
-"""Seconds that the page of a group may spend on reading the words of its members."""
 
 
 def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) -> GroupView:
     """Return the page of a group."""
     index, made = lines.index, lines.made
-    head, deadline = int(made.heads[group]), monotonic() + SECONDS
+    head, budget = int(made.heads[group]), Budget()
     inside = index.slice(group)
     documents, to_judge = index.members[inside], made.near[inside]
     others = np.concatenate((documents[to_judge], documents[~to_judge & (documents != head)]))
     listed = [head, *others[: MOST_MEMBERS - 1].tolist()]
-    members = tuple(lines.member(document, head, deadline) for document in listed)
+    members = tuple(lines.member(document, head, budget) for document in listed)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
     return GroupView(
         index.key(group),
         index.documents.id(int(index.heads[group])),
         members,
-        _outside(lines, listed, deadline),
-        _table(lines, listed, deadline),
+        _outside(lines, listed, budget),
+        _table(lines, listed, budget),
         _weakest(lines, group, members),
         before,
         after,
         made.state.number,
         count if count > len(listed) else 0,
         (note,) if count > len(listed) else (),
+        budget.short,
     )
 
 
-def _table(lines: Lines, documents: list[int], deadline: float) -> tuple[tuple[float | None, ...], ...]:
+def _table(lines: Lines, documents: list[int], budget: Budget) -> tuple[tuple[float | None, ...], ...]:
     """Return the similarities of all members with each other; () for more members than a table shows.
 
     Those that are not stored are counted on the texts, while there is time.
     """
     if len(documents) > TABLE_MEMBERS:
         return ()
-    return tuple(tuple(lines.between(a, b, deadline) for b in documents) for a in documents)
+    return tuple(tuple(lines.between(a, b, budget) for b in documents) for a in documents)
 
 
 def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
@@ -100,14 +99,14 @@ def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[t
     return list(nearest.values())[:limit]
 
 
-def _outside(lines: Lines, members: list[int], deadline: float) -> tuple[OutsideLine, ...]:
+def _outside(lines: Lines, members: list[int], budget: Budget) -> tuple[OutsideLine, ...]:
     index = lines.index
     group_of = index.group_of
     return tuple(
         OutsideLine(
             int(index.documents.rows[other]),
             index.documents.id(other),
-            lines.words(other, deadline),
+            lines.words(other, budget),
             value,
             int(index.documents.rows[member]),
             index.documents.id(member),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import isnan
-from time import monotonic
 
 import numpy as np
 
 from neardup.display import counted, shortened
 from neardup.io.decisions.records import JudgedPair
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.differing import Differences, named
 from neardup.review.desk.fates import Fates
@@ -18,9 +18,6 @@ from neardup.review.desk.reading import TextReader
 from neardup.review.desk.whereabouts import Whereabouts
 from neardup.review.source import GroupLine, MemberLine, PairLine
 from neardup.run import lost
-
-SECONDS = 0.035
-"""Seconds that a page may spend on reading the first words of its lines, and half as much on differences."""
 
 _SHOWN = 200
 """Columns of a value of the input that are shown."""
@@ -36,36 +33,34 @@ class Lines:
         self._fates = Fates(index, made)
         self._settings = index.found.run["settings"]
 
-    def groups(self, groups: list[int]) -> tuple[GroupLine, ...]:
+    def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time."""
-        deadline = monotonic() + SECONDS
         for group in groups:
-            self.words(int(self.made.heads[group]), deadline)
-        deadline = max(deadline, monotonic() + SECONDS / 2)
-        return tuple(self._group(group, deadline) for group in groups)
+            self.words(int(self.made.heads[group]), budget)
+        return tuple(self._group(group, budget) for group in groups)
 
     def prepare(self, group: int) -> None:
         """Make the line of a group, so that its words and differences are known when it is shown."""
         if self.reader.known and self.differences.ready:
             self._group(group, None)
 
-    def _group(self, group: int, deadline: float | None) -> GroupLine:
+    def _group(self, group: int, budget: Budget | None) -> GroupLine:
         index, head = self.index, int(self.made.heads[group])
         return GroupLine(
             index.key(group),
             index.documents.id(int(index.heads[group])),
-            self.words(head, deadline),
+            self.words(head, budget),
             int(index.size[group]),
             int(index.size[group] - 1 - self.made.pairs[group]),
             _known(index.lowest[group]),
             _known(index.highest[group]),
-            self._differs(group, head, deadline),
+            self._differs(group, head, budget),
             int(index.stake[group]),
             int(self.made.count[group]),
             int(self.made.pairs[group]),
         )
 
-    def _differs(self, group: int, head: int, deadline: float | None) -> str:
+    def _differs(self, group: int, head: int, budget: Budget | None) -> str:
         """Name the difference of the least similar member, and the number of other members."""
         index, inside = self.index, self.index.slice(group)
         near = inside.start + np.flatnonzero(self.made.near[inside])
@@ -73,29 +68,29 @@ class Lines:
             return "exact copies only"
         similarity = index.similarity[near]
         place = int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))])
-        said = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), deadline)
+        said = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), budget)
         others = len(near) - 1
         if said and others:
             said += f"; {counted(others, 'other')}"
         return said
 
-    def difference(self, member: int, head: int, kind: int, deadline: float | None = None) -> str:
+    def difference(self, member: int, head: int, kind: int, budget: Budget | None = None) -> str:
         """Return how a member differs from its representative, in words; from the stored ``kind`` if need be."""
-        return self.differences.of(member, head, deadline)[1] or named(kind)
+        return self.differences.of(member, head, budget)[1] or named(kind)
 
-    def words(self, document: int, deadline: float | None = None) -> str:
+    def words(self, document: int, budget: Budget | None = None) -> str:
         """Return the first words of a document; "" if time is up."""
         held = self.reader.held_words(document)
-        if held is None and (deadline is None or monotonic() < deadline):
+        if held is None and (budget is None or budget.allows()):
             return self.reader.words(document)
         return held or ""
 
-    def member(self, document: int, head: int, deadline: float | None = None) -> MemberLine:
+    def member(self, document: int, head: int, budget: Budget | None = None) -> MemberLine:
         """Return a document as a member, seen from the representative ``head``."""
         index, made = self.index, self.made
         id, place = index.documents.id(document), int(index.member_of[document])
         inside = place >= 0 and index.group_of[document] == index.group_of[head]
-        shares = None if document == head else self._containments(document, head, deadline)
+        shares = None if document == head else self._containments(document, head, budget)
         copy = document != head and not (inside and made.near[place]) and self._is_copy(document, head)
         near = document != head and not copy
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
@@ -105,43 +100,45 @@ class Lines:
         return MemberLine(
             key=int(index.documents.rows[document]),
             id=id,
-            words=self.words(document, deadline),
+            words=self.words(document, budget),
             size=int(index.documents.bytes[document]),
             representative=document == head,
             exact_copy=copy,
-            similarity=self.similarity(document, head, deadline),
+            similarity=self.similarity(document, head, budget),
             containment=None if shares is None else shares[0],
             contained=None if shares is None else shares[1],
-            kind=self.difference(document, head, kind, deadline) if near else "",
+            kind=self.difference(document, head, kind, budget) if near else "",
             kept=True if row is None else bool(row["kept"]),
             reason=why,
             lost="" if gone is None else gone.sentence(),
             where=self.whereabouts.of(document),
-            metadata=self._metadata(document) if deadline is None or monotonic() < deadline else (),
+            metadata=self._metadata(document) if budget is None or budget.allows() else (),
             verdict=None if judged is None else judged.verdict,
             fate=made.fate_of(id),
             tags=made.state.tags.get(id, ()),
             note="" if judged is None else judged.note,
         )
 
-    def similarity(self, document: int, head: int, deadline: float | None = None) -> float | None:
+    def similarity(self, document: int, head: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of a member to the representative: stored, or counted if there is time."""
         index, place = self.index, int(self.index.member_of[document])
         found: float | None = None
         if place >= 0 and index.heads[index.group[place]] == head:
             found = _known(index.similarity[place])
-        return self.between(document, head, deadline) if found is None else found
+        return self.between(document, head, budget) if found is None else found
 
-    def between(self, a: int, b: int, deadline: float | None = None) -> float | None:
+    def between(self, a: int, b: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of two documents: that of their stored pair, or counted if there is time."""
         found = self.index.pairs.similarity_of(a, b)
-        return self.computed.similarity(a, b, deadline) if found is None and self.differences.ready else found
+        if found is None and self.differences.ready_in(budget):
+            return self.computed.similarity(a, b, budget)
+        return found
 
-    def _containments(self, a: int, b: int, deadline: float | None) -> tuple[float, float] | None:
+    def _containments(self, a: int, b: int, budget: Budget | None) -> tuple[float, float] | None:
         """Return the share of a that is in b, and of b in a."""
         found = self.index.pairs.containments(a, b)
-        if found is None and self.differences.ready:
-            counts = self.computed.counts(a, b, deadline)
+        if found is None and self.differences.ready_in(budget):
+            counts = self.computed.counts(a, b, budget)
             found = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
         return found
 
@@ -149,16 +146,14 @@ class Lines:
         """Return the verdict on two documents."""
         return self.made.state.verdict(self.index.documents.id(a), self.index.documents.id(b))
 
-    def pairs(self, some: list[tuple[int, int, str]]) -> tuple[PairLine, ...]:
+    def pairs(self, some: list[tuple[int, int, str]], budget: Budget) -> tuple[PairLine, ...]:
         """Return the lines of pairs of documents, each with the reason why it is listed."""
-        deadline = monotonic() + SECONDS
         for a, b, _ in some:
-            self.words(a, deadline)
-            self.words(b, deadline)
-        deadline = max(deadline, monotonic() + SECONDS / 2)
-        return tuple(self._pair(a, b, why, deadline) for a, b, why in some)
+            self.words(a, budget)
+            self.words(b, budget)
+        return tuple(self._pair(a, b, why, budget) for a, b, why in some)
 
-    def _pair(self, a: int, b: int, why: str, deadline: float) -> PairLine:
+    def _pair(self, a: int, b: int, why: str, budget: Budget) -> PairLine:
         index, documents = self.index, self.index.documents
         kind = int(index.pairs.kinds_of(np.array([a]), np.array([b]))[0])
         judged = self.judged(a, b)
@@ -167,9 +162,9 @@ class Lines:
             int(documents.rows[b]),
             documents.id(a),
             documents.id(b),
-            (self.words(a, deadline), self.words(b, deadline)),
+            (self.words(a, budget), self.words(b, budget)),
             self.similarity_of(a, b),
-            self.difference(a, b, kind, deadline),
+            self.difference(a, b, kind, budget),
             None if judged is None else judged.verdict,
             why,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from time import monotonic
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from neardup.errors import NeardupError
 from neardup.join.criterion import similarity_of
 from neardup.kernels.shingles import shingle_hashes
 from neardup.measures import MEASURES
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.reading import TextReader
 from neardup.settings import Settings, as_compared
@@ -38,11 +38,11 @@ class ComputedPairs:
         self._sets: OrderedDict[int, UInt64s] = OrderedDict()
         self._counts: OrderedDict[tuple[int, int], Counts] = OrderedDict()
 
-    def counts(self, a: int, b: int, deadline: float | None = None) -> Counts | None:
-        """Return the counts of two documents; None if they cannot be counted, or after the ``deadline``."""
+    def counts(self, a: int, b: int, budget: Budget | None = None) -> Counts | None:
+        """Return the counts of two documents; None if they cannot be counted, or when the ``budget`` is spent."""
         key = min(a, b), max(a, b)
         found = self._counts.get(key)
-        if found is None and self.usable and (deadline is None or monotonic() < deadline):
+        if found is None and self.usable and (budget is None or budget.allows()):
             found = self._counted(*key)
             if found is not None:
                 with self._lock:
@@ -51,9 +51,9 @@ class ComputedPairs:
                         self._counts.popitem(last=False)
         return found if found is None or key == (a, b) else (found[0], found[2], found[1])
 
-    def similarity(self, a: int, b: int, deadline: float | None = None) -> float | None:
+    def similarity(self, a: int, b: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of two documents by the measure of the run, in the better direction."""
-        found = self.counts(a, b, deadline)
+        found = self.counts(a, b, budget)
         if found is None:
             return None
         shared, one, other = (np.array([count]) for count in found)

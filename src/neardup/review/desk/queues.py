@@ -10,6 +10,7 @@ import numpy as np
 
 from neardup.display import similarity
 from neardup.errors import InputError
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.groups import neighbours
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.lists import Ordered, page, ranked
@@ -61,7 +62,8 @@ class Queues:
         places = np.flatnonzero(pairs.listed)
         chosen, next = page(pairs.keys[places], after, limit, f"queue {queue}")
         some = [(*self._ends(pairs, place), pairs.why(place)) for place in places[chosen].tolist()]
-        return PairList(self._lines.pairs(some), len(places), next)
+        budget = Budget()
+        return PairList(self._lines.pairs(some, budget), len(places), next, budget.short)
 
     def around(self, queue: Queue, a: int, b: int) -> PairPlace:
         """Return the place of a pair in a queue, and the pairs before and after it."""

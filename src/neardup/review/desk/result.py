@@ -18,6 +18,7 @@ from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represent
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.acting import judgements, kinds_said, pairs_at, places_of_kind
 from neardup.review.desk.ahead import LAST_WAIT, Ahead
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.decided import Decided
 from neardup.review.desk.fields import GroupFields
 from neardup.review.desk.filters import filtered
@@ -68,6 +69,21 @@ class _Listed:
     groups: Bools
     keys: Int64s
     meaning: str
+    read: tuple[KindSweep | WordIndex, ...]
+    """The readings of texts that the filter needs."""
+    partial: bool
+    """Whether texts were still being read."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why the list may lack groups."""
+        return tuple(note for reading in self.read if (note := reading.note()))
+
+    def require_whole(self) -> None:
+        """Raise InputError for a list that may lack groups: a decision for all of them would miss some."""
+        if self.partial:
+            given = f"Not all pairs of this kind are known yet: {'; '.join(self.notes)}"
+            raise InputError(given, "", "Decide when they are")
 
 
 class ResultDesk:
@@ -87,8 +103,10 @@ class ResultDesk:
         whereabouts = Whereabouts(index.documents, found.texts)
         self._lines = Lines(index, self._made, self._reader, whereabouts)
         self._kinds = KindSweep(self._lines)
-        self._fields = GroupFields(index, self._made, whereabouts, self._kinds.bring)
+        self._fields = GroupFields(index, self._made, whereabouts, self._bring_kinds)
         self._words = WordIndex(index.documents, self._reader, index.members)
+        self._read: list[KindSweep | WordIndex] = []
+        self._partial = False
         self._ordered = Ordered(index)
         self._queues = Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(found, self._lines)
@@ -131,17 +149,17 @@ class ResultDesk:
         )
 
     def groups(self, question: Question) -> GroupList:
-        """Return a page of the list of groups."""
+        """Return a page of the list of groups; a filter waits for the texts that it needs."""
         with self._lock:
-            self._refresh()
-            listed = self._listed(question.filter, question)
+            listed = self._listed_in_time(question.filter, question)
             places = np.flatnonzero(listed.groups)
             asked = f"{question.order} {listed.meaning}"
             chosen, next = page(listed.keys[places], question.after, question.limit, asked)
-            lines = self._lines.groups(places[chosen].tolist())
+            budget = Budget()
+            lines = self._lines.groups(places[chosen].tolist(), budget)
             self._look_ahead(listed.keys[places], chosen, places)
-            notes = [self._words.note(), self._kinds.note() if "kind" in listed.meaning else ""]
-            return GroupList(lines, len(places), next, listed.meaning, tuple(filter(None, notes)))
+            pending = listed.partial or budget.short
+            return GroupList(lines, len(places), next, listed.meaning, listed.notes, listed.partial, pending)
 
     def group(self, key: Key, question: Question | None = None) -> GroupView:
         """Return a group; ``question`` is the list the reader came from."""
@@ -177,14 +195,11 @@ class ResultDesk:
     def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
         """Return the pairs without a verdict that a decision for a kind would concern."""
         with self._lock:
-            self._refresh()
-            self._kinds.bring()
-            listed = self._listed(filter, Question()).groups if filter.strip() else None
-            places = places_of_kind(self._lines, kind, listed)
-            drawn = spread(places, SAMPLED)
-            some = [(a, b, "") for a, b in pairs_at(self._lines, drawn)]
-            note = self._kinds.note()
-            return KindSample(kinds_said(kind), len(places), self._lines.pairs(some), (note,) if note else ())
+            listed = self._listed_in_time(filter, Question(), kinds=True)
+            places = places_of_kind(self._lines, kind, listed.groups)
+            drawn, budget = spread(places, SAMPLED), Budget()
+            lines = self._lines.pairs([(a, b, "") for a, b in pairs_at(self._lines, drawn)], budget)
+            return KindSample(kinds_said(kind), len(places), lines, listed.notes, listed.partial)
 
     def decide(self, decision: Decide) -> Acted:
         """Store a decision."""
@@ -192,7 +207,8 @@ class ResultDesk:
             self._refresh()
             listed = self._listed(decision.filter, Question()) if decision.filter.strip() else None
             if decision.asked == "kind":
-                self._kinds.bring()
+                listed = self._listed_in_time(decision.filter, Question(), kinds=True)
+                listed.require_whole()
             made = judgements(self._lines, decision, None if listed is None else listed.groups)
             changes = made.changes(self._lines, decision.verdict, decision.note)
             action = self._act(changes, decision.by, made.sentence, decision.seen)
@@ -263,9 +279,38 @@ class ResultDesk:
             self._refresh()
         return action
 
-    def _listed(self, filter: str, question: Question) -> _Listed:
+    def _listed_in_time(self, filter: str, question: Question, *, kinds: bool = False) -> _Listed:
+        """Return a list of groups; if it needs texts that are not read yet, wait for them for a while.
+
+        ``kinds``: the kinds of difference are needed, whatever the filter. The lock, held once, is given back
+        while this waits.
+        """
+        budget = Budget()
+        self._refresh()
+        listed = self._listed(filter, question, kinds=kinds)
+        if listed.partial:
+            self._lock.release()
+            try:
+                for reading in listed.read:
+                    reading.wait(budget.left())
+            finally:
+                self._lock.acquire()
+            self._refresh()
+            listed = self._listed(filter, question, kinds=kinds)
+        return listed
+
+    def _listed(self, filter: str, question: Question, *, kinds: bool = False) -> _Listed:
+        self._read, self._partial = [], False
+        if kinds:
+            self._bring_kinds()
         groups, meaning = filtered(filter, len(self._index), self._fields, self._having)
-        return _Listed(groups, self._ordered.keys(question.order, self._made), meaning)
+        return _Listed(
+            groups,
+            self._ordered.keys(question.order, self._made),
+            meaning,
+            tuple(dict.fromkeys(self._read)),
+            self._partial,
+        )
 
     def _look_ahead(self, keys: Int64s, chosen: Int64s, places: Int64s) -> None:
         """Make the lines after those of a page, and whatever time did not suffice for on the page itself."""
@@ -277,8 +322,19 @@ class ResultDesk:
         groups = places[np.concatenate((chosen, later))].tolist()
         self._ahead.give(partial(self._lines.prepare, group) for group in groups)
 
+    def _bring_kinds(self) -> None:
+        self._kinds.bring()
+        self._note_reading(self._kinds)
+
     def _having(self, clause: WordsClause, query: str) -> Bools:
-        return self._index.of_documents(self._words.having(clause, query))
+        found = self._words.having(clause, query)
+        self._note_reading(self._words)
+        return self._index.of_documents(found)
+
+    def _note_reading(self, reading: KindSweep | WordIndex) -> None:
+        """Note that an answer rests on this reading, which may not be at its end."""
+        self._read.append(reading)
+        self._partial = self._partial or reading.pending
 
     def _next(self, judged: tuple[tuple[int, int], ...], listed: _Listed | None) -> tuple[Key, Key] | None:
         """Return the next member to judge: in the group, then in the undecided groups after it, then before it."""

@@ -12,9 +12,6 @@ from neardup.review.desk.ahead import LAST_WAIT
 from neardup.review.desk.lines import Lines
 from neardup.tables import Int64s
 
-WAIT = 1.0
-"""Seconds that the first question waits for the kinds."""
-
 
 class KindSweep:
     """Fills in ``Decided.kinds`` for members whose pair with the representative has no stored kind."""
@@ -28,12 +25,15 @@ class KindSweep:
         self._found = np.full(members, -1, np.int8)
         self._tried: Int64s = np.full(members, -1, np.int64)  # the representative that a member was compared with
         self._closed = False
+        self.pending = False
+        """Whether kinds were still being computed when they were last brought."""
 
     def bring(self) -> None:
         """Fill in the kinds computed by now, and have the others computed.
 
         Raises InputError if no kind is known and no text can be read.
         """
+        self.pending = False
         if not len(self._waiting()):
             self._apply()
             return
@@ -43,15 +43,17 @@ class KindSweep:
             if (made.kinds[made.near] >= 0).any():
                 return
             raise InputError(f"The kinds of difference are not stored. {fault}", "A result made with --kinds")
-        wait = 0.0
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._done.clear()
                 self._thread = threading.Thread(target=self._run, name="kinds of difference", daemon=True)
                 self._thread.start()
-                wait = WAIT
-        self._done.wait(wait)
+        self.pending = len(self._waiting()) > 0  # before the kinds are filled in, which then are all
         self._apply()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the kinds are computed."""
+        self._done.wait(seconds)
 
     def note(self) -> str:
         """Return a sentence on the kinds that are still to compute; "" if there are none."""

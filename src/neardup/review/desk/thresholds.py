@@ -12,6 +12,7 @@ from neardup.errors import InputError, NeardupError
 from neardup.intervals import wilson
 from neardup.io.decisions.records import NO_DECISIONS
 from neardup.review.desk.ahead import LAST_WAIT
+from neardup.review.desk.budget import Budget
 from neardup.review.desk.lines import Lines
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.decided import ReviewedResult
@@ -26,8 +27,8 @@ AROUND = 10
 """Pairs drawn around the line."""
 WIDTHS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)
 """Distances from the line: pairs are drawn from the smallest one that has enough of them."""
-WAIT, MANY_WAIT = 1.0, 0.01
-"""Seconds that a request waits for the effects: of some pairs, and of many."""
+MANY_WAIT = 0.01
+"""Seconds that a request waits for the effects of many pairs."""
 _MANY = 20_000
 ALIKE = ("duplicate", "keep both")
 
@@ -69,7 +70,10 @@ class Thresholds:
         alike = sum(verdict in ALIKE for verdict in known)
         precision = wilson(alike / len(known), len(known)) if known else None
         self._start()
-        self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else WAIT)
+        budget = Budget()
+        around = self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn], budget)
+        self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else budget.left())
+        done = self._done.is_set()
         return ThresholdView(
             tuple(edges.tolist()),
             tuple(counts.tolist()),
@@ -77,10 +81,11 @@ class Thresholds:
             len(known),
             alike,
             None if precision is None else (precision.value, precision.low, precision.high),
-            self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn]),
+            around,
             tuple(self._notes()),
             self._range(near),
             len(near),
+            budget.short or not done,
         )
 
     def _side(self, a: int, b: int, value: float) -> str:

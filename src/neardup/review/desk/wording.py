@@ -20,8 +20,6 @@ MOST_POSTINGS = 30_000_000
 """The most entries of the index, of 12 bytes each: the different words of documents. The rest is left out."""
 MOST_VERIFIED = 2_000
 """Documents that are read to find the words of one phrase beside each other."""
-WAIT = 1.0
-"""Seconds that the first query waits for the index to be finished."""
 _BLOCK = 4096
 
 
@@ -44,6 +42,8 @@ class WordIndex:
         self._lock = threading.Lock()
         self._phrases: dict[tuple[bytes, int], tuple[Int64s, bool]] = {}
         self._cut = self._closed = False
+        self.pending = False
+        """Whether texts were still being read when the last query was answered."""
 
     def having(self, clause: WordsClause, query: str) -> Int64s:
         """Return the documents with the words beside each other. Raises QueryError if texts cannot be read."""
@@ -51,13 +51,14 @@ class WordIndex:
         if fault:
             what = "Words cannot be searched for, because the texts of this result cannot be read"
             raise QueryError(what, fault, query=query, position=clause.span[0])
-        self._done.wait(WAIT if self._start() else 0)
+        self._start()
         from neardup.text.units import words  # its kernels are not needed to filter by fields
 
         hashes = words(clause.words, self._key).hashes
         if not len(hashes):
             what = "There is no word here, only signs"
             raise QueryError(what, "Letters and digits", query=query, position=clause.span[0])
+        self.pending = not self._done.is_set()  # before the look-up, which then sees them all
         return self._of_texts(self._phrase(hashes))
 
     def note(self) -> str:
@@ -80,15 +81,18 @@ class WordIndex:
         if self._thread is not None:
             self._thread.join(LAST_WAIT)
 
-    def _start(self) -> bool:
-        """Begin to read, and return whether that is new."""
+    def wait(self, seconds: float) -> None:
+        """Wait until the texts are read."""
+        self._done.wait(seconds)
+
+    def _start(self) -> None:
+        """Begin to read, once."""
         with self._lock:
             if self._thread is not None:
-                return False
+                return
             self._key: Key = process_key()
             self._thread = threading.Thread(target=self._make, name="words of a result", daemon=True)
             self._thread.start()
-            return True
 
     def _make(self) -> None:
         try:

@@ -189,11 +189,52 @@ document.addEventListener("keydown", (event) => {
   act();
 });
 
+// ---- pages that are not complete: asked for again, less and less often ----
+
+const FIRST_WAIT = 1000, LAST_WAIT = 15000;
+let waited = FIRST_WAIT, waiting = null;
+
+function later() {
+  clearTimeout(waiting);
+  if (!one("[data-refresh]")) {
+    waited = FIRST_WAIT;
+    return;
+  }
+  waiting = setTimeout(refresh, waited);
+  waited = Math.min(1.5 * waited, LAST_WAIT);
+}
+
+async function refresh() {
+  const active = document.activeElement;
+  const typing = active && active.matches("input:not([type=radio], [type=checkbox]), textarea, select");
+  if (busy || typing || one("main details[open] form")) return later();
+  const address = location.href;
+  try {
+    const answer = await fetch(address, { credentials: "same-origin" });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (busy || address !== location.href || !answer.ok) return later();
+    const [place, link] = [placeOf(document.activeElement), document.activeElement.href];
+    one("main").replaceWith(document.adoptNode(one("main", page)));
+    prepareMain();
+    const back = found(place) || all("main a[href]").find((each) => each.href === link);
+    if (back) back.focus({ preventScroll: true });
+    if (!one("[data-refresh]")) say("This page is complete now.");
+  } catch {
+    later(); // the server may come back
+  }
+}
+
 // ---- parts that need this file ----
 
-function prepare() {
-  all("[data-steps], [data-switch]").forEach((each) => { each.hidden = false; });
+function prepareMain() {
+  all("[data-steps]").forEach((each) => { each.hidden = false; });
   all("[data-steps] button").forEach((each) => each.addEventListener("click", () => differ(Number(each.dataset.step))));
+  later();
+}
+
+function prepare() {
+  prepareMain();
+  all("[data-switch]").forEach((each) => { each.hidden = false; });
   const button = one("#switch");
   if (!button) return;
   const label = () => {

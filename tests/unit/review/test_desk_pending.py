@@ -1,0 +1,159 @@
+"""An answer that is not known yet says so, waits for a while, and is the same for the same question once known."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from neardup.errors import InputError
+from neardup.review.desk import budget
+from neardup.review.desk.reading import TextReader
+from neardup.review.desk.result import ResultDesk
+from neardup.review.source import Decide, Question
+from support.live_pages import live
+from support.made_reviews import key, make_result
+
+LONG = 60.0
+
+
+class Held:
+    """Reading that waits for the test before it goes on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        sweep = TextReader.sweep
+
+        def held(reader: TextReader, *asked: Any) -> Any:
+            self.wait()
+            return sweep(reader, *asked)
+
+        monkeypatch.setattr(TextReader, "sweep", held)
+
+    def wait(self) -> None:
+        self.begun.set()
+        assert self.go_on.wait(LONG)
+
+    def release_when_begun(self) -> None:
+        threading.Thread(target=lambda: self.begun.wait(LONG) and self.go_on.set(), daemon=True).start()
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    made = Held(monkeypatch)
+    yield made
+    made.go_on.set()
+
+
+def test_a_word_filter_is_partial_until_all_texts_are_read(
+    desk: ResultDesk, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "SECONDS", 0.0)
+    early = desk.groups(Question("moon"))
+    assert (early.found, early.partial, early.pending) == (0, True, True)
+    assert early.notes == ("0 of 6 texts are searched so far",)
+    assert not desk.groups(Question("size>1")).partial  # this question needs no words
+    held.go_on.set()
+    monkeypatch.setattr(budget, "SECONDS", LONG)
+    whole = desk.groups(Question("moon"))
+    assert ([line.id for line in whole.lines], whole.partial, whole.pending) == (["night"], False, False)
+    assert whole.notes == ()
+    assert desk.groups(Question("moon")) == whole
+
+
+def test_a_word_filter_waits_for_the_texts(desk: ResultDesk, held: Held) -> None:
+    held.release_when_begun()
+    assert [line.id for line in desk.groups(Question("moon OR budgets")).lines] == ["plan-more", "night"]
+
+
+def test_other_pages_are_answered_while_a_filter_waits(desk: ResultDesk, held: Held) -> None:
+    found: list[Any] = []
+    asking = threading.Thread(target=lambda: found.append(desk.groups(Question("moon"))))
+    asking.start()
+    assert held.begun.wait(LONG)
+    assert desk.groups(Question()).found == 3
+    assert desk.group(key(desk, "fox")).members
+    held.go_on.set()
+    asking.join(LONG)
+    assert [line.id for line in found[0].lines] == ["night"]
+
+
+@pytest.fixture
+def without_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ResultDesk, Held]]:
+    held = Held(monkeypatch)
+    with closing(ResultDesk.open(make_result(tmp_path, kinds=False))) as desk:
+        desk._warming.join()
+        computed = desk._lines.differences.computed
+
+        def waiting(*pair: int) -> tuple[int, str]:
+            if threading.current_thread().name == "kinds of difference":
+                held.wait()
+            return computed(*pair)
+
+        monkeypatch.setattr(desk._lines.differences, "computed", waiting)
+        yield desk, held
+        held.go_on.set()
+
+
+def test_kinds_are_partial_until_all_pairs_are_compared(
+    without_kinds: tuple[ResultDesk, Held], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk, held = without_kinds
+    monkeypatch.setattr(budget, "SECONDS", 0.0)
+    early = desk.sample_of_kind("contained")
+    assert (early.pairs, early.pending) == (0, True)
+    assert early.notes == ("kinds are known for 0 of 3 pairs so far",)
+    assert desk.groups(Question("kind:contained")).partial
+    with pytest.raises(InputError, match="Not all pairs of this kind are known yet: kinds are known for 0 of 3"):
+        desk.decide(Decide("kind", "keep both", "Ann", 0, kind="contained"))
+    with live(desk) as pages:
+        page = pages.get("/kinds?kind=one+is+contained")
+        assert "No undecided pair of this kind found so far." in page.words
+        assert "0 undecided pairs" not in page.words
+        assert 'action="/decide"' not in page.text
+        assert "No group found so far." in pages.get("/?filter=kind:contained").words
+        held.go_on.set()
+        monkeypatch.setattr(budget, "SECONDS", LONG)
+        page = pages.get("/kinds?kind=one+is+contained")
+        assert "2 undecided pairs of this kind." in page.words
+        assert "data-refresh" not in page.text
+        assert 'action="/decide"' in page.text
+    assert not desk.groups(Question("kind:contained")).partial
+    assert desk.decide(Decide("kind", "keep both", "Ann", 0, kind="contained")).action.changes == 2
+
+
+@pytest.mark.parametrize("address", ["/", "/groups/0", "/queues/undecided"])
+def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    with live(desk) as pages:
+        monkeypatch.setattr(budget, "SECONDS", -1.0)
+        early = pages.get(address)
+        assert "Still reading: this page is not complete yet" in early.words
+        assert early.text.count("data-refresh") == 1
+        assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in early.text
+        monkeypatch.setattr(budget, "SECONDS", LONG)
+        whole = pages.get(address)
+        assert "data-refresh" not in whole.text
+        assert "the quick brown fox" in whole.words
+        assert pages.get(address).content == whole.content
+
+
+def test_kernels_that_cannot_be_loaded_do_not_leave_pages_waiting(
+    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk._warming.join()
+    differences = type(desk._lines.differences)(desk._index.documents, desk._reader)
+    monkeypatch.setattr(desk._lines, "differences", differences)
+
+    def failing(*_: Any, **__: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("neardup.comparison.compare.compare", failing)
+    with pytest.raises(MemoryError):
+        differences.warm()
+    assert not desk.groups(Question()).pending
