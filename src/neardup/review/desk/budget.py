@@ -1,4 +1,4 @@
-"""The time that a page may take to read what it shows."""
+"""The time that a page may take to read its texts."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Fates:
         return self._index.table.slice(place, 1).to_pylist()[0] if place >= 0 else None
 
     def _begin(self, state: DecisionState) -> None:
-        """Forget what followed from other decisions, and find the documents of these."""
+        """Forget the rows that followed from other decisions, and find the documents of these."""
         self._state, self._settled = state, {}
         self._decided[:] = False
         self._judged, self._links = {}, []

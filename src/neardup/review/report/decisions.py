@@ -53,7 +53,7 @@ class ReportDecisions:
 
     @property
     def notes(self) -> list[str]:
-        """What has not been carried out, and what came later."""
+        """Remarks on decisions that are not carried out yet, and on later ones."""
         notes = []
         if self._later:
             said = f"The review in {self._result} has gone on since, up to action {number(self._later)}"
