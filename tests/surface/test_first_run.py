@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -45,7 +48,7 @@ warming.files = lambda _: pathlib.Path({folder!r})
 START_HELPER = """
 def start(commands, number):
     line = [sys.executable, helper, str(number), *commands]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 warming._start = start
 """
 
@@ -252,3 +255,50 @@ def test_a_command_that_waits_compiles_what_nobody_else_does(monkeypatch: pytest
     while spare():
         pass
     assert asked == wanted
+
+
+SLOW_HELPER = """#!{python}
+import sys, time
+from neardup.kernels import warming
+
+def compile_share(number, commands, done):
+    done("begun")
+    time.sleep(120)
+
+held = open({fifo!r}, "w")
+held.write("begun")
+held.flush()
+warming.compile_share = compile_share
+sys.argv = sys.argv[2:]
+warming.main()
+"""
+HELPED = """
+import os, signal
+from neardup.kernels import warming
+warming.sys.executable = {helper!r}
+process = warming._start(["demo"], 1)
+process.stdout.readline()
+os.kill(os.getpid(), {number})
+signal.pause()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the pipe with a name is that of POSIX")
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM"])
+def test_a_helper_ends_with_the_process_that_it_helps(tmp_path: Path, name: str) -> None:
+    helper, fifo = tmp_path / "helper", tmp_path / "fifo"
+    os.mkfifo(fifo)
+    helper.write_text(SLOW_HELPER.format(python=sys.executable, fifo=str(fifo)))
+    helper.chmod(0o700)
+    held = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        code = HELPED.format(helper=str(helper), number=int(getattr(signal, name)))
+        ended = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, check=False)
+        assert ended.returncode < 0
+        said = [os.read(held, 100)]
+        while said[-1]:  # its end comes when the helper is gone
+            assert select.select([held], [], [], 60)[0]
+            said.append(os.read(held, 100))
+        assert b"".join(said) == b"begun"
+    finally:
+        os.close(held)

@@ -11,6 +11,7 @@ from neardup import display
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_files import ReviewOptions
 from neardup.cli.serve import account, service_required
+from neardup.cli.stopping import leave
 
 if TYPE_CHECKING:
     from neardup.review.live.app import Served
@@ -36,7 +37,8 @@ def review(options: ReviewOptions) -> int:
 
         desk = ResultDesk.open(options.out, inputs=options.inputs or None)
         try:
-            serve_review(desk, served, listening)
+            if not serve_review(desk, served, listening):
+                leave(DONE)
         finally:
             desk.close()
     return DONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,12 +14,12 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, warn
 from neardup.cli.options.on_collections import ServeOptions
+from neardup.cli.stopping import leave
 from neardup.errors import InputError, install
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
-
     from neardup.collection import Collection
+    from neardup.review.live.app import ReviewApp
     from neardup.service.limits import Limits
     from neardup.service.tokens import Tokens
 
@@ -70,11 +71,13 @@ def serve(options: ServeOptions) -> int:
         else opened(options.path, options.wait) as collection,
     ):
         pages = {PAGES: _pages(collection, tokens, checked)} if options.page else {}
-        run(collection, tokens, checked, listening, lambda address: _tell(address, options.page), pages)
+        tell = partial(_tell, pages=options.page)
+        if not run(collection, tokens, checked, listening, tell, pages):
+            leave(DONE)
     return DONE
 
 
-def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ASGIApp:
+def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
     """Return the pages on which people decide about the groups of a collection."""
     from neardup.review.desk.collection import CollectionDesk
     from neardup.review.live.app import Served, review_app

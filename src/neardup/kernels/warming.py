@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -137,7 +138,7 @@ def helped(commands: Sequence[str], helpers: int | None = None) -> Iterator[list
 def _start(commands: Sequence[str], number: int) -> subprocess.Popen[str]:
     line = [sys.executable, "-m", "neardup.kernels.warming", str(number), *commands]
     return subprocess.Popen(
-        line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
 
 
@@ -207,9 +208,24 @@ def _say(kernel: str) -> None:
     sys.stdout.flush()
 
 
+def _end_with(pipe: int) -> None:
+    """End this process with the one that holds the other end of a pipe, however that ends."""
+
+    def wait() -> None:
+        # without a buffer: its lock would be held when the interpreter ends
+        with suppress(OSError):
+            while os.read(pipe, 1024):
+                pass
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def main() -> None:
-    """Run a helper: its number and the commands are its arguments."""
+    """Run a helper: its number and the commands are its arguments, standard input a pipe from who started it."""
     number, *commands = sys.argv[1:]
+    if sys.stdin is not None:
+        _end_with(sys.stdin.fileno())
     with suppress(KeyboardInterrupt, BrokenPipeError):
         compile_share(int(number), commands, _say)
 

@@ -163,14 +163,18 @@ class Desk:
         self.metrics.writable.set(1)
         return result
 
-    def close(self) -> bool:
-        """Stop the threads, then close the collection if they all ended in time; return whether they did."""
+    def close(self, *, unused: bool = True) -> bool:
+        """Stop the threads, then close the collection if they all ended in time; return whether they did.
+
+        ``unused``: whether no other thread uses the collection; otherwise it stays open, since closing it under a
+        thread in native code crashes the process.
+        """
         self.closed = True
         deadline = Deadline(self.limits.stop_seconds)
         written = self._writer.close(self.limits.stop_seconds)
         closed = [lane.close(max(0.0, deadline.left)) for lane in (self._workers, self._comparing)]
         read = all(closed)
-        if written and read:
+        if written and read and unused:
             self.collection.close()
         return written and read
 

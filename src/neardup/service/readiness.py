@@ -14,16 +14,44 @@ from neardup.service.desk import Desk
 COMMAND = "serve"
 
 
-def warm_behind(desk: Desk, warm: Callable[[], None]) -> threading.Thread:
+class Warming:
+    """A thread that compiles, and then uses the collection once."""
+
+    def __init__(self, desk: Desk, warm: Callable[[], None]) -> None:
+        self._desk, self._warm, self._using = desk, warm, threading.Lock()
+        self._thread = threading.Thread(target=_warm, args=(desk, self._once), daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still runs, perhaps in native code that nothing can interrupt."""
+        return self._thread.is_alive()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end of the thread."""
+        self._thread.join(seconds)
+
+    def let_go(self, seconds: float) -> bool:
+        """After the desk was closed, return whether the thread uses the collection no more; wait for that."""
+        free = self._using.acquire(timeout=seconds)
+        if free:
+            self._using.release()
+        return free
+
+    def _once(self) -> None:
+        with self._using:
+            if not self._desk.closed:
+                self._warm()
+
+
+def warm_behind(desk: Desk, warm: Callable[[], None]) -> Warming:
     """Compile in a thread and in other processes, then call ``warm``, and accept requests.
 
     A failure here does not keep the service from accepting requests: it occurs again, and is reported, when a
     request needs the same thing.
     """
     desk.warmed.clear()
-    thread = threading.Thread(target=_warm, args=(desk, warm), daemon=True)
-    thread.start()
-    return thread
+    return Warming(desk, warm)
 
 
 def _warm(desk: Desk, warm: Callable[[], None]) -> None:
@@ -44,7 +72,8 @@ def _warm(desk: Desk, warm: Callable[[], None]) -> None:
     finally:
         compile_cache.watchers.remove(compiling.watch)
         desk.warmed.set()
-    logs.event("ready", seconds=round(monotonic() - begin, 3))
+    if not desk.closed:
+        logs.event("ready", seconds=round(monotonic() - begin, 3))
 
 
 class _Compiling:

@@ -6,11 +6,10 @@ import asyncio
 import json
 import os
 import socket
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import h11
@@ -25,7 +24,7 @@ from neardup.service import logs
 from neardup.service.app import make_app
 from neardup.service.desk import Desk
 from neardup.service.limits import CONNECTIONS, Limits
-from neardup.service.readiness import warm_behind
+from neardup.service.readiness import Warming, warm_behind
 from neardup.service.refusals import RefusedError, overloaded
 from neardup.service.tokens import Tokens
 from neardup.service.watch import ABANDON, SECURITY
@@ -41,7 +40,7 @@ LINGER_BYTES, LINGER_SECONDS = 1 << 20, 2.0
 """Limits for reading a refused body before the connection is closed, so that the client reads the answer."""
 
 _LOADING = 10.0
-"""Seconds to wait, after the last request, for a kernel that is being compiled or loaded."""
+"""Seconds to wait, after the last request, for the thread that uses the collection once at the start."""
 
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
@@ -173,17 +172,18 @@ def serve(
     limits: Limits,
     listening: socket.socket,
     started: Callable[[str], None],
-    pages: Mapping[str, ASGIApp] | None = None,
+    pages: Mapping[str, ThreadedApp] | None = None,
 ) -> bool:
-    """Serve until a signal arrives; return whether all pending requests ended in time.
+    """Serve until a signal arrives; return whether all threads ended in time.
 
     ``started`` is called with the address when requests can arrive. ``pages`` are applications at addresses of
-    their own. Closes collection and socket.
+    their own. Closes collection and socket. If a thread is still running, the collection is perhaps still in use:
+    the process must then end without closing it (``cli.stopping.leave``).
     """
     logs.log_to_stderr()
     desk = Desk(collection, limits)
     address = address_of(listening)
-    warming: list[threading.Thread] = []
+    warming: list[Warming] = []
 
     def begin() -> None:
         started(address)
@@ -193,14 +193,13 @@ def serve(
     try:
         run(Beside(make_app(desk, tokens), pages or {}), limits, listening, begin)
     finally:
-        # the process would crash if the collection were closed under a thread that uses it in native code
         desk.closed = True
-        for thread in warming:
-            thread.join(_LOADING)
-        ended = desk.close()
+        shown = [page.close(limits.stop_seconds) for page in (pages or {}).values()]
+        warmed = [thread.let_go(_LOADING) for thread in warming]
+        ended = desk.close(unused=all((*shown, *warmed))) and all((*shown, *warmed))
         listening.close()
         logs.event("stopped", finished=ended)
-    return ended
+    return ended and not any(thread.alive for thread in warming)
 
 
 def run(app: ASGIApp, limits: Limits, listening: socket.socket, started: Callable[[], None]) -> None:
@@ -208,10 +207,20 @@ def run(app: ASGIApp, limits: Limits, listening: socket.socket, started: Callabl
     Server(_config(app, limits), started).run(sockets=[listening])
 
 
+class ThreadedApp(Protocol):
+    """An ASGI application with threads of its own."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+
+    def close(self, seconds: float) -> bool:
+        """Stop the threads; return whether they all ended in time."""
+
+
 class Beside:
     """An ASGI application, and others beside it, each at all addresses that begin with its own."""
 
-    def __init__(self, app: ASGIApp, others: Mapping[str, ASGIApp]) -> None:
+    def __init__(self, app: ASGIApp, others: Mapping[str, ThreadedApp]) -> None:
         self._app, self._others = app, others
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -271,4 +280,15 @@ def _config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
     )
 
 
-__all__ = ["HEAD_SECONDS", "Beside", "Connection", "Server", "address_of", "listen", "run", "serve", "warm"]
+__all__ = [
+    "HEAD_SECONDS",
+    "Beside",
+    "Connection",
+    "Server",
+    "ThreadedApp",
+    "address_of",
+    "listen",
+    "run",
+    "serve",
+    "warm",
+]

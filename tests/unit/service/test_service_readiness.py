@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,11 @@ from typing import Any
 
 import pytest
 
-from neardup.service import logs, readiness
+from neardup.collection import Collection
+from neardup.errors import NeardupError
+from neardup.service import logs, readiness, server
+from neardup.service.limits import Limits
+from neardup.service.tokens import Tokens
 from support.made_service import Service, serving
 
 
@@ -65,3 +70,73 @@ def test_what_fails_while_it_warms_is_logged_and_lets_requests_in(
     readiness.warm_behind(service.desk, warm).join(30)
     assert [str(error) for error in seen] == ["the disk is gone"]
     assert service("GET", "/ready").status == 200
+
+
+class _Page:
+    """Pages with a thread that perhaps does not end."""
+
+    def __init__(self, ended: bool) -> None:
+        self._ended = ended
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Not asked."""
+
+    def close(self, seconds: float) -> bool:
+        return self._ended
+
+
+@pytest.mark.parametrize(("warms", "pages_end"), [(True, True), (False, False), (False, True)])
+def test_a_collection_is_not_closed_under_a_thread_that_uses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warms: bool, pages_end: bool
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def warm(collection: Collection) -> None:
+        begun.set()
+        assert go_on.wait(30) or not warms
+
+    def run(app: Any, limits: Limits, listening: socket.socket, started: Any) -> None:
+        started()
+        assert begun.wait(30)
+        if not warms:
+            go_on.set()
+
+    monkeypatch.setattr(readiness, "missing", lambda entries: [])
+    monkeypatch.setattr(server, "warm", warm)
+    monkeypatch.setattr(server, "run", run)
+    monkeypatch.setattr(server, "_LOADING", 0.01 if warms else 30)
+    collection = Collection(tmp_path / "mail.neardup")
+    listening = server.listen("127.0.0.1", 0)
+    ended = server.serve(collection, Tokens(), Limits.of(), listening, lambda _: None, {"/x": _Page(pages_end)})
+    free = pages_end and not warms
+    if free:
+        with pytest.raises(NeardupError, match="closed"):
+            len(collection)
+    else:
+        assert not ended
+        assert len(collection) == 0
+        go_on.set()
+        collection.close()
+
+
+def test_a_thread_that_still_compiles_does_not_begin_to_use_a_collection(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiling, go_on = threading.Event(), threading.Event()
+    used: list[str] = []
+
+    def missing(entries: Any) -> list[Any]:
+        compiling.set()
+        assert go_on.wait(30)
+        return []
+
+    monkeypatch.setattr(readiness, "missing", missing)
+    warming = readiness.warm_behind(service.desk, lambda: used.append("warm"))
+    assert compiling.wait(30)
+    service.desk.closed = True
+    assert warming.let_go(30)
+    assert warming.alive
+    go_on.set()
+    warming.join(30)
+    assert not warming.alive
+    assert not used

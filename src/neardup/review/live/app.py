@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp, Scope
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions.records import Action
@@ -87,7 +87,22 @@ def served_file(name: str) -> bytes:
     return (f"{style()}\n{own}" if name == "review.css" else own).encode()
 
 
-def review_app(source: ReviewSource, served: Served) -> ASGIApp:
+class ReviewApp:
+    """The pages of a review as an ASGI application, whose threads read the source until it is closed."""
+
+    def __init__(self, app: ASGIApp, workers: Workers) -> None:
+        self._app, self._workers = app, workers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self._app(scope, receive, send)
+
+    def close(self, seconds: float) -> bool:
+        """Stop the threads; return whether they all ended in time."""
+        return self._workers.close(seconds)
+
+
+def review_app(source: ReviewSource, served: Served) -> ReviewApp:
     """The pages of a review as an ASGI application."""
     live, metrics = _Live(source, served), Metrics()
     routes = [
@@ -101,7 +116,7 @@ def review_app(source: ReviewSource, served: Served) -> ASGIApp:
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     door = Door(app, live.refusal, served.tokens, served.limits, metrics)
-    return Watch(door, metrics, HEADERS)
+    return ReviewApp(Watch(door, metrics, HEADERS), live.workers)
 
 
 @dataclass(frozen=True)
@@ -116,7 +131,7 @@ class _Live:
 
     def __init__(self, source: ReviewSource, served: Served) -> None:
         self._source, self._served = source, served
-        self._workers = Workers(served.limits.threads)
+        self.workers = Workers(served.limits.threads)
 
     def page(self, path: str, work: Work) -> Any:
         """Return the endpoint of an address."""
@@ -149,7 +164,7 @@ class _Live:
         )
 
     async def _run(self, work: Callable[[], Response]) -> Response:
-        return await self._workers.run(work, Deadline(self._served.limits.seconds, timeout))
+        return await self.workers.run(work, Deadline(self._served.limits.seconds, timeout))
 
     def _answer(self, asked: ReviewRequest, work: Work) -> Response:
         try:
@@ -167,7 +182,7 @@ class _Live:
         """Yield a file; each piece is made in a thread."""
         limits = self._served.limits
         while True:
-            piece = await self._workers.run(lambda: next(pieces, None), Deadline(limits.seconds, timeout))
+            piece = await self.workers.run(lambda: next(pieces, None), Deadline(limits.seconds, timeout))
             if piece is None:
                 return
             yield piece

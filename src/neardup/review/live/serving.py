@@ -11,14 +11,17 @@ from neardup.service import logs
 from neardup.service.server import run
 
 
-def serve_review(source: ReviewSource, served: Served, listening: socket.socket) -> None:
-    """Serve the pages until a signal arrives.
+def serve_review(source: ReviewSource, served: Served, listening: socket.socket) -> bool:
+    """Serve the pages until a signal arrives; return whether all threads that use the source ended in time.
 
     Requests are logged only if other machines can send them.
     """
     logs.log_to_stderr()
     logs.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
+    app = review_app(source, served)
     try:
-        run(review_app(source, served), served.limits, listening, lambda: None)
+        run(app, served.limits, listening, lambda: None)
     finally:
+        ended = app.close(served.limits.stop_seconds)
         listening.close()
+    return ended
