@@ -91,7 +91,7 @@ def require_further(after: int | None, next: int) -> None:
     """Raise NetworkError if the place where the next request begins is not after that of this one."""
     if next <= (after or 0):
         raise NetworkError(
-            f"The answer to what follows {after or 0:,} names {next:,} as its next, which does not lead on",
+            f"The page after {after or 0:,} names {next:,} as its next, which does not lead on",
             "",
             "Check that the address is that of neardup serve",
         )
