@@ -61,8 +61,8 @@ def stoppable() -> Iterator[None]:
 def leave(status: int) -> NoReturn:
     """End the process at once, while threads are in native code that nothing can interrupt.
 
-    An ordinary end would close their files under them, and the process would crash. Everything that was acknowledged is on
-    the disk.
+    An ordinary end would close their files under them, and the process would crash. Everything that was
+    acknowledged is on the disk.
     """
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
