@@ -8,6 +8,7 @@ results are the same, but nothing is kept on disk, so every process compiles all
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import threading
@@ -25,6 +26,9 @@ FIRST_UNKNOWN = f"{NEWEST[0]}.{NEWEST[1] + 1}"
 _VERDICT, _PASSED, _FAILED = "trial", b"passed", b"failed"
 _SECONDS = 120.0
 """A trial takes two seconds; one that hangs has failed."""
+if logging.getLogger("numba").level == logging.NOTSET:
+    # Numba writes hundreds of thousands of lines at DEBUG while it compiles; who wants them sets its level
+    logging.getLogger("numba").setLevel(logging.WARNING)
 _compiling = threading.local()
 """The plain kernel that a thread is compiling; kernels compiled meanwhile are parts of it."""
 

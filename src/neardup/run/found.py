@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,11 @@ import pyarrow.compute as pc
 from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
-from neardup.run import found_view, lost, show
+from neardup.run import found_view, lost
 from neardup.run.kept import given_back, stays, stream
-from neardup.run.looking import Outside, links, looked, no_places, outside
+from neardup.run.looking import Outside, links, looked, no_places, outside, stored_pairs
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
-    SHINGLES,
     Decision,
     Group,
     Id,
@@ -121,9 +120,11 @@ class Found(ResultRecord):
             if copy_of is None and aside is None:
                 self._refuse_unknown(id)
             return Decision(id, None, copy_of, None, aside)
-        group = self._groups_of(member_of["group"].combine_chunks())[0]
-        member = next(member for member in group.members if member.id == id)
-        return Decision(id, group.id, copy_of, member)
+        row = member_of.slice(0, 1).to_pylist()
+        first_of = self._copied([id, row[0]["group"]])
+        return Decision(
+            id, row[0]["group"], copy_of, self._members(row, first_of, self._shared(row, (), first_of))[0]
+        )
 
     def look(self, id: Id) -> Looked:
         """Read a document again: its text, and where it is. Any document of the input can be read, kept or not.
@@ -159,7 +160,7 @@ class Found(ResultRecord):
         """
         first_of = self._copied([a, b])
         ends = first_of.get(a, a), first_of.get(b, b)
-        return self._shared(set(ends)).get(ends)
+        return stored_pairs(self, (), (), ends).get(ends)
 
     def outside(self, id: Id, limit: int = SHOWN_GROUPS) -> tuple[Outside, ...]:
         """Return the nearest documents outside the group of a document, by the stored pairs of its members.
@@ -225,40 +226,41 @@ class Found(ResultRecord):
 
     def _groups_of(self, group_ids: pa.Array) -> list[Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
-        ids = {row["id"] for row in rows}
-        first_of = self._copied(sorted(ids, key=str))
-        shared = self._shared({first_of.get(id, id) for id in ids})
-        members: dict[Id, list[Member]] = {id: [] for id in group_ids.to_pylist()}
+        first_of = self._copied(sorted({row["id"] for row in rows}, key=str))
+        of_group: dict[Id, list[dict[str, Any]]] = {id: [] for id in group_ids.to_pylist()}
+        for row in sorted(rows, key=lambda row: not row["representative"]):
+            of_group[row["group"]].append(row)
+        drawn = {id: [row["id"] for row in ordered[:DRAWN_MEMBERS]] for id, ordered in of_group.items()}
+        shared = self._shared(rows, chain.from_iterable(drawn.values()), first_of)
+        return [
+            Group(id, self._members(ordered, first_of, shared), links(self, drawn[id], first_of, shared))
+            for id, ordered in of_group.items()
+        ]
+
+    def _members(
+        self, rows: Sequence[dict[str, Any]], first_of: Mapping[Id, Id], shared: Mapping[tuple[Id, Id], Shared]
+    ) -> tuple[Member, ...]:
+        """The members in some rows of the table of groups."""
+        members = []
         for row in rows:
             this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
             gone = lost.of_member(row, self.run["settings"])
-            members[row["group"]].append(Member(**values, pair=shared.get((this, other)), lost=gone))
-        groups = []
-        for id, found in members.items():
-            ordered = _representative_first(found)
-            drawn = [member.id for member in ordered[:DRAWN_MEMBERS]]
-            groups.append(Group(id, ordered, links(self, drawn, first_of, shared)))
-        return groups
+            members.append(Member(**values, pair=shared.get((this, other)), lost=gone))
+        return tuple(members)
+
+    def _shared(
+        self, rows: Sequence[dict[str, Any]], drawn: Iterable[Id], first_of: Mapping[Id, Id]
+    ) -> dict[tuple[Id, Id], Shared]:
+        """The pairs of members with their representatives, and those among the ``drawn`` members."""
+        ends = ([row["id"] for row in rows], [row["group"] for row in rows], drawn)
+        return stored_pairs(self, *({first_of.get(id, id) for id in ids} for ids in ends))
 
     def _copied(self, ids: list[Id]) -> dict[Id, Id]:
         """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""
         wanted = pa.array(ids, self.copies.schema.field("id").type)
         rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))
         return dict(zip(rows["id"].to_pylist(), rows["copy_of"].to_pylist(), strict=True))
-
-    def _shared(self, ids: set[Id]) -> dict[tuple[Id, Id], Shared]:
-        wanted = pa.array(list(ids), self.pairs.schema.field("id_a").type)
-        both = pc.and_(*(pc.is_in(self.pairs[side], value_set=wanted) for side in ("id_a", "id_b")))
-        evidence = {}
-        measured = "common" in self.pairs.column_names
-        names = ("common", "total_a", "total_b") if measured else ("shared", "size_a", "size_b")
-        unit = show.unit_of(self.run["settings"]) if measured else SHINGLES
-        for row in self.pairs.filter(both).to_pylist():
-            a, b, shared, size_a, size_b = (row[key] for key in ("id_a", "id_b", *names))
-            evidence[a, b] = Shared(shared, size_a, size_b, unit)
-            evidence[b, a] = Shared(shared, size_b, size_a, unit)
-        return evidence
 
     def _not_judged(self, id: Id) -> NotJudged | None:
         try:
@@ -330,7 +332,3 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = Fals
         folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
-
-
-def _representative_first(members: list[Member]) -> tuple[Member, ...]:
-    return tuple(sorted(members, key=lambda member: not member.representative))

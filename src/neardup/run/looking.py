@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.join.criterion import similarity_of
-from neardup.measures import MEASURES
-from neardup.run.records import Id, Looked, ResultRecord, Shared
+from neardup.measures import LITERAL, MEASURES
+from neardup.run.records import SHINGLES, Id, Looked, ResultRecord, Shared
 from neardup.run.tables import COUNTS, MEASURED
 from neardup.run.texts import MOST_DIGITS, InputTexts
 from neardup.tables import Floats, Int64s, column
@@ -89,25 +89,65 @@ def outside(found: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
     Documents below the threshold are not among them, because their pairs are not stored. Exact copies are
     represented by the first of them.
     """
-    group_of = _groups_of(found)
-    inside = {member for member, group in group_of.items() if group == group_of.get(id, id)} | {id}
-    first = dict(zip(found.copies["id"].to_pylist(), found.copies["copy_of"].to_pylist(), strict=True))
-    firsts = pa.array([first.get(member, member) for member in inside], found.pairs.schema.field("id_a").type)
-    from_a, from_b = (pc.is_in(found.pairs[end], value_set=firsts) for end in ("id_a", "id_b"))
-    crossing = found.pairs.filter(pc.xor(from_a, from_b))
-    rows = zip(
-        crossing["id_a"].to_pylist(),
-        crossing["id_b"].to_pylist(),
-        pc.is_in(crossing["id_a"], value_set=firsts).to_pylist(),
-        similarities(found, crossing).tolist(),
-        strict=True,
+    inside = _with_group(found, id)
+    first = _first_of(found, inside)
+    firsts = pa.array(
+        list({first.get(member, member) for member in inside}), found.pairs.schema.field("id_a").type
     )
-    ends = [(b, value, a) if a_inside else (a, value, b) for a, b, a_inside, value in rows]
-    ends.sort(key=lambda end: (-end[1], end[2] != first.get(id, id), str(end[0])))
-    nearest: dict[Id, Outside] = {}
-    for other, value, member in ends:
-        nearest.setdefault(other, Outside(other, value, member, group_of.get(other)))
-    return tuple(nearest.values())[:limit]
+    from_a, from_b = (pc.is_in(found.pairs[end], value_set=firsts) for end in ("id_a", "id_b"))
+    crossing = pc.xor(from_a, from_b)
+    from_a, pairs = from_a.filter(crossing), found.pairs.filter(crossing)
+    member, other = (
+        pc.if_else(from_a if begins else pc.invert(from_a), pairs["id_a"], pairs["id_b"])
+        for begins in (True, False)
+    )
+    mine = pc.equal(member, pa.scalar(first.get(id, id), member.type))
+    ends = pa.table(
+        {
+            "value": similarities(found, pairs),
+            "mine": pc.cast(mine, pa.uint8()),  # Arrow cannot sort truth values
+            "name": pc.cast(other, pa.large_string()),
+            "member": member,
+            "other": other,
+        }
+    )
+    ends = ends.take(
+        pc.sort_indices(ends, [("value", "descending"), ("mine", "descending"), ("name", "ascending")])
+    )
+    ends = ends.take(np.sort(np.unique(_codes(ends["other"]), return_index=True)[1])[:limit])
+    group_of = _groups_of(found, ends["other"])
+    shown = zip(*(ends[name].to_pylist() for name in ("other", "value", "member")), strict=True)
+    return tuple(Outside(other, value, member, group_of.get(other)) for other, value, member in shown)
+
+
+def _codes(ids: pa.ChunkedArray) -> Int64s:
+    """A number for each id, the same for equal ones."""
+    encoded = ids.combine_chunks().dictionary_encode()
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
+
+
+def stored_pairs(
+    found: ResultRecord, members: Iterable[Id], representatives: Iterable[Id], drawn: Iterable[Id]
+) -> dict[tuple[Id, Id], Shared]:
+    """Return the pairs of ``members`` with ``representatives``, and those among ``drawn``, from both sides.
+
+    All are first documents of exact copies. There are as many objects as members, however many pairs they have.
+    """
+    kind = found.pairs.schema.field("id_a").type
+    sets = [pa.array(list(ids), kind) for ids in (members, representatives, drawn)]
+    (a_member, a_leads, a_drawn), (b_member, b_leads, b_drawn) = (
+        [pc.is_in(found.pairs[end], value_set=ids) for ids in sets] for end in ("id_a", "id_b")
+    )
+    led = pc.or_(pc.and_(a_member, b_leads), pc.and_(a_leads, b_member))
+    pairs = found.pairs.filter(pc.or_(led, pc.and_(a_drawn, b_drawn)))
+    measured = "common" in pairs.column_names
+    unit = MEASURES[found.run["settings"]["measure"]].unit_of(found.run["settings"].get("matching", LITERAL))
+    names = ("id_a", "id_b", *(MEASURED if measured else COUNTS))
+    evidence = {}
+    for a, b, shared, size_a, size_b in zip(*(pairs[name].to_pylist() for name in names), strict=True):
+        evidence[a, b] = Shared(shared, size_a, size_b, unit if measured else SHINGLES)
+        evidence[b, a] = Shared(shared, size_b, size_a, unit if measured else SHINGLES)
+    return evidence
 
 
 def similarities(found: ResultRecord, pairs: pa.Table) -> Floats:
@@ -175,5 +215,26 @@ def typed_id(found: ResultRecord, typed: str) -> Id:
     )
 
 
-def _groups_of(found: ResultRecord) -> dict[Id, Id]:
-    return dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))
+def _with_group(found: ResultRecord, id: Id) -> set[Id]:
+    """A document and the others of its group."""
+    own = _groups_of(found, [id]).get(id, id)
+    groups = found.groups
+    near = groups.filter(pc.equal(groups["group"], pa.scalar(own, groups["group"].type)))["id"]
+    # an id of the reference set may occur again; its last row counts
+    return {member for member, group in _groups_of(found, near).items() if group == own} | {id}
+
+
+def _groups_of(found: ResultRecord, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
+    """The groups of those of some ``ids`` that are in one."""
+    return _named(found.groups, "group", ids)
+
+
+def _first_of(found: ResultRecord, ids: Iterable[Id]) -> dict[Id, Id]:
+    """The first documents of those of some ``ids`` that are exact copies."""
+    return _named(found.copies, "copy_of", ids)
+
+
+def _named(table: pa.Table, name: str, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
+    wanted = ids.combine_chunks() if isinstance(ids, pa.ChunkedArray) else list(ids)
+    rows = table.filter(pc.is_in(table["id"], value_set=pa.array(wanted, table.schema.field("id").type)))
+    return dict(zip(rows["id"].to_pylist(), rows[name].to_pylist(), strict=True))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from neardup.kernels.text.keyed import BLOCK, ODD, hash_characters, stream_values
 from neardup.kernels.text.words import PADDING
 from neardup.measures import Features
 from neardup.settings import Settings
@@ -158,6 +159,42 @@ def test_ill_formed_bytes_are_replaced_and_counted(values: list[bytes], kind: pa
 def test_texts_larger_than_the_scratch(text: str) -> None:
     for unit in ("word", "char"):
         check(pa.array(["x", text, "y z"]), ["x", text, "y z"], Settings.of(slots=2, length=3, unit=unit))
+
+
+@pytest.mark.parametrize("sketch", ["one-permutation", "classic"])
+def test_a_long_text_in_blocks_has_the_signature_and_the_key_of_the_whole(sketch: str) -> None:
+    """A few different shingles leave slots empty, which the second sweep over the blocks fills."""
+    key, form = new_key(), Settings.of(slots=16, length=3, unit="char", sketch=sketch)
+    draw = np.random.default_rng(4)
+    for text in ("".join(draw.choice(list("abcdefgh"), 4 * BLOCK + 77)), "ab" * (2 * BLOCK + 3)):
+        twin = reference.shingle_hashes(reference.unit_hashes(text, "char"), 3)
+        whole, _ = reference.sketch_set(twin, 16, sketch)
+        keys, signatures = np.empty((2, 2), np.uint64), np.empty((2, 16), np.uint32)
+        sign(pa.array(["y z", text]), form, signatures, keys, key)
+        assert signatures[1].tolist() == whole
+        halves = np.empty((2, len(text)), np.uint64)
+        hash_characters(np.frombuffer(text.encode("utf-32-le"), np.uint32), len(text), key, halves[0])
+        halves[1] = (
+            key.tokens[ODD] * (np.frombuffer(text.encode("utf-32-le"), np.uint32) + np.uint64(1))
+        ) >> np.uint64(4)
+        assert keys[1].tolist() == list(stream_values(halves[0] >> np.uint64(4), halves[1], len(text), key.stream))
+
+
+def test_a_long_text_of_words_in_blocks_has_the_key_of_the_whole() -> None:
+    """The stream of tokens is folded block by block on both ways to it."""
+    key, form = new_key(), Settings.of(slots=2, length=2)
+    text = " ".join(f"w{number} a_long_word_{number}" for number in range(BLOCK // 2 + 9))
+    other = text[:-1] + chr(ord(text[-1]) ^ 1)
+    made = []
+    for slots in (2, 0):
+        keys = np.empty((3, 2), np.uint64)
+        sign(pa.array([text, other, text]), form, np.empty((3, slots), np.uint32), keys, key)
+        made.append(keys.tolist())
+    keys = np.empty((3, 2), np.uint64)
+    sign_with_sets(pa.array([text, other, text]), form, keys, key, "shingles")
+    assert made[0] == made[1] == keys.tolist()
+    assert keys[0].tolist() == keys[2].tolist()
+    assert (keys[0] != keys[1]).all()
 
 
 def test_rows_may_repeat_and_stand_in_any_order() -> None:

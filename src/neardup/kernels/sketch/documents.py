@@ -14,17 +14,24 @@ from neardup.kernels.compiled import njit
 from neardup.kernels.growing import append, room
 from neardup.kernels.names import name_keys
 from neardup.kernels.shingles import shingle_hashes, stream_key
-from neardup.kernels.sketch.minhash import classic, low_halves, one_permutation
+from neardup.kernels.sketch.minhash import (
+    add_classic,
+    choose_nothing,
+    chosen,
+    classic,
+    compete,
+    low_halves,
+    one_permutation,
+)
 from neardup.kernels.sorting import copy_into, sort_distinct
 from neardup.kernels.text.keyed import (
-    characters_thrice,
-    first_halves,
+    BLOCK,
     hash_characters,
-    hash_thrice,
+    hash_some_characters,
     hash_tokens,
     occurrence,
-    second_hashes,
-    stream_values,
+    stream_of_characters,
+    stream_of_tokens,
 )
 from neardup.kernels.text.tokens import collapse_white_space, tokenise
 from neardup.kernels.text.unicode import normalise
@@ -107,29 +114,34 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
     published = streams.shape[0] > 0 and counting.tokens.size == 0
     edges = np.empty(8192, np.int64)
     units, nothing = np.empty(4096, np.uint64), np.empty(0, np.uint64)
-    first, second = np.empty(4096, np.uint64), np.empty(4096, np.uint64)
+    first, second = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
     hashes = np.empty(4096, np.uint64)
     low = np.empty(4096, np.uint32)
     best, spare = np.empty(a.size, np.uint64), np.empty(a.size, np.uint32)
     for d in range(batch.offsets.size - 1):
         data, edges, codepoints, n, fold, wrong = _units_of(batch, d, tables, unit, edges)
         sizes[d], invalid[d] = n, wrong
-        units = room(units, n)
-        if streams.shape[0] > 0 and not published:
-            first, second = room(first, n), room(second, n)
+        keyed, in_blocks = streams.shape[0] > 0 and not published, unit == CHAR and n > 4 * BLOCK and not published
+        if not in_blocks:
+            units = room(units, n)
+        if unit == CHAR:
+            if keyed:
+                streams[d, 0], streams[d, 1] = stream_of_characters(codepoints, n, counting, (first, second))
+            if not in_blocks and (a.size > 0 or not keyed):
+                hash_characters(codepoints, n, public, units)
+        elif keyed:
             all_three = (units if a.size > 0 else nothing, first, second)
-            if unit == CHAR:
-                characters_thrice(codepoints, n, counting.tokens, all_three)
-            else:
-                hash_thrice(data, edges, n, fold, counting.tokens, all_three)
-            streams[d, 0], streams[d, 1] = stream_values(first, second, n, counting.stream)
-        elif unit == CHAR:
-            hash_characters(codepoints, n, public, units)
+            streams[d, 0], streams[d, 1] = stream_of_tokens(data, edges, n, fold, counting, all_three, False)
         else:
             hash_tokens(data, edges, n, fold, public, units)
         if published:
             streams[d, 0], streams[d, 1] = stream_key(units, n)
         if n == 0 or a.size == 0:
+            continue
+        if in_blocks:
+            units, hashes, low = room(units, BLOCK + length), room(hashes, BLOCK), room(low, BLOCK)
+            in_block = (units, hashes, low, best, spare)
+            _sketch_in_blocks(codepoints, n, form, public, coefficients, in_block, signatures[d])
             continue
         hashes, low = room(hashes, n), room(low, n + 63)
         n_shingles = shingle_hashes(units, n, length, public.shingles, hashes)
@@ -141,6 +153,31 @@ def fingerprint(batch, tables, form, coefficients, keys, out):
 
 
 @njit(cache=True, nogil=True)
+def _sketch_in_blocks(codepoints, n, form, public, coefficients, scratch, signature):
+    """Write the signature of ``codepoints[:n]`` (more than a shingle) without arrays as long as the text.
+
+    ``scratch`` = (units, hashes, low, best, spare) for BLOCK shingles.
+    """
+    units, hashes, low, best, spare = scratch
+    a, b = coefficients
+    length, n_shingles = form[1], n - form[1] + 1
+    choose_nothing(best, signature)
+    if form[2] == ONE_PERMUTATION:
+        for begin in range(0, n_shingles, BLOCK):
+            size = min(BLOCK, n_shingles - begin)
+            hash_some_characters(codepoints, begin, size + length - 1, public, units)
+            compete(hashes, shingle_hashes(units, size + length - 1, length, public.shingles, hashes), best)
+        if chosen(best, signature) == 0:
+            return
+    for begin in range(0, n_shingles, BLOCK):
+        size = min(BLOCK, n_shingles - begin)
+        hash_some_characters(codepoints, begin, size + length - 1, public, units)
+        shingle_hashes(units, size + length - 1, length, public.shingles, hashes)
+        low_halves(hashes, size, low)
+        add_classic(low, size, a, b, (best, spare, signature))
+
+
+@njit(cache=True, nogil=True)
 def keys_and_sets(batch, tables, form, key, out):
     """Compute the stream keys of ``fingerprint`` and the sets of ``shingle_sets`` of all documents in one pass.
 
@@ -149,28 +186,27 @@ def keys_and_sets(batch, tables, form, key, out):
     """
     sizes, streams, invalid = out
     edges, units = np.empty(8192, np.int64), np.empty(4096, np.uint64)
-    first, second, no_hashes = np.empty(4096, np.uint64), np.empty(4096, np.uint64), np.empty(0, np.uint64)
-    hashes, scratch = np.empty(4096, np.uint64), np.empty(4096, np.uint64)
+    first, second = np.empty(BLOCK, np.uint64), np.empty(BLOCK, np.uint64)
+    hashes = np.empty(4096, np.uint64)
     found = np.empty((batch.offsets[batch.offsets.size - 1] - batch.offsets[0]) // 6 + 64, np.uint64)
     ends = np.empty(sizes.size, np.int64)
     used = np.int64(0)
     for d in range(sizes.size):
         data, edges, codepoints, n, fold, wrong = _units_of(batch, d, tables, form[0], edges)
         sizes[d], invalid[d] = n, wrong
-        units, first, second = room(units, n), room(first, n), room(second, n)
+        units = room(units, n)
         if form[0] == CHAR:
             hash_characters(codepoints, n, key, units)
-            characters_thrice(codepoints, n, key.tokens, (no_hashes, first, second))
+            streams[d, 0], streams[d, 1] = stream_of_characters(codepoints, n, key, (first, second))
         else:
             hash_tokens(data, edges, n, fold, key, units)
-            first_halves(units, n, first)
-            second_hashes(data, edges, n, fold, key.tokens, second)
-        streams[d, 0], streams[d, 1] = stream_values(first, second, n, key.stream)
-        hashes, scratch = room(hashes, n), room(scratch, n)
+            all_three = (units, first, second)
+            streams[d, 0], streams[d, 1] = stream_of_tokens(data, edges, n, fold, key, all_three, True)
+        hashes = room(hashes, n)
         m = shingle_hashes(units, n, form[1], key.shingles, hashes)
         if form[2] == NUMBERED:
             number_occurrences(hashes, m, key)
-        m = sort_distinct(hashes, m, scratch)
+        m = sort_distinct(hashes, m, units)  # the units are not needed any more
         found = append(found, used, hashes, m)
         used += m
         ends[d] = used
@@ -218,21 +254,20 @@ def shingle_sets(batch, rows, tables, form, keys):
     ranks = np.empty(rows.size if form[2] == IN_ORDER else 0, np.uint64)
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
-    scratch = np.empty(4096, np.uint64)
     used = np.int64(0)
     for k in range(rows.size):
         if form[2] == IN_ORDER:
             texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], public, texts)
             ranks[k] = content_rank(texts[0], n)
         texts, n, _ = unit_hashes(batch, rows[k], tables, form[0], counting, texts)
-        hashes, scratch = room(hashes, n), room(scratch, n)
+        hashes = room(hashes, n)
         if form[2] == IN_ORDER:
             copy_into(hashes, 0, texts[0], n)
         else:
             n = shingle_hashes(texts[0], n, form[1], counting.shingles, hashes)
             if form[2] == NUMBERED:
                 number_occurrences(hashes, n, counting)
-            n = sort_distinct(hashes, n, scratch)
+            n = sort_distinct(hashes, n, texts[0])  # the units are not needed any more
         out = append(out, used, hashes, n)
         used += n
         ends[k] = used

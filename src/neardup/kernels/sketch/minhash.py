@@ -96,24 +96,55 @@ def one_permutation(hashes, n, a, b, scratch, out):
     then holds the empty mark (all ones) exactly in the slots that no shingle chose.
     """
     low, best, spare = scratch
-    slots = out.size
+    choose_nothing(best, out)
+    compete(hashes, n, best)
+    if chosen(best, out) > 0:
+        _fill_empty(low, n, low_halves(hashes, n, low), a, b, (best, spare, out))
+
+
+@njit(cache=True, nogil=True)
+def compete(hashes, n, best):
+    """Let ``hashes[:n]`` compete in the slots they choose: ``best`` (uint64[slots]) holds the winner of each."""
+    slots = best.size
     bits = np.uint64(0)
     while (np.uint64(1) << bits) < np.uint64(slots):
         bits += np.uint64(1)
     # a single slot needs no top bits, and a shift by 64 is undefined: shift by 63, then mask
     shift, mask = min(np.uint64(64) - bits, _63), np.uint64(slots - 1)
-    for j in range(slots):
-        best[j] = _EMPTY
     for i in range(n):
         slot = (hashes[i] >> shift) & mask
         # branch-free: whether a shingle wins its slot is a coin toss, which a processor predicts badly
         best[slot] = min(best[slot], hashes[i] << bits)
+
+
+@njit(cache=True, nogil=True)
+def chosen(best, out):
+    """Write the winners of ``compete`` to ``out`` (uint32[slots]), all ones for none; return how many lack one."""
     empty = 0
-    for j in range(slots):
+    for j in range(out.size):
         out[j] = np.uint32(best[j] >> _32)
         empty += best[j] == _EMPTY
-    if empty > 0:
-        _fill_empty(low, n, low_halves(hashes, n, low), a, b, (best, spare, out))
+    return empty
+
+
+@njit(cache=True, nogil=True)
+def add_classic(low, n, a, b, slots):
+    """Lower the empty slots to their classic values of further shingles, ``low[:n]`` as ``classic`` reads them.
+
+    ``slots`` = (best, spare, out).
+    """
+    best, spare, out = slots
+    classic(low, n, a, b, spare)
+    for j in range(out.size):
+        if best[j] == _EMPTY:
+            out[j] = min(out[j], spare[j])
+
+
+@njit(cache=True, nogil=True)
+def choose_nothing(best, out):
+    """Mark all slots as empty, with the neutral element of minima."""
+    for j in range(out.size):
+        best[j], out[j] = _EMPTY, _TOP
 
 
 @njit(cache=True, nogil=True)

@@ -37,6 +37,8 @@ SECOND = 7 + 2 * WORDS
 ODD = 2 * SECOND
 """The index of the odd multiplier for the second hash of a character, or of a token of at most eight bytes."""
 TOKEN_KEYS = ODD + 1
+BLOCK = 1 << 14
+"""The units of a long document whose hashes for its stream are held at a time; a multiple of four."""
 
 PRIME = np.uint64((1 << 61) - 1)
 _GOLD = np.uint64(0x9E3779B97F4A7C15)
@@ -127,69 +129,98 @@ def hash_tokens(data, edges, n, fold, key, out):
 @njit(cache=True, nogil=True)
 def hash_characters(codepoints, n, key, out):
     """Write the hashes of ``codepoints[:n]`` (uint32) to ``out`` (uint64), by any key."""
-    k = key.tokens
-    if k.size == 0:
-        for i in range(n):
-            out[i] = mix64(_GOLD * (np.uint64(codepoints[i]) + _ONE))
-        return
-    few = (k[0], k[1], k[2], k[3])
-    for i in range(n):
-        out[i] = top_of(few, np.uint64(codepoints[i]) + _ONE)
+    hash_some_characters(codepoints, 0, n, key, out)
 
 
 @njit(cache=True, nogil=True)
-def hash_thrice(data, edges, n, fold, k, out):
-    """Compute the published hash and two independent keyed ones of 60 bits of n tokens, see ``hash_tokens``.
+def hash_some_characters(codepoints, begin, n, key, out):
+    """Write the hashes of ``codepoints[begin:begin + n]`` (uint32) to ``out[:n]`` (uint64), by any key."""
+    k = key.tokens
+    if k.size == 0:
+        for i in range(n):
+            out[i] = mix64(_GOLD * (np.uint64(codepoints[begin + i]) + _ONE))
+        return
+    few = (k[0], k[1], k[2], k[3])
+    for i in range(n):
+        out[i] = top_of(few, np.uint64(codepoints[begin + i]) + _ONE)
 
-    ``k`` are the keys of tokens; ``out`` = (published, first, second), uint64 each; the published hashes are left
-    out if their array has no room. For a token of one word the second hash is a product with an odd number: two of
-    them are equal once in 2⁵⁹ (Dietzfelbinger et al. 1997).
+
+@njit(cache=True, nogil=True)
+def _hash_thrice(data, edges, span, fold, k, out):
+    """Compute the published hash and two independent keyed ones of 60 bits of some tokens, see ``hash_tokens``.
+
+    ``span`` = (begin, end) of the tokens; ``k`` are the keys of tokens; ``out`` = (published, first, second),
+    uint64 each. The published hashes are written from begin on, or left out if their array has no room, the others
+    from 0 on. For a token of one word the second hash is a product with an odd number: two of them are equal once
+    in 2⁵⁹ (Dietzfelbinger et al. 1997).
     """
     published, first, second = out
     few, odd = (k[0], k[1], k[2], k[3]), k[ODD]
-    for i in range(n):
+    for j in range(span[1] - span[0]):
+        i = span[0] + j
         start, end = edges[2 * i], edges[2 * i + 1]
         size = np.uint64(end - start)
         if published.size > 0:
             published[i] = hash_token(data, start, end, fold)
         if size <= _8:
             x = (load64(data, start) | fold) & (_ALL >> (_64 - _8 * size))
-            first[i], second[i] = top_of(few, x) >> _4, (odd * x) >> _4
+            first[j], second[j] = top_of(few, x) >> _4, (odd * x) >> _4
         else:
-            first[i] = keyed_hash(data, start, end, fold, k, 0) >> _4
-            second[i] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
+            first[j] = keyed_hash(data, start, end, fold, k, 0) >> _4
+            second[j] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
 
 
 @njit(cache=True, nogil=True)
-def second_hashes(data, edges, n, fold, k, second):
-    """Compute the second of the keyed hashes of ``hash_thrice`` of n tokens; ``second`` is uint64."""
+def _hash_again(data, edges, span, fold, k, out):
+    """Compute the two keyed hashes of ``_hash_thrice``; ``out`` = (hashes of all by ``hash_tokens``, two more)."""
+    units, first, second = out
     odd = k[ODD]
-    for i in range(n):
+    for j in range(span[1] - span[0]):
+        i = span[0] + j
         start, end = edges[2 * i], edges[2 * i + 1]
         size = np.uint64(end - start)
+        first[j] = units[i] >> _4
         if size <= _8:
-            second[i] = (odd * ((load64(data, start) | fold) & (_ALL >> (_64 - _8 * size)))) >> _4
+            second[j] = (odd * ((load64(data, start) | fold) & (_ALL >> (_64 - _8 * size)))) >> _4
         else:
-            second[i] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
+            second[j] = keyed_hash(data, start, end, fold, k, SECOND) >> _4
 
 
 @njit(cache=True, nogil=True)
-def first_halves(units, n, first):
-    """Compute the first of the keyed hashes of ``hash_thrice`` from those of ``hash_tokens``, uint64 both."""
-    for i in range(n):
-        first[i] = units[i] >> _4
+def stream_of_characters(codepoints, n, key, halves):
+    """Return the two ``stream_values`` of ``codepoints[:n]`` (uint32).
 
-
-@njit(cache=True, nogil=True)
-def characters_thrice(codepoints, n, k, out):
-    """Compute the hashes of ``hash_thrice`` for ``codepoints[:n]`` (uint32)."""
-    published, first, second = out
+    ``halves`` = (first, second): scratch, uint64[BLOCK] each. So a long text needs no arrays of its length.
+    """
+    first, second = halves
+    k = key.tokens
     few, odd = (k[0], k[1], k[2], k[3]), k[ODD]
-    for i in range(n):
-        x = np.uint64(codepoints[i]) + _ONE
-        first[i], second[i] = top_of(few, x) >> _4, (odd * x) >> _4
-        if published.size > 0:
-            published[i] = mix64(_GOLD * x)
+    powers, values = _both_powers(key.stream), (np.uint64(n), np.uint64(n))
+    for begin in range(0, n, BLOCK):
+        size = min(BLOCK, n - begin)
+        for j in range(size):
+            x = np.uint64(codepoints[begin + j]) + _ONE
+            first[j], second[j] = top_of(few, x) >> _4, (odd * x) >> _4
+        values = _continued(first, second, size, powers, values)
+    return values[0] % PRIME, values[1] % PRIME
+
+
+@njit(cache=True, nogil=True)
+def stream_of_tokens(data, edges, n, fold, key, out, hashed):
+    """Return the two ``stream_values`` of n tokens; ``out`` = (published, first, second), uint64.
+
+    Writes the published hashes of the tokens, if there is room for them; or they are ``hashed`` by this key
+    already, and only read. ``first`` and ``second`` are scratch, uint64[BLOCK] each.
+    """
+    powers, values = _both_powers(key.stream), (np.uint64(n), np.uint64(n))
+    for begin in range(0, n, BLOCK):
+        end = min(begin + BLOCK, n)
+        if hashed:
+            _hash_again(data, edges, (begin, end), fold, key.tokens, out)
+        else:
+            _hash_thrice(data, edges, (begin, end), fold, key.tokens, out)
+        values = _continued(out[1], out[2], end - begin, powers, values)
+    return values[0] % PRIME, values[1] % PRIME
 
 
 @njit(cache=True, nogil=True)
@@ -200,14 +231,26 @@ def _powers(point):
 
 
 @njit(cache=True, nogil=True)
+def _both_powers(points):
+    return _powers(points[0]), _powers(points[1])
+
+
+@njit(cache=True, nogil=True)
 def stream_values(first, second, n, points):
     """Return the hashes ``first[:n]`` and ``second[:n]`` as polynomials at two points, with n in front.
 
     The hashes are uint64 below 2⁶⁰; the two values are below the prime.
     """
-    p, q = _powers(points[0]), _powers(points[1])
+    a, b = _continued(first, second, n, _both_powers(points), (np.uint64(n), np.uint64(n)))
+    return a % PRIME, b % PRIME
+
+
+@njit(cache=True, nogil=True)
+def _continued(first, second, n, powers, values):
+    """Continue two polynomials with the next n hashes; n is a multiple of four except at the end of a stream."""
+    p, q = powers
+    a, b = values
     zero = np.uint64(0)
-    a = b = np.uint64(n)
     whole = n & ~3
     for i in range(0, whole, 4):
         a = four_steps61(a, p, first[i], first[i + 1], first[i + 2], first[i + 3])
@@ -225,7 +268,7 @@ def stream_values(first, second, n, points):
             second[whole + 2] if whole + 2 < n else zero,
         )
         b = four_steps61(b, q, last[0], last[1], last[2], zero)
-    return a % PRIME, b % PRIME
+    return a, b
 
 
 @njit(cache=True, nogil=True)
