@@ -12,8 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.io.readers import choose_columns, open_files
-from neardup.run.predict import A_DOCUMENT, PROCESS, RunCost, predict
+from neardup.join.method import choose
+from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
+from neardup.run.predict import RunCost, predict
 from neardup.settings import Settings
+from neardup.settings.memory import CHUNK, PROCESS
 from support.command_line import Run
 
 DOCUMENTS = 3000
@@ -64,11 +67,9 @@ def test_the_working_files_are_predicted_to_the_byte(source: Path, tmp_path: Pat
     assert abs(predicted(source).documents / DOCUMENTS - 1) < 0.2  # JSON takes some bytes besides the text
 
 
-def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path, tmp_path: Path) -> None:
+def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path) -> None:
     """8 bytes for each of at most 20 shingles, and 16 for each entry of a prefix: a fifth of them and one."""
-    twice = tmp_path / "twice.jsonl"
-    twice.write_text(2 * source.read_text(encoding="utf-8"), encoding="utf-8")
-    made, fits = (predicted(twice, method="exact", memory=memory, threshold=0.8) for memory in (0.001, 2))
+    made, fits = (predicted(source, method="exact", memory=memory, threshold=0.8) for memory in (0.001, 2))
     assert made.disk == pytest.approx((8 * 20 + 16 * (20 / 5 + 1)) * made.documents, rel=0.1)
     assert fits.disk == 0
     assert "bytes for each pair" in made.in_words
@@ -79,3 +80,50 @@ def test_a_limit_that_cannot_hold_is_named(source: Path, run: Run) -> None:
     found = run("dedup", source, "--predict", "--memory", "100MB")
     assert "warning: --memory 100.0 MB will not hold" in found.err
     assert f"{A_DOCUMENT} bytes each" in " ".join(found.err.split())
+
+
+def test_many_copies_are_predicted_as_one(source: Path, tmp_path: Path) -> None:
+    """Only different documents have shingles."""
+    copies = tmp_path / "copies.jsonl"
+    copies.write_text(
+        "".join(source.read_text(encoding="utf-8").splitlines(keepends=True)[:9] * 300), encoding="utf-8"
+    )
+    made, plain = (predicted(path, method="exact") for path in (copies, source))
+    of_shingles = [one.memory - one.process - 111 * one.documents for one in (made, plain)]
+    assert of_shingles[0] < of_shingles[1] / 3
+
+
+MILLION = Amounts(1_000_000, 10**9, 10**8)
+
+
+def memory(**settings: Any) -> int:
+    """The memory for a million documents of 100 shingles."""
+    chosen = Settings.of(threads=2, **settings)
+    choice = None if chosen.by_simhash else choose(chosen.search, MILLION.shingles, chosen.shingles.unit)
+    return memory_bytes(MILLION, chosen, choice)
+
+
+def test_the_parts_of_the_memory_add_up() -> None:
+    """The process and four chunks in flight; documents; and what each method holds of them."""
+    fixed = PROCESS + 4 * CHUNK
+    assert process_bytes(MILLION, Settings.of(threads=2)) == fixed
+    assert process_bytes(MILLION, Settings.of(threads=8)) == PROCESS + 10 * CHUNK
+    assert PROCESS < process_bytes(Amounts(10, 1000, 100), Settings.of(threads=8)) < PROCESS + 10_000
+    signatures = 4 * 128 * MILLION.documents
+    assert memory(method="lsh") == fixed + 111 * MILLION.documents + signatures
+    assert fixed + A_DOCUMENT * MILLION.documents <= memory(method="lsh", memory="1GB") < memory(method="lsh")
+    assert memory(method="exact") <= fixed + 111 * MILLION.documents + 10**9  # a join in parts keeps to its room
+    assert memory(method="exact", memory="1GB") < 1e9
+    assert memory(sketch="simhash", distance=3) > memory(sketch="simhash", distance=3, memory="1GB")
+
+
+def test_characters_and_low_thresholds_have_longer_lists() -> None:
+    few = Amounts(10_000, 10**7, 10**7)
+
+    def join(**settings: Any) -> int:
+        chosen = Settings.of(**settings)
+        made = memory_bytes(few, chosen, choose(chosen.search, few.shingles, chosen.shingles.unit))
+        return made - process_bytes(few, chosen)
+
+    assert 8 * few.shingles < join() < join(unit="char") < join(unit="char", threshold=0.5)
+    assert join(unit="char") < 20 * few.shingles

@@ -199,7 +199,7 @@ def test_an_alias_meets_the_rules_of_its_measure() -> None:
 def test_a_size_may_have_a_unit() -> None:
     sizes = {"2": 2.0, "2GB": 2.0, "500 mb": 0.5, "1.5 GB": 1.5, "2000000KB": 2.0, "1TB": 1000.0}
     assert {text: Settings.of(memory=text).search.memory for text in sizes} == sizes
-    assert Settings.of(memory="2GB").search.limit == Settings.of(memory=2).search.join_bytes == 2 * 10**9
+    assert Settings.of(memory="2GB").search.limit == Settings.of(memory=2).search.limit == 2 * 10**9
     assert Settings.of().search.limit is None
     assert Settings.of().search.join_bytes == 10**9
 

@@ -1,8 +1,8 @@
 """How much each stage holds at a time under a memory limit; the results do not depend on it.
 
-A stage frees its portion before the next one begins, so each may take a large share of the limit. The rest is for
-the process itself, the chunks in flight, and the bytes that are held for every document
-(docs/explanation/memory.md).
+A stage frees its portion before the next one begins, so each may take a large share of the *room*: the rest of the
+limit besides the process and the chunks in flight (``settings/memory.py``). The other shares are for the bytes
+that are held for every document (docs/explanation/memory.md).
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ _BAND_BYTES = 26
 
 
 def held_shingles(settings: Settings) -> int:
-    """The most shingles held for several stages: an eighth of the limit."""
-    limit = settings.search.limit
-    return HELD_SHINGLES if limit is None else max(_FEWEST, min(HELD_SHINGLES, limit // 64))
+    """The most shingles held for several stages: an eighth of the room."""
+    room = settings.search.room
+    return HELD_SHINGLES if room is None else max(_FEWEST, min(HELD_SHINGLES, room // 64))
 
 
 def proposed_room(settings: Settings, scratch: Scratch | None) -> PairRoom:
-    """Room for pairs without counts: a sixteenth of the limit, three times that while they are sorted."""
-    limit = settings.search.limit
-    return PairRoom(scratch, MERGED_PAIRS if limit is None else max(_FEWEST, min(MERGED_PAIRS, limit // 128)))
+    """Room for pairs without counts: a sixteenth of the room, three times that while they are sorted."""
+    room = settings.search.room
+    return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 128)))
 
 
 def verified_room(settings: Settings, scratch: Scratch | None) -> PairRoom:
-    """Room for pairs with counts: about an eighth of the limit while they are verified or sorted."""
-    limit = settings.search.limit
-    return PairRoom(scratch, MERGED_PAIRS if limit is None else max(_FEWEST, min(MERGED_PAIRS, limit // 1024)))
+    """Room for pairs with counts: about an eighth of the room while they are verified or sorted."""
+    room = settings.search.room
+    return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 1024)))
 
 
 def bands_at_once(documents: int, settings: Settings) -> tuple[int, int]:
     """(threads, parts): how many bands are searched side by side, and in how many parts each.
 
-    Together they take at most a quarter of the limit, but for the 8 bytes a document of the keys of one band.
+    Together they take at most a quarter of the room, but for the 8 bytes a document of the keys of one band.
     """
-    threads, limit = worker_count(settings.work.threads), settings.search.limit
-    if limit is None or not documents:
+    threads, left = worker_count(settings.work.threads), settings.search.room
+    if left is None or not documents:
         return threads, 1
-    room = limit // 4
+    room = max(1, left // 4)
     threads = max(1, min(threads, room // (_BAND_BYTES * documents)))
     return threads, max(1, -(-_BAND_BYTES * documents // room)) if threads == 1 else 1

@@ -26,7 +26,7 @@ def propose(rows: Rows, sketches: Sketches, plan: Plan | None, progress: Progres
     if plan is None:
         search = HammingSearch(by_simhash(rows.settings, shingles))
         return search, search.propose(rows, sketches, progress)
-    choice = choose(wanted, shingles)
+    choice = choose(wanted, shingles, rows.settings.shingles.unit)
     if MEASURES[wanted.measure].features == "tokens":
         search = CommonTextSearch(choice, plan)
     elif choice.method == "exact":

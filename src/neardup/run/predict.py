@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from neardup import display
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
@@ -19,22 +21,12 @@ from neardup.join.kept_sets import HASH_BYTES
 from neardup.join.method import choose, join_room, surely_exact
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import parts_of
+from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
 from neardup.settings import SearchSettings, Settings
+from neardup.settings.memory import PROCESS
 
 CHUNKS = 3
 """Chunks of the sample, of about 8 MB each."""
-
-PROCESS = 260_000_000
-"""Bytes of the process: libraries and compiled kernels."""
-
-_BUFFERS, _BUFFERED = 340_000_000, 6
-"""Bytes of chunks in flight on two cores and of the writer: for small inputs, this many times their text."""
-
-A_DOCUMENT = 175
-"""Bytes that are held for every document at the moment that needs most, after the search."""
-
-_IN_THE_SEARCH = 111
-"""Bytes that are held for every document until the pairs are known, besides sketches and shingles."""
 
 ENTRY_BYTES = 16
 """Bytes in a working file for each entry of a prefix; a prefix has (1 − threshold) of the shingles, and one."""
@@ -93,11 +85,13 @@ def predict(
     bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
     slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
     rows = text = units = 0
+    keys: list[Any] = []
     begin = first = time.perf_counter()
     later = 0
     corpus = Corpus.of(parts_of(documents, columns, settings, against), settings)
     for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
         rows, text, units = rows + len(read.units), text + read.bytes_read, units + int(read.units.sum())
+        keys.append(read.keys)
         if number == 0:  # kernels were loaded meanwhile
             first = time.perf_counter()
         else:
@@ -107,23 +101,31 @@ def predict(
     total = max(rows, sum(_rows(one, rows, text) for one in inputs))
     scale = total / rows if rows else 0.0
     sketch = 4 * slots or 8 * (settings.simhash.bits // 64) * settings.by_simhash
-    keys = 8 * len(bands.bands) if bands is not None and slots else sketch
+    banded = 8 * len(bands.bands) if bands is not None and slots else sketch
     limit = search.limit
-    exact = slots and choose(search, round(units * scale)).method == "exact"
-    joined = min(search.join_bytes, round(16 * units * scale)) if exact or surely_exact(search) else 0
-    searching = _IN_THE_SEARCH * total + max(sketch * total if limit is None else 0, joined)
-    disk = (0 if limit is None else keys * total) + (resume * ((sketch if limit is None else keys) + 48) * total)
-    disk += _filed_sets(search, round(units * scale), total)
-    process = PROCESS + min(_BUFFERS, round(_BUFFERED * text * scale))
+    different = _different(keys)
+    shingles = round(units * scale * different)
+    amounts = Amounts(total, round(text * scale), shingles)
+    choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
+    disk = (0 if limit is None else banded * total) + (
+        resume * ((sketch if limit is None else banded) + 48) * total
+    )
+    disk += _filed_sets(search, shingles, round(different * total))
     return RunCost(
         documents=total,
-        memory=process + max(A_DOCUMENT * total, searching),
+        memory=memory_bytes(amounts, settings, choice),
         disk=disk,
         seconds=WHOLE * spent * text * scale / (later or text or 1),
         limit=limit,
-        process=process,
+        process=process_bytes(amounts, settings),
         a_pair=0 if limit is None else A_PAIR,
     )
+
+
+def _different(keys: list[Any]) -> float:
+    """The share of the documents that are not exact copies of earlier ones, by the keys of a sample."""
+    found = np.concatenate([np.empty((0, 2), np.uint64), *keys])
+    return len(np.unique(found, axis=0)) / len(found) if len(found) else 1.0
 
 
 def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, get_type_hints
 from neardup import measures
 from neardup.measures import MEASURES, aliases
 from neardup.settings.fields import Field, setting
+from neardup.settings.memory import join_bytes_of, room_of
 from neardup.settings.rules import (
     KEEP_NONE,
     KEEP_ORDERS,
@@ -38,10 +39,6 @@ from neardup.settings.text_rules import masks_rule, stop_words_rule, tokenizer_r
 
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
-
-JOIN_BYTES = 1_000_000_000
-"""The bytes that an exact join may use in a run without a memory limit."""
-
 
 _KEEP_EACH = several(Rule("", keep_policy), least=1)
 
@@ -213,9 +210,8 @@ class SearchSettings:
     memory: float = setting(
         0.0,
         memory_size(0.001, 1_000_000),
-        "Memory for the whole run; the rest goes to temporary files beside the output. An exact join may "
-        "take all of it, at 16 bytes a shingle: if it needs more, auto chooses lsh. 0: no limit but for the exact "
-        "join, 1GB.",
+        "Memory of the whole process, which takes 350MB itself; the rest goes to files beside the output. An "
+        "exact join may take .6 of the rest, at 16 bytes a shingle. 0: no limit but 1GB for that join.",
     )
     audit: int = setting(
         0,
@@ -230,9 +226,14 @@ class SearchSettings:
         return round(self.memory * 1e9) or None
 
     @property
+    def room(self) -> int | None:
+        """The bytes of the limit that are left for documents and pairs; None without a limit."""
+        return None if self.limit is None else room_of(self.limit)
+
+    @property
     def join_bytes(self) -> int:
         """The bytes that an exact join may use."""
-        return self.limit or JOIN_BYTES
+        return join_bytes_of(self.limit)
 
     @property
     def in_words(self) -> str:

@@ -125,7 +125,7 @@ def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicat
 def _method(documents: DataFrame, shingles: int, job: SparkJob) -> tuple[str, DataFrame | None]:
     """The method that a run on one machine would choose, and for an exact join the entries of its prefixes."""
     asked = job.settings.search
-    choice = choose(asked, shingles)
+    choice = choose(asked, shingles, job.settings.shingles.unit)
     if choice.method != "exact":
         return choice.method, None
     entries = prefixes(documents.select("row", "shingles"), shingles, job)

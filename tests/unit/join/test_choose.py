@@ -32,8 +32,8 @@ def licences() -> list[str]:
     ("search", "shingles", "method"),
     [
         (SearchSettings(), 1_000, "exact"),
-        (SearchSettings(memory=1.0), 10**9 // BYTES_A_SHINGLE, "exact"),
-        (SearchSettings(memory=1.0), 10**9 // BYTES_A_SHINGLE + 1, "lsh"),
+        (SearchSettings(memory=1.0), SearchSettings(memory=1.0).join_bytes // BYTES_A_SHINGLE, "exact"),
+        (SearchSettings(memory=1.0), SearchSettings(memory=1.0).join_bytes // BYTES_A_SHINGLE + 1, "lsh"),
         (SearchSettings(method="lsh"), 1, "lsh"),
         (SearchSettings(method="exact"), 10**12, "exact"),
         (SearchSettings(measure="overlap"), 10**12, "exact"),
@@ -45,6 +45,40 @@ def test_the_method_by_memory(search: SearchSettings, shingles: int, method: str
     assert choice.asked == search.method
     assert choice.why
     assert choice.as_dict()["exact_memory_bytes"] == 16 * shingles
+
+
+@pytest.mark.parametrize(
+    ("memory", "shingles", "unit", "method"),
+    [
+        (0, 30_000_000, "char", "exact"),  # its look-ups decide
+        (4, 3_000_000, "char", "exact"),  # less than a second
+        (4, 4_000_000, "char", "lsh"),  # more than LSH takes in all
+        (4, 30_000_000, "word", "exact"),  # less than LSH takes in all
+    ],
+)
+def test_the_method_by_expected_time(memory: float, shingles: int, unit: str, method: str) -> None:
+    """Under a limit the texts are read again for the join, which fits in all of these."""
+    search = SearchSettings(memory=memory)
+    assert BYTES_A_SHINGLE * shingles <= search.join_bytes
+    choice = choose(search, shingles, unit)
+    assert choice.method == method
+    if method == "lsh":
+        assert "more than the first pass" in choice.why
+
+
+def test_the_limit_counts_the_process() -> None:
+    """An exact join gets a share of what the process leaves, and something of a limit that holds no process."""
+    assert SearchSettings(memory=0.4).join_bytes < 0.1 * 0.4e9
+    assert 0.5 * 4e9 < SearchSettings(memory=4).join_bytes < 0.6 * 4e9
+    assert 0 < SearchSettings(memory=0.001).join_bytes < 1e6
+    sizes = [SearchSettings(memory=memory).join_bytes for memory in (0.001, 0.2, 0.35, 0.36, 0.4, 1, 100)]
+    assert sizes == sorted(sizes)
+
+
+@pytest.mark.parametrize(("unit", "most"), [("word", 30_000_000), ("char", 12_000_000)])
+def test_characters_may_look_at_fewer_pairs(unit: str, most: int) -> None:
+    choice, search = choose(SearchSettings(), 30_000_000, unit), SearchSettings()
+    assert [reconsider(choice, search, count).method for count in (most, most + 1)] == ["exact", "lsh"]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def wanted(documents: FingerprintedDocuments, settings: Settings, progress: Prog
     corpus = Corpus.of(parts_of(documents, documents.chosen, settings, None), settings)
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, settings.sketch.slots)
     rows, sketches = fingerprint(corpus, 0 if bands is None else settings.sketch.slots, stages, bands)
-    chosen = choose(asked, int(rows.units[rows.unique].sum()))
+    chosen = choose(asked, int(rows.units[rows.unique].sum()), settings.shingles.unit)
     if bands is not None and chosen.method == "exact":
         found = rows.unique
     else:

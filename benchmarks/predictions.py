@@ -1,0 +1,164 @@
+"""The prediction of memory against ten runs of different shapes, each in a process of its own.
+
+    python benchmarks/predictions.py FOLDER [SHAPE …]
+
+Makes the inputs in FOLDER, asks ``neardup dedup --predict`` about each, runs it, and prints the predicted memory,
+the largest resident size of the process as the system reports it, and their ratio, which must be from .8 to 1.25
+(a prediction within a quarter). A run with a limit must not exceed it by more than a quarter either.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from table import Report
+
+SHAPES: dict[str, tuple[str, list[str]]] = {
+    "short texts": ("short.jsonl", []),
+    "long texts": ("long.jsonl", []),
+    "short texts, LSH": ("short.jsonl", ["--method", "lsh"]),
+    "characters": ("half.jsonl", ["--unit", "char"]),
+    "characters, LSH": ("middle.jsonl", ["--unit", "char", "--method", "lsh"]),
+    "characters, 400 MB": ("half.jsonl", ["--unit", "char", "--memory", "400MB"]),
+    "words, exact, 500 MB": ("middle.jsonl", ["--method", "exact", "--memory", "500MB"]),
+    "Chinese": ("chinese.jsonl", ["--unit", "char"]),
+    "many exact copies": ("copies.jsonl", []),
+    "one family": ("family.jsonl", []),
+    "Parquet, LSH, 500 MB": ("middle.parquet", ["--method", "lsh", "--memory", "500MB"]),
+    "folder": ("folder", []),
+    "SimHash": ("middle.jsonl", ["--sketch", "simhash", "--distance", "5"]),
+}
+LEAST, MOST = 0.8, 1.25
+
+
+class Writer:
+    """Texts of 30,000 words with the frequencies of prose; one in five derives from an earlier one."""
+
+    def __init__(self) -> None:
+        self.draw = np.random.default_rng(1)
+        letters = list("abcdefghijklmnopqrstuvwxyz")
+        sizes = self.draw.integers(3, 10, 30_000)
+        self.words = np.array(["".join(self.draw.choice(letters, size)) for size in sizes])
+
+    def text(self, size: int) -> str:
+        """A text of this many words."""
+        drawn = self.draw.zipf(1.15, 3 * size + 30)
+        drawn = drawn[drawn < len(self.words)][:size]
+        rest = self.draw.integers(1, len(self.words), size - len(drawn))
+        return " ".join(self.words[np.concatenate((drawn, rest))])
+
+    def near(self, text: str) -> str:
+        """The text with one word in fifty replaced."""
+        words = text.split(" ")
+        for place in self.draw.integers(0, len(words), max(1, len(words) // 50)):
+            words[place] = self.words[self.draw.integers(len(self.words))]
+        return " ".join(words)
+
+    def mixed(self, count: int, size: int) -> list[str]:
+        """This many texts of about ``size`` words."""
+        made: list[str] = []
+        for _ in range(count):
+            if made and self.draw.random() < 0.2:
+                made.append(self.near(made[self.draw.integers(len(made))]))
+            else:
+                made.append(self.text(max(3, int(self.draw.normal(size, size / 4)))))
+        return made
+
+    def chinese(self, count: int) -> Iterator[str]:
+        """Texts of 300 characters each."""
+        for _ in range(count):
+            yield "".join(map(chr, 0x4E00 + self.draw.zipf(1.2, 300) % 3000))
+
+
+def make(folder: Path) -> None:
+    """Write the inputs that are not there yet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / "ready").exists():
+        return
+    writer = Writer()
+    _write(folder / "short.jsonl", writer.mixed(200_000, 12))
+    _write(folder / "long.jsonl", writer.mixed(4_000, 2_500))
+    middle = writer.mixed(40_000, 150)
+    _write(folder / "middle.jsonl", middle)
+    _write(folder / "half.jsonl", middle[:20_000])
+    pq.write_table(
+        pa.table({"id": range(len(middle)), "text": middle}), folder / "middle.parquet", row_group_size=5000
+    )
+    _write(folder / "chinese.jsonl", list(writer.chinese(25_000)))
+    _write(folder / "copies.jsonl", [middle[place] for place in writer.draw.integers(0, 5_000, 60_000)])
+    letter = writer.text(200)
+    _write(folder / "family.jsonl", [writer.near(letter) for _ in range(10_000)])
+    (folder / "folder").mkdir(exist_ok=True)
+    for number, text in enumerate(middle[:5_000]):
+        (folder / "folder" / f"{number}.txt").write_text(text, encoding="utf-8")
+    (folder / "ready").touch()
+
+
+def _write(path: Path, texts: Sequence[str]) -> None:
+    rows = (json.dumps({"id": k, "text": text}, ensure_ascii=False) + "\n" for k, text in enumerate(texts))
+    path.write_text("".join(rows), encoding="utf-8")
+
+
+def _command(given: Sequence[str]) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "neardup", "dedup", *given], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def _peak(given: Sequence[str]) -> int:
+    """Run in a child of its own; the peak of its child is that of the command."""
+    _command(given)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def main() -> None:
+    """Measure the shapes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("shapes", nargs="*", default=[*SHAPES])
+    asked = parser.parse_args()
+    make(asked.folder)
+    rows, wrong = [], []
+    for shape in asked.shapes:
+        name, options = SHAPES[shape]
+        given = [str(asked.folder / name), *options]
+        predicted = json.loads(_command([*given, "--predict", "--json"]))
+        out = asked.folder / f"out {os.getpid()}"
+        with get_context("spawn").Pool(1) as pool:
+            taken = pool.apply(_peak, ([*given, "-o", str(out)],))
+        shutil.rmtree(out)
+        ratio, limit = predicted["memory"] / taken, predicted["limit"]
+        kept = limit is None or taken <= MOST * limit
+        if not (LEAST <= ratio <= MOST and kept):
+            wrong.append(shape)
+        rows.append([shape, predicted["memory"] / 1e6, taken / 1e6, ratio, limit / 1e6 if limit else "none"])
+        print(rows[-1], file=sys.stderr, flush=True)
+    report = Report("Predictions", f"{platform.machine()}, Python {platform.python_version()}")
+    columns = ["shape", "predicted, MB", "taken, MB", "ratio", "limit, MB"]
+    report.table(
+        "Memory of `dedup`, predicted and taken", columns, rows, f"A ratio from {LEAST} to {MOST} is allowed."
+    )
+    if len(rows) == len(SHAPES):
+        report.write(Path(__file__).parent / "results" / "predictions.md")
+    if wrong:
+        sys.exit(f"not within a quarter: {', '.join(wrong)}")
+
+
+if __name__ == "__main__":
+    main()
