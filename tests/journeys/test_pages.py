@@ -13,15 +13,33 @@ import pytest
 from support.journey_files import OWN
 from support.journeys import Reader, blocks_of, installed_by, pages
 
+CLUSTER = "names a cluster; test_engine_alone.py and tests/contract/test_engines.py run the same on small ones"
+LARGER = "the figures of a larger input, which is not in the repository"
 NOT_RUN = {
     "README.md": {"pip install . && neardup demo": "installs, and runs the suite that this is part of"},
+    "agents.md": {'pip install ".[mcp]"\nneardup mcp': "an agent starts it, as tests/surface/test_mcp.py does"},
+    "deploy.md": {"docker build": "needs Docker", "python3 -m venv": "changes the system that it runs on"},
+    "first-run.md": {
+        "neardup warm": "compiles for minutes; tests/surface/test_first_run.py runs it with one kernel"
+    },
+    "pipes-and-config.md": {
+        "by lang": LARGER,
+        "neardup --install-completion": "asks the shell that is its parent",
+    },
+    "shards.md": {
+        "#!/bin/bash\n#SBATCH": "needs Slurm",
+        "first=$(sbatch": "needs Slurm",
+    },
+    "spark.md": {"neardup dedup 'data/*.parquet'": CLUSTER, "from neardup.spark import dedup": CLUSTER},
+    "templates.md": {"documents     60 read": LARGER},
+    "trust-removals.md": {"to remove     95 documents": LARGER},
+    "who-removes-whom.md": {"neardup dedup": "examples of options, all with one output folder"},
 }
 """By page, the beginnings of blocks that are not run, each with the reason."""
 PAGES = {page.name: page for page in pages()}
-FOLLOWED = ("README.md", "first-dedup.md", "two-documents.md", "a-collection.md", "mail.md")
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("name", PAGES)
 def test_a_reader_can_follow(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "reader"
     folder.mkdir()

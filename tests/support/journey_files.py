@@ -59,5 +59,75 @@ def of_mail(folder: Path) -> None:
     shutil.copytree(FILES / "letters", folder / "letters")
 
 
-OWN: dict[str, Callable[[Path], None]] = {"README.md": of_readme, "mail.md": of_mail}
+def of_notices(folder: Path) -> None:
+    changed = NOTICE.replace("Friday", "Monday").replace(" at the gate", "")
+    texts = {"notice-1": NOTICE, "notice-2": changed, "library": LIBRARY, "notice-3": NOTICE.upper()}
+    jsonl(folder / "notices.jsonl", [{"id": id, "text": text} for id, text in texts.items()])
+    (folder / "tokens").write_text("write 0123456789abcdef0123\n", encoding="utf-8")
+    (folder / "tokens").chmod(0o600)
+
+
+def of_posts(folder: Path) -> None:
+    rows = [
+        {**row, "lang": ("de", "fr")[k % 2], "stars": k, "body": row["text"]} for k, row in enumerate(sample())
+    ]
+    jsonl(folder / "posts.jsonl", rows)
+    jsonl(folder / "data" / "lang=de" / "part-0.jsonl", rows[::2])
+    jsonl(folder / "data" / "lang=fr" / "part-0.jsonl", rows[1::2])
+
+
+def of_letters(folder: Path) -> None:
+    for name in ("letters.jsonl", "letters-of-may.jsonl"):
+        shutil.copyfile(SAMPLE, folder / name)
+    (folder / "tags.csv").write_text(
+        "id,tags\nnotice-parking,seen\nnotice-parking-again,seen;old\n", encoding="utf-8"
+    )
+
+
+def of_shards(folder: Path) -> None:
+    jsonl(folder / "parts" / "00.jsonl", sample()[::2])
+    jsonl(folder / "parts" / "01.jsonl", sample()[1::2])
+    jsonl(folder / "new" / "2026-11-22.jsonl", [{"id": "today", "text": NOTICE}, *sample()[:1]])
+
+
+def of_templates(folder: Path) -> None:
+    (folder / "form.txt").write_text(NOTICE, encoding="utf-8")
+    (folder / "letters").mkdir()
+    for number in range(8):
+        (folder / "letters" / f"{number}.txt").write_text(
+            f"{NOTICE}\n{LIBRARY.split(';')[0]} {number}", encoding="utf-8"
+        )
+
+
+def of_laws(folder: Path) -> None:
+    shutil.copyfile(SAMPLE, folder / "laws.jsonl")
+
+
+def of_choices(folder: Path) -> None:
+    rows = sample()
+    parquet(folder / "articles.parquet", [{"id": row["id"], "title": "A", "body": row["text"]} for row in rows])
+    jsonl(folder / "pages.jsonl", [{"meta": {"id": row["id"], "body": row["text"]}} for row in rows])
+    chats = [{"id": row["id"], "messages": [{"content": row["text"]}, {"content": NOTICE}]} for row in rows]
+    jsonl(folder / "chats.jsonl", chats)
+    jsonl(folder / "mails.jsonl", rows)
+    (folder / "submissions").mkdir()
+    for name in ("a", "b"):
+        (folder / "submissions" / f"{name}.py").write_text(
+            f"def {name}({name}):\n    return {name} + 1\n", encoding="utf-8"
+        )
+
+
+OWN: dict[str, Callable[[Path], None]] = {
+    "README.md": of_readme,
+    "mail.md": of_mail,
+    "pairs.md": of_notices,
+    "report.md": of_notices,
+    "review.md": of_notices,
+    "pipes-and-config.md": of_posts,
+    "review-decisions.md": of_letters,
+    "shards.md": of_shards,
+    "templates.md": of_templates,
+    "trust-removals.md": of_laws,
+    "what-is-compared.md": of_choices,
+}
 """By the name of a page, the function that writes the files of its reader into a folder."""

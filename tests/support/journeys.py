@@ -23,6 +23,7 @@ from pathlib import Path
 
 from support.environments import environment_of, python_with
 from support.paths import ROOT
+from support.served import ask
 
 VARYING = ("time  ", "memory  ", "would take  ", "seconds  ")
 CLONE = "path/to/neardup"
@@ -146,7 +147,7 @@ class Reader:
             self.compare(command.line, command.shown, self.printed)
 
     def serve(self, line: str, command: Command) -> None:
-        """Start a server, wait until it has said where it answers, and stop it as its reader does."""
+        """Start a server, wait until it has said where it answers, decide there, and stop it as people do."""
         with subprocess.Popen(
             ["bash", "-c", line],
             cwd=self.folder,
@@ -159,6 +160,8 @@ class Reader:
             assert process.stdout is not None
             told = iter(process.stdout.readline, "")
             self.printed = [next((row for row in told if "http://" in row), "").rstrip()]
+            if found := re.search(r"http://(\S+)", self.printed[0]):
+                _decide(found[1])
             process.send_signal(signal.SIGINT)
             self.printed += process.stdout.read().splitlines()
         if process.returncode not in (0, 130) or "http://" not in self.printed[0]:
@@ -202,6 +205,14 @@ class Reader:
         path.write_text(text, encoding="utf-8")
         code = "import doctest, sys; sys.exit(min(2 * doctest.testfile(sys.argv[1], False, optionflags=8)[0], 2))"
         self.run([str(self.python), "-c", code, str(path)], f"{page.name}: the examples")
+
+
+def _decide(host: str) -> None:
+    """Decide about the first undecided pair of a review that lets everybody in."""
+    status, text, _ = ask(host, "GET", "/queues/undecided")
+    if status == 200 and (pair := re.search(r"/pairs/(\d+)/(\d+)", text)):
+        form = {"asked": "pair", "a": pair[1], "b": pair[2], "seen": 0, "verdict": "keep both"}
+        assert ask(host, "POST", "/decide", form)[0] == 303
 
 
 def _is_refusal(command: Command) -> bool:
