@@ -7,10 +7,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from neardup import Collection, LimitError, Near, SettingError
 from neardup.collection import pending
+from neardup.collection.near import READ
+from neardup.collection.sets import Sets
+from neardup.collection.stored import entries_again
 from neardup.runtime import Deadline
 from support.memory_collection import MemoryCollection
 
@@ -152,23 +156,22 @@ def test_decisions_and_base_texts_hold(tmp_path: Path) -> None:
 
 def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {f"{number}": " ".join(WORDS[:40]) for number in range(10)}
-    monkeypatch.setattr(pending, "BATCH", 4)
-    monkeypatch.setattr(pending, "_TOGETHER", 2)
+    monkeypatch.setattr(pending, "TOGETHER", 4)
     with Collection(tmp_path / "made") as made:
         put(made, texts)
         batches: list[Any] = []
-        group = pending._group
+        compared = pending.Pending._compared
 
-        def counted(*given: Any) -> None:
+        def counted(*given: Any) -> Any:
             batches.append(given)
-            group(*given)
+            return compared(*given)
 
         class Passing(Deadline):
             def check(self) -> None:
                 if len(batches) == 2:
                     raise LimitError("too long")
 
-        monkeypatch.setattr(pending, "_group", counted)
+        monkeypatch.setattr(pending.Pending, "_compared", counted)
         with pytest.raises(LimitError):
             pending.group_pending(made.store, Near(0.8), 0, None, Passing(1000))
         batches.clear()
@@ -179,3 +182,61 @@ def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch:
         for limit in (0, True, "5"):
             with pytest.raises(SettingError, match="limit is"):
                 made.group_pending(limit=limit)  # type: ignore[arg-type]
+
+
+def test_other_writers_get_in_while_documents_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They do not wait, and what they store, replace, remove and decide counts."""
+    texts = made_texts(7)
+    ids = list(texts)
+    monkeypatch.setattr(pending, "TOGETHER", 5)
+    with Collection(tmp_path / "made") as made, Collection(tmp_path / "made", wait=0) as other:
+        put(made, texts)
+        repeated = pending.StoredFinder.repeated
+        calls: list[int] = []
+
+        def disturbed(finder: pending.StoredFinder, place: int, old: int = 0) -> Any:
+            calls.append(place)
+            found = repeated(finder, place, old)
+            if len(calls) == 8:
+                texts[ids[6]] = texts[ids[7]] = texts[ids[0]]
+                other.put(ids[6], texts[ids[6]])
+            if len(calls) == 18:
+                other.put(ids[7], texts[ids[7]])
+                other.remove(ids[9])
+                del texts[ids[9]]
+            if len(calls) == 29:
+                other.put("late", texts[ids[1]])
+            return found
+
+        monkeypatch.setattr(pending.StoredFinder, "repeated", disturbed)
+        made.group_pending(Near(0.7, 1))
+        assert len(calls) > 29
+        monkeypatch.undo()
+        made.group_pending(Near(0.7, 1))  # the late one, and those replaced after they were compared
+        texts["late"] = texts[ids[1]]
+        assert made.check() == []
+        alone = set(texts) - {id for group in members(groups(made)["groups"]) for id in group}
+        together = naive(texts, 0.7)
+        assert {ids[6], ids[7]} <= set().union(*(group for group in together if ids[0] in group))
+        assert not alone & {id for group in together for id in group}
+
+
+def test_a_crowd_is_not_read_as_a_whole(tmp_path: Path) -> None:
+    """What is kept of the posting lists of a crowd does not grow with it, so the work grows in proportion."""
+    text = " ".join(WORDS[:60])
+    with Collection(tmp_path / "made") as made:
+        put(made, {f"{number}": text for number in range(600)})
+        made.add([{"id": f"x{number}", "text": text} for number in range(600)], near=0.9, on_near="link")
+        finder = pending.StoredFinder(
+            made.store, Near(0.9), Sets(made.store), Deadline(None), pending._mask(made.store.groups.grouped())
+        )
+        for first in (1, 401):
+            numbers = np.arange(first, first + pending.TOGETHER)
+            finder.begin_stored(entries_again(made.store, numbers), numbers)
+            assert finder._heads
+            for head, later in finder._heads.values():
+                assert len(head) == READ
+                assert len(later) <= READ + pending.TOGETHER
+            assert [one.number for one in finder.repeated(5)][:2] == [1, 2]

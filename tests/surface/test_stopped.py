@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from neardup import Collection
 from neardup.cli.stopping import StoppedError, stoppable
 from support import forked
 
@@ -74,6 +75,50 @@ def test_a_signal_leaves_no_partial_page(mails: Path, tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 143
     assert list(tmp_path.iterdir()) == [mails]
+
+
+IN_PIECES = """
+import sys
+import time
+import neardup.collection.pending as pending
+
+pending.TOGETHER, group = 4, pending.Pending.group
+
+def stopping(self, numbers):
+    if self.total.compared == 8:
+        print("under way", flush=True)
+        while True:
+            time.sleep(0.01)
+    group(self, numbers)
+
+pending.Pending.group = stopping
+sys.argv = ["neardup", "groups", {path!r}, "--complete"]
+from neardup.cli import main
+main()
+"""
+
+
+def test_groups_that_are_stored_in_pieces_are_named_when_the_work_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "mail.neardup"
+    with Collection(path) as made:
+        made.add([{"id": f"{k}", "text": f"the same words of the letters of family {k // 2}"} for k in range(20)])
+    program = HEAR + IN_PIECES.format(path=str(path))
+    process = forked.start(program, loaded=["neardup.cli", "neardup.collection"])
+    try:
+        assert process.line() == "under way\n", process.err.read_text()
+        process.send_signal(signal.SIGINT)
+        done = process.done(60)
+    finally:
+        process.kill()
+        process.folder.cleanup()
+    assert done.returncode == 130
+    for part in ("8 of 20 documents compared", "4 groups in all", "run it again"):
+        assert part in done.stderr
+    assert "nothing was written" not in done.stderr
+    with Collection(path) as made:
+        assert len(made.groups().groups) == 4
+        assert made.group_pending().compared == 12
+        assert len(made.groups().groups) == 10
 
 
 class Finalised:

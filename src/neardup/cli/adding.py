@@ -12,7 +12,7 @@ import typer
 
 from neardup import display
 from neardup.cli.left_out import stop_words
-from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
 from neardup.cli.options.on_collections import AddOptions
 from neardup.cli.shown import watcher
 from neardup.errors import SettingError
@@ -74,10 +74,11 @@ def _added(options: AddOptions) -> tuple[Added, int]:
     access = access_of(documents)
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
+        made = not path.exists()
         with creating(access):
             opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
         with opened as collection:
-            with watcher() as progress:
+            with told_if_stopped(lambda: _nothing_added(made, path)), watcher() as progress:
                 added = collection.add(
                     documents,
                     text=options.text,
@@ -90,6 +91,11 @@ def _added(options: AddOptions) -> tuple[Added, int]:
                     role=role,
                 )
             return added, len(collection)
+
+
+def _nothing_added(made: bool, path: Path) -> str:
+    empty = f"; {display.printable(path)} is an empty collection" if made else ""
+    return f"no document was added{empty}"
 
 
 def _creation(options: AddOptions) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import typer
 from neardup import display
 from neardup.cli import target
 from neardup.cli.configured import applied_here
-from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.options.on_shards import MergeOptions
@@ -207,9 +207,14 @@ def _journal(
     if len(journal):
         typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
     try:
-        yield journal
+        with told_if_stopped(lambda: _unfinished(len(journal))):
+            yield journal
     finally:
         journal.close()
+
+
+def _unfinished(parts: int) -> str:
+    return f"no result was written; {display.counted(parts, 'finished part')} kept, with which the command goes on"
 
 
 def _with_config(outcome: Outcome) -> Outcome:

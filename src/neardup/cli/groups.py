@@ -10,9 +10,9 @@ import typer
 
 from neardup import display
 from neardup.cli.collection import opened
-from neardup.cli.messages import DONE
+from neardup.cli.messages import DONE, told_if_stopped
 from neardup.cli.options.on_collections import DecideOptions, GroupsOptions
-from neardup.cli.shown import watcher
+from neardup.cli.shown import Counting, watcher
 from neardup.errors import SettingError
 
 if TYPE_CHECKING:
@@ -61,7 +61,15 @@ def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending
     recall = options.near_recall
     near = Near(options.near) if recall is None else Near(options.near, recall)
     with watcher() as progress:
-        return collection.group_pending(near, progress=progress)
+        counting = Counting(progress)
+
+        def said() -> str:
+            compared = f"{display.number(counting.done)} of {display.counted(counting.total, 'document')} compared"
+            stored = display.counted(collection.store.groups.count(), "group")
+            return f"{compared}, and their groups are stored ({stored} in all); run it again to go on"
+
+        with told_if_stopped(said):
+            return collection.group_pending(near, progress=counting)
 
 
 def decide(options: DecideOptions) -> int:

@@ -6,7 +6,8 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import NoReturn, TypeVar
 
 import typer
@@ -52,10 +53,10 @@ def guarded(command: Callable[[T], int]) -> Callable[[T], None]:
                 sys.stdout.flush()
         except StoppedError as stopped:
             name = signal.Signals(stopped.number).name
-            typer.echo(f"stopped by {name}, nothing was written", err=True)
+            typer.echo(f"stopped by {name}, {_written(stopped)}", err=True)
             status = SIGNALLED + stopped.number
-        except KeyboardInterrupt:
-            typer.echo("interrupted, nothing was written", err=True)
+        except KeyboardInterrupt as stopped:
+            typer.echo(f"interrupted, {_written(stopped)}", err=True)
             status = INTERRUPTED
         except BrokenPipeError:
             _stop_writing()
@@ -67,6 +68,24 @@ def guarded(command: Callable[[T], int]) -> Callable[[T], None]:
         raise typer.Exit(status)
 
     return run
+
+
+@contextmanager
+def told_if_stopped(said: Callable[[], str]) -> Iterator[None]:
+    """Report ``said()`` in place of "nothing was written" when the work within the block is stopped.
+
+    For work that is stored in pieces.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        stopped.add_note(said())
+        raise
+
+
+def _written(stopped: KeyboardInterrupt) -> str:
+    """Return what a stopped command has written."""
+    return "; ".join(getattr(stopped, "__notes__", ())) or "nothing was written"
 
 
 def _stop_writing() -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Columns of output that does not go to a terminal."""
+_LONG = 1000
+"""The least units between two lines about work that goes on."""
 
 
 def show_groups(groups: Sequence[Group], total: int) -> None:
@@ -80,6 +82,33 @@ class Shown:
             self._bars.update(task, completed=total)  # totals may be estimates
         finally:
             self._bars.stop_task(task)
+
+
+class Counting:
+    """A watcher that forwards everything, and counts what was done.
+
+    Without a terminal it prints a line for each tenth of long work: such work is stored in pieces.
+    """
+
+    def __init__(self, shown: Progress) -> None:
+        self._shown = shown
+        self.done = self.total = 0
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        """Count a stage."""
+        self.done, self.total = 0, total or 0
+        step = 0 if sys.stderr.isatty() else max(self.total // 10, _LONG)
+        with self._shown.stage(name, total, unit) as advance:
+
+            def counted(amount: int) -> None:
+                before, self.done = self.done, self.done + amount
+                advance(amount)
+                if step and before // step < self.done // step and self.done < self.total:
+                    text = f"{name}: {display.number(self.done)} of {display.number(self.total)} {unit}"
+                    typer.echo(text, err=True)
+
+            yield counted
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from time import monotonic
 import typer
 
 from neardup import display
-from neardup.cli.messages import DONE, warn
+from neardup.cli.messages import DONE, told_if_stopped, warn
 from neardup.cli.options.on_files import WarmOptions
 from neardup.cli.shown import watcher
 from neardup.errors import OutputError
@@ -50,7 +50,12 @@ def warm(options: WarmOptions) -> int:
         warn(note)
     commands, begin = all_commands() if options.every else list(COMMON), monotonic()
     todo = missing(entries_of(commands))
-    with watcher() as progress, progress.stage("compile", len(todo), "kernels") as advance:
+    kept = "the kernels compiled so far are kept; run it again to go on"
+    with (
+        told_if_stopped(lambda: kept),
+        watcher() as progress,
+        progress.stage("compile", len(todo), "kernels") as advance,
+    ):
         if todo:
             with helped(commands, processors()) as helpers:
                 _wait(helpers, advance)

@@ -20,47 +20,69 @@ from neardup.collection.near import READ, Finder, Near, Repeated
 from neardup.collection.sets import Sets
 from neardup.collection.stored import entries_again
 from neardup.runtime import UNLIMITED, Deadline, Progress, Silent
-from neardup.tables import Int64s
+from neardup.tables import Bools, Int64s
 
-BATCH = 2000
-"""Documents compared in one transaction."""
-_TOGETHER = 200
-"""Documents fingerprinted together."""
+TOGETHER = 100
+"""Documents compared and committed together: other writers wait for no more than these."""
 _LISTED = 1000
 
 
 class StoredFinder(Finder):
-    """Finds the documents that a stored one repeats: earlier ones, and later ones that are in a group."""
+    """Finds the documents that a stored one repeats: earlier ones, and later ones that are in a group.
 
-    def __init__(self, store: Store, near: Near, sets: Sets, deadline: Deadline, grouped: Int64s) -> None:
+    ``begin`` receives stored documents of ascending ``numbers``; ``grouped`` says of each number whether the
+    document is in a group, and numbers beyond it are in none.
+    """
+
+    def __init__(self, store: Store, near: Near, sets: Sets, deadline: Deadline, grouped: Bools) -> None:
         super().__init__(store, near, sets, deadline)
         self._grouped, self._document = grouped, 0
-        self._complete: dict[int, Int64s] = {}
+        self._numbers: list[int] = []
+        self._heads: dict[int, tuple[Int64s, Int64s]] = {}
 
-    def begin(self, entries: Entries) -> None:
+    def begin_stored(self, entries: Entries, numbers: Int64s) -> None:
         """Start the next documents, which are stored."""
+        self._numbers = numbers.tolist()
+        self._parts: list[tuple[Int64s, Int64s]] = []
         super().begin(entries)
-        self._complete = self._stored
+        self._heads = dict(zip(self._stored, self._parts, strict=True))
 
-    def repeated(self, place: int, old: int) -> list[Repeated]:
-        """Return the documents that the document of number ``old`` repeats."""
-        self._document = old
-        asked = self._samples[place].tolist() if self._complete else ()
-        self._stored = {hash: self._before(self._complete[hash])[:READ] for hash in asked}
-        return super().repeated(place, old)
+    def repeated(self, place: int, old: int = 0) -> list[Repeated]:
+        """Return the documents that the document at ``place`` repeats."""
+        self._document = number = self._numbers[place]
+        if self._heads:
+            self._stored = {
+                hash: self._first(*self._heads[hash], number) for hash in self._samples[place].tolist()
+            }
+        return super().repeated(place, number)
 
     def _cut(self, found: Int64s) -> Int64s:
-        return found
+        """Keep of a posting list the parts that any of the documents may read: few of a long list."""
+        after = int(np.searchsorted(found, self._numbers[0]))
+        later = np.empty(0, np.int64)
+        if after < READ:  # else all documents read earlier ones only
+            later = self._in_groups(found[after:])[: READ + len(self._numbers)]
+        self._parts.append((found[:READ].copy(), later))
+        return found[:0]
+
+    def _first(self, head: Int64s, later: Int64s, number: int) -> Int64s:
+        """The first documents of a posting list that one is compared with."""
+        earlier = head[: np.searchsorted(head, number)]
+        if len(earlier) == READ or not len(later):
+            return earlier
+        return np.concatenate((earlier, later[np.searchsorted(later, number, "right") :]))[:READ]
 
     def _still(self, documents: Int64s) -> Int64s:
-        return self._before(documents)
+        split = int(np.searchsorted(documents, self._document))
+        later = documents[split:]
+        if not len(later):
+            return documents
+        later = self._in_groups(later)
+        return np.concatenate((documents[:split], later[later != self._document]))
 
-    def _before(self, found: Int64s) -> Int64s:
-        """Those of the documents, ascending, that the present one is compared with."""
-        split = int(np.searchsorted(found, self._document))
-        later = found[split:]
-        later = later[(later != self._document) & np.isin(later, self._grouped)] if len(later) else later
-        return np.concatenate((found[:split], later)) if len(later) else found[:split]
+    def _in_groups(self, documents: Int64s) -> Int64s:
+        known = documents[: np.searchsorted(documents, len(self._grouped))]
+        return known[self._grouped[known]]
 
 
 @dataclass
@@ -81,43 +103,98 @@ def group_pending(
 ) -> GroupedPending:
     """Put documents above the number ``after`` that are in no group into groups, ``limit`` of them at most.
 
-    Each ``BATCH`` is a transaction. Raises LimitError when the deadline passes; the batch is undone then.
+    ``TOGETHER`` are committed at a time. They are compared before their transaction begins; within it, they are
+    compared again only if the collection has changed since. Raises LimitError when the deadline passes; those
+    compared last are not grouped then.
     """
     with store.reading(deadline):
         every = store.everything()
         alone = np.setdiff1d(every[every > after], store.groups.grouped(), assume_unique=True)
         alone = np.setdiff1d(alone, np.array(sorted(store.base_texts()), np.int64), assume_unique=True)
     asked = alone if limit is None else alone[:limit]
-    total = _Outcome(0, 0, 0, [])
+    pending = Pending(store, near, deadline)
     with (progress or Silent()).stage("group", len(asked), "documents") as advance:
-        for batch in _parts(asked, BATCH):
-            _group(store, near, batch, deadline, total)
-            advance(len(batch))
+        for numbers in _parts(asked, TOGETHER):
+            pending.group(numbers)
+            advance(len(numbers))
+    total = pending.total
     more = int(asked[-1]) if len(asked) < len(alone) else None
     return GroupedPending(total.compared, total.repeats, total.linked, near.recall, tuple(total.near), more)
 
 
-def _group(store: Store, near: Near, batch: Int64s, deadline: Deadline, total: _Outcome) -> None:
-    """Compare the documents of a transaction, and link those that repeat others."""
-    with store.writing() as transaction:
-        grouped = store.groups.grouped()
-        there = np.array([row.number for row in store.rows(batch)], np.int64)  # some may be gone since
-        there = np.setdiff1d(there, grouped, assume_unique=True)
-        sets = Sets(store, deadline)
-        finder = StoredFinder(store, near, sets, deadline, grouped)
-        grouping = Grouping(store, transaction, sets)
-        for numbers in _parts(there, _TOGETHER):
-            deadline.check()
-            entries = entries_again(store, numbers)
-            with store.reading(deadline):
-                finder.begin(entries)
-                found = [finder.repeated(place, number) for place, number in enumerate(numbers.tolist())]
-            for place, repeated in enumerate(found):
-                if repeated:
-                    group = _link(grouping, int(numbers[place]), finder.sizes[place], repeated, near)
-                    _note(store, total, entries.ids[place], finder.sizes[place], repeated[0], group)
-            total.compared += len(numbers)
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Compared documents: their numbers, ids and sizes, and what each repeats."""
+
+    numbers: list[int]
+    ids: Sequence[str]
+    sizes: Sequence[int]
+    repeated: list[list[Repeated]]
+
+
+class Pending:
+    """Compares and groups documents, some at a time; ``total`` counts."""
+
+    def __init__(self, store: Store, near: Near, deadline: Deadline = UNLIMITED) -> None:
+        self.total = _Outcome(0, 0, 0, [])
+        self._store, self._near, self._deadline = store, near, deadline
+        self._change = self._logged = -1
+        self._grouped: Bools = np.empty(0, np.bool_)
+
+    def group(self, numbers: Int64s) -> None:
+        """Compare documents of ascending numbers, and link those that repeat others, in one transaction."""
+        self._deadline.check()
+        with self._store.reading(self._deadline):
+            found = self._compared(numbers)
+        if any(found.repeated):
+            with self._store.writing() as transaction:
+                if self._store.totals().change != self._change:
+                    found = self._compared(numbers)
+                linked = self._linked(Grouping(self._store, transaction, self._sets), found)
+                self._logged = self._store.groups.last_change()
+            self._change += 1  # by this transaction, which changed no text
+            self._note(found, linked)
+        self.total.compared += len(found.numbers)
+
+    def _compared(self, numbers: Int64s) -> _Found:
+        """Compare the documents that are still there and in no group, in the present state."""
+        change = self._store.totals().change
+        if change != self._change:
+            self._change = change
+            self._sets = Sets(self._store, self._deadline)
+            logged = self._store.groups.last_change()
+            if logged != self._logged:
+                self._logged = logged
+                self._grouped = _mask(self._store.groups.grouped())
+        there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
+        there = np.setdiff1d(there, list(self._store.groups.memberships(there.tolist())), assume_unique=True)
+        if not len(there):
+            return _Found([], [], [], [])
+        finder = StoredFinder(self._store, self._near, self._sets, self._deadline, self._grouped)
+        entries = entries_again(self._store, there)
+        finder.begin_stored(entries, there)
+        repeated = [finder.repeated(place) for place in range(len(there))]
+        return _Found(there.tolist(), entries.ids, finder.sizes, repeated)
+
+    def _linked(self, grouping: Grouping, found: _Found) -> list[int]:
+        """Link the documents that repeat others; return the group of each document, 0 for none."""
+        linked = [
+            _link(grouping, number, size, repeated, self._near) if repeated else 0
+            for number, size, repeated in zip(found.numbers, found.sizes, found.repeated, strict=True)
+        ]
         grouping.finish()
+        return linked
+
+    def _note(self, found: _Found, linked: Sequence[int]) -> None:
+        for id, size, repeated, group in zip(found.ids, found.sizes, found.repeated, linked, strict=True):
+            if repeated:
+                _note(self._store, self.total, id, size, repeated[0], group)
+
+
+def _mask(numbers: Int64s) -> Bools:
+    mask = np.zeros(int(numbers.max(initial=0)) + 1, np.bool_)
+    mask[numbers] = True
+    return mask
 
 
 def _link(grouping: Grouping, number: int, size: int, repeated: Sequence[Repeated], near: Near) -> int:
@@ -140,4 +217,4 @@ def _parts(numbers: Int64s, size: int) -> Iterator[Int64s]:
         yield numbers[begin : begin + size]
 
 
-__all__ = ["BATCH", "StoredFinder", "group_pending"]
+__all__ = ["TOGETHER", "Pending", "StoredFinder", "group_pending"]

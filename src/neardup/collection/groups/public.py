@@ -178,7 +178,8 @@ class GroupsAndDecisions:
         They are compared in the order in which they were first added, each with those before it. If all documents
         were added without ``near``, the groups are those that ``near`` would have made; existing groups keep their
         ids, representatives and members. Documents in no group are compared again by the next call. At most
-        ``limit`` are compared; ``after`` is the ``next`` of the previous call. Every 2,000 are committed together.
+        ``limit`` are compared; ``after`` is the ``next`` of the previous call. Every 100 are committed together,
+        and other writers get in between.
 
         >>> import tempfile
         >>> from neardup import Collection
