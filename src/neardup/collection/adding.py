@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal, TypeAlias, get_args
 
 import pyarrow as pa
@@ -26,8 +27,9 @@ from neardup.collection.limits import (
     metadata_fault,
     text_fault,
 )
-from neardup.collection.near import Near
+from neardup.collection.near import Finder, Near
 from neardup.collection.portions import streams
+from neardup.collection.sets import Sets
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, SettingError
 from neardup.io.formats import METADATA
@@ -37,6 +39,8 @@ from neardup.runtime import UNLIMITED, Deadline, Progress, ordered_map
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 _SMALL = 1 << 20
+_AHEAD = 32 << 20
+"""Bytes of text that are prepared before the transaction begins."""
 
 
 @dataclass(frozen=True)
@@ -108,11 +112,13 @@ class Adding:
         def prepare(chunk: Chunk) -> Prepared:
             return _prepare(chunk, columns, settings)
 
-        with self._store.writing() as transaction, progress.stage("add", opened.size_bytes, "bytes") as advance:
-            arrivals = self._arrivals(transaction)
-            for prepared in _prepared(prepare, opened, columns):
-                self._store_one(prepared, arrivals, on_duplicate, numbered)
-                advance(int(prepared.entries.sizes.sum()))
+        with progress.stage("add", opened.size_bytes, "bytes") as advance:
+            pieces = self._begun(_prepared(prepare, opened, columns))
+            with self._store.writing() as transaction:
+                arrivals = self._arrivals(transaction)
+                for prepared in pieces:
+                    self._store_one(prepared, arrivals, on_duplicate, numbered)
+                    advance(int(prepared.entries.sizes.sum()))
         self._outcome.notes = (*notes, *opened.findings.encoding_notes())
         return self._outcome
 
@@ -122,12 +128,32 @@ class Adding:
         """Add documents that were prepared elsewhere; ``numbered``: the collection names them."""
         self._outcome.notes = tuple(notes)
         on_duplicate = "error" if numbered else self._on_duplicate
-        with self._store.writing() as transaction, progress.stage("add", None, "documents") as advance:
-            arrivals = self._arrivals(transaction)
-            for prepared in pieces:
-                self._store_one(prepared, arrivals, on_duplicate, numbered)
-                advance(len(prepared.entries))
+        with progress.stage("add", None, "documents") as advance:
+            pieces = self._begun(pieces)
+            with self._store.writing() as transaction:
+                arrivals = self._arrivals(transaction)
+                for prepared in pieces:
+                    self._store_one(prepared, arrivals, on_duplicate, numbered)
+                    advance(len(prepared.entries))
         return self._outcome
+
+    def _begun(self, pieces: Iterable[Prepared]) -> Iterable[Prepared]:
+        """Prepare the first pieces now, before other writers have to wait: small additions as a whole.
+
+        The comparison of the first document, whose result is not used, loads all code that comparing needs.
+        """
+        rest, ahead, size = iter(pieces), list[Prepared](), 0
+        for prepared in rest:
+            ahead.append(prepared)
+            size += int(prepared.entries.sizes.sum())
+            if size >= _AHEAD:
+                break
+        if self._near and ahead and len(ahead[0].entries):
+            with self._store.reading(self._deadline):
+                finder = Finder(self._store, self._near, Sets(self._store, self._deadline), self._deadline)
+                finder.begin(ahead[0].entries.take([0]))
+                finder.repeated(0, 0)
+        return chain(ahead, rest)
 
     def _store_one(
         self, prepared: Prepared, arrivals: Arrivals, on_duplicate: OnDuplicate, numbered: bool

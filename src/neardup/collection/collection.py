@@ -221,6 +221,7 @@ class Collection(Questions, GroupsAndDecisions):
         ``compact``.
         """
         named = list(dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids)))
+        self.prepare(["#"], ["loads what the transaction needs"], [{}])  # now, while no other writer waits for it
         with self.store.writing() as transaction:
             known = self.store.numbers(named)
             missing_ids = [id for id in named if id not in known]

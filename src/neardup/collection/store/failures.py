@@ -25,6 +25,12 @@ def explained(path: Path, wait: float) -> Iterator[None]:
         raise damaged(path, "it contains bytes that are not UTF-8") from error
 
 
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection holds a lock that is needed."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & _PRIMARY in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:

@@ -9,13 +9,15 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import uniform
+from time import monotonic, sleep
 from typing import Any
 
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import opening
 from neardup.collection.store.backing import back_up
-from neardup.collection.store.failures import busy, damaged, explained, well_formed
+from neardup.collection.store.failures import busy, damaged, explained, is_busy, well_formed
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.holding import hold
 from neardup.collection.store.log import recorded
@@ -28,6 +30,10 @@ from neardup.runtime import UNLIMITED, Deadline
 
 _STEPS = 10_000
 """Steps of SQLite's machine between two checks of the time limit: less than a millisecond."""
+
+
+_PAUSE = 0.002, 0.02
+"""Seconds between two attempts to begin a transaction, drawn at random."""
 
 
 class SqliteStore(StoreLookups):
@@ -102,7 +108,7 @@ class SqliteStore(StoreLookups):
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._exclusive() as connection, explained(self._path, self._wait):
-            connection.execute("BEGIN IMMEDIATE")
+            self._begin(connection)
             try:
                 self._local.writer = connection
                 with recorded(connection):
@@ -112,6 +118,27 @@ class SqliteStore(StoreLookups):
                 self._local.writer = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Begin a transaction as soon as no other process writes.
+
+        SQLite would wait the longer between two attempts the longer it has waited, so that those who come later
+        get in first; with the same short pauses for all, every waiting process has the same chance.
+        """
+        end = monotonic() + self._wait
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            while True:
+                try:
+                    connection.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.OperationalError as error:
+                    left = end - monotonic()
+                    if not is_busy(error) or left <= 0:
+                        raise
+                    sleep(min(uniform(*_PAUSE), left))
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * self._wait)}")
 
     @contextmanager
     def _part(self) -> Iterator[sqlite3.Connection]:
