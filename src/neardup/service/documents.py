@@ -61,10 +61,14 @@ def _add_for_several(app: FastAPI, desk: Desk) -> None:
 
 
 def _add_by_query(app: FastAPI, desk: Desk) -> None:
-    @app.post("/v1/documents", status_code=201, **described(answers.AddedAnswer, 409, body=models.NewDocuments))
+    said = described(answers.AddedAnswer, 409, body=models.NewDocuments)
+    said["responses"][200] = {"model": answers.AddedAnswer, "description": "Nothing was stored."}
+
+    @app.post("/v1/documents", status_code=201, **said)
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
-        return answer(await desk.add(await received(desk, request, models.NewDocuments)), 201)
+        added = await desk.add(await received(desk, request, models.NewDocuments))
+        return answer(added, 201 if added["added"] or added["replaced"] else 200)
 
     @app.get("/v1/documents", **described(answers.DocumentAnswer, 404))
     async def get_document(id: InQuery) -> Response:

@@ -57,6 +57,7 @@ class Gate:
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         require_one_length(headers)
+        require_one_token(headers)
         require_unicode(scope)
         client: Client = None
         if not self._tokens:
@@ -117,6 +118,14 @@ def require_one_length(headers: Headers) -> None:
             "The request has both Content-Length and Transfer-Encoding",
             "One of them",
             code="ambiguous_length",
+        )
+
+
+def require_one_token(headers: Headers) -> None:
+    """Raise RefusedError for several tokens, of which a proxy may check another one."""
+    if len(headers.getlist("authorization")) > 1:
+        raise RefusedError(
+            400, "The request has several Authorization headers", "One of them", code="ambiguous_token"
         )
 
 
