@@ -141,7 +141,7 @@ def tell(found: Found, options: Writing) -> int:
         typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
     else:
         _show(found, options)
-    return REJECTED if found.run["counts"]["rejected"] else DONE
+    return REJECTED if found.problems else DONE
 
 
 def refuse_unusable_out(options: Writing) -> None:
@@ -322,8 +322,8 @@ def _show(found: Found, options: Writing) -> None:
         show_groups(found.first_groups(), run["counts"]["groups"])
     show_by(run)
     show_summary(run, ("written", _written(found, files)))
-    if run["counts"]["rejected"]:
-        them = "it" if run["counts"]["rejected"] == 1 else "them"
+    if found.problems:  # of the reference set, too
+        them = "it" if len(found.problems) == 1 else "them"
         warn(
             _rejected(
                 found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
@@ -349,6 +349,6 @@ def _rejected(found: Found, where: str) -> str:
     first = found.problems[0]
     row = "" if first.row is None else f" row {first.row}"
     return (
-        f"{display.counted(found.run['counts']['rejected'], 'row')} rejected{where}.\n"
+        f"{display.counted(len(found.problems), 'row')} rejected{where}.\n"
         f"The first: {display.printable(first.source)}{row}: {display.printable(first.reason)}"
     )

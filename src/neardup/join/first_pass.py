@@ -24,7 +24,7 @@ from neardup.join.corpus import Corpus, CorpusChunk, Part, one_array, saved_in
 from neardup.join.kept_sets import KeptSets, expects_exact
 from neardup.join.read_chunk import ReadChunk, read_chunk_of, table_of
 from neardup.join.related import Related
-from neardup.join.rows import Rows, Sketches
+from neardup.join.rows import Met, Rows, Sketches
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
@@ -255,7 +255,8 @@ class _Growing:
         self._left_aside: list[tuple[int, Problem]] = []
         self._attachments: dict[int, tuple[Attachment, ...]] = {}
         self._columns: list[tuple[Int64s, Int64s]] = []
-        self._invalid = self._nulls = self._rows = 0
+        self._met = {True: Met(), False: Met()}
+        self._rows = 0
 
     def add(self, read: ReadChunk) -> None:
         """Add one chunk."""
@@ -287,18 +288,21 @@ class _Growing:
             self._extra.setdefault(name, []).append(values)
         for told, hashes in zip(self._related, read.related, strict=True):
             told.append(hashes)
-        self._take_problems(read)
+        rejected = self._take_problems(read)
         self._attachments.update((first + place, found) for place, found in read.attachments.items())
-        self._invalid += read.invalid
-        self._nulls += read.nulls
+        nulls, invalid, before = self._met[read.part == self._new_part]
+        self._met[read.part == self._new_part] = Met(nulls + read.nulls, invalid + read.invalid, before + rejected)
         self._rows = until
 
-    def _take_problems(self, read: ReadChunk) -> None:
+    def _take_problems(self, read: ReadChunk) -> int:
+        """Add the problems of a chunk; return the number of rejected rows and files."""
         if isinstance(read.problems, LineProblems):  # these are lines, never whole files
             self._problems.add(read.problems)
-            return
-        self._problems.add([problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED)])
+            return len(read.problems)
+        rejected = [problem for problem in read.problems if problem.kind in (None, NOT_EXTRACTED)]
+        self._problems.add(rejected)
         self._left_aside.extend((read.part, problem) for problem in read.problems if problem.kind)
+        return len(rejected)
 
     def finish(self, corpus: Corpus) -> tuple[Rows, Sketches]:
         """Return the rows and their sketches; all chunks of ``corpus`` must have been added."""
@@ -318,8 +322,8 @@ class _Growing:
             problems=self._problems,
             left_aside=tuple(self._left_aside),
             attachments=self._attachments,
-            invalid=self._invalid,
-            nulls=self._nulls,
+            met=self._met[True],
+            met_before=self._met[False],
             left=None if corpus.base is None else np.concatenate([np.empty((0, 3), np.int64), *self._left]),
             cleaned=self._cleaned,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,17 @@ class Sketches:
         return self.blocks if self.again is None else (self.again(),)
 
 
+class Met(NamedTuple):
+    """Counts of an input: rows without a text, invalid UTF-8 sequences that were replaced, and rejected rows."""
+
+    nulls: int = 0
+    invalid: int = 0
+    rejected: int = 0
+
+
+NOTHING_MET = Met()
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
     """What one pass over the input finds out about its rows; ``len`` is their number.
@@ -70,8 +82,8 @@ class Rows:
     problems: Problems = field(default_factory=Problems)
     left_aside: tuple[tuple[int, Problem], ...] = ()  # (input, file that holds no known text)
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
-    invalid: int = 0
-    nulls: int = 0
+    met: Met = NOTHING_MET  # in the new input
+    met_before: Met = NOTHING_MET  # in the reference set
     cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))  # of new rows: see ``Cleaned``
     left: Int64s | None = None  # with base text, int64[rows, 3]: see ``sketch.base_text.count_left``
     _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)

@@ -20,7 +20,7 @@ from neardup.join.closing import families_in
 from neardup.join.evidence import Evidence
 from neardup.join.missing import Missing
 from neardup.join.pair_file import batches
-from neardup.join.rows import Rows
+from neardup.join.rows import Met, Rows
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
@@ -33,7 +33,7 @@ from neardup.run.tables import Ids, Named
 from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import FORMAT_VERSION, column, distinct
+from neardup.tables import FORMAT_VERSION, Int64s, column, distinct
 from neardup.text.tokenizers import GROUP as TOKENIZERS
 from neardup.text.tokenizers import tokenizer_version
 from neardup.text.unicode_data import UNICODE_VERSION
@@ -58,9 +58,10 @@ class Stages:
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
         """A stage of the run; the seconds of stages with the same name add up."""
         begin = time.perf_counter()
+        self.seconds.setdefault(name, 0.0)  # in the order in which they begin
         with self.progress.stage(name, total, unit) as advance:
             yield advance
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+        self.seconds[name] += time.perf_counter() - begin
 
 
 class JudgedRun(Protocol):
@@ -112,6 +113,7 @@ class Run:
 def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Mapping[str, Any]) -> dict[str, Any]:
     """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
+    before = run.rows.units[: run.rows.first_new]
     return {
         "neardup_version": installed_version("neardup"),
         "format": FORMAT_VERSION,
@@ -124,6 +126,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
         "against": list(parts[0].documents.names) if len(parts) > 1 else [],
         "columns": {"text": parts[-1].text, "id": parts[-1].id},
         "counts": _counts(run),
+        "counts_against": _read(run, before, run.rows.met_before) if len(parts) > 1 else None,
         "not_judged": _not_judged(run),
         **left_out(run.rows),
         "bytes": _bytes(run),
@@ -182,16 +185,10 @@ def _in_large_buckets(evidence: Evidence) -> int:
 
 def _counts(run: Run) -> dict[str, int]:
     rows, first = run.rows, run.rows.first_new
-    units = rows.units[first:]
     # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
     candidates = run.evidence.proposed.pairs.num_rows
     return {
-        "read": len(units),
-        "rejected": len(rows.problems),
-        "empty": int((units == 0).sum()),
-        "short": int(((units > 0) & (units < run.settings.shingles.length)).sum()),
-        "null": rows.nulls,
-        "invalid_utf8": rows.invalid,
+        **_read(run, rows.units[first:], rows.met),
         "exact_copies": int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
         "not_judged": run.not_judged.num_rows,
         "different": len(rows.unique),
@@ -199,7 +196,19 @@ def _counts(run: Run) -> dict[str, int]:
         "verified": candidates + (0 if run.evidence.closed is None else run.evidence.closed.compared),
         "capped": run.evidence.capped,
         "pairs": run.pairs,
-        **decided(run, len(units), len(run.decisions.dropped)),
+        **decided(run, len(rows) - first, len(run.decisions.dropped)),
+    }
+
+
+def _read(run: Run, units: Int64s, met: Met) -> dict[str, int]:
+    """Return the counts of the new input or of the reference set alone."""
+    return {
+        "read": len(units),
+        "rejected": met.rejected,
+        "empty": int((units == 0).sum()),
+        "short": int(((units > 0) & (units < run.settings.shingles.length)).sum()),
+        "null": met.nulls,
+        "invalid_utf8": met.invalid,
     }
 
 

@@ -31,7 +31,10 @@ def summary(run: Mapping[str, Any]) -> list[Line]:
     """Summarise a run as labelled lines; the command line and the notebook both show them."""
     counts = run["counts"]
     lines = [("note", printable(text)) for text in run["notes"]]
-    lines += [("documents", _documents(counts)), *_not_judged(run)]
+    lines.append(("documents", _documents(counts)))
+    if run.get("counts_against"):
+        lines.append(("reference", _documents(run["counts_against"])))
+    lines += _not_judged(run)
     lines.append(("exact copies", number(counts["exact_copies"])))
     lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
     lines += [*_left_out(run), *_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]

@@ -21,6 +21,9 @@ from neardup.io.writers.stamp import stamped
 from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
 
+STAGES = "seconds"
+"""The key of the stages of a run."""
+
 
 class OutputFolder(Output):
     """A result folder as a context manager: complete under its name, or absent.
@@ -83,8 +86,11 @@ class OutputFolder(Output):
             raise self.failed(error, name) from error
 
     def write_json(self, name: str, value: object) -> None:
-        """Write a value as human-readable JSON: indented, keys sorted."""
+        """Write a value as human-readable JSON: indented, keys sorted, except stages, which are in their order."""
         encoded = msgspec.json.encode(value, enc_hook=_plain_value, order="sorted")
+        if isinstance(value, dict) and isinstance(value.get(STAGES), dict):
+            plain = msgspec.json.decode(encoded)
+            encoded = msgspec.json.encode({**plain, STAGES: {name: plain[STAGES][name] for name in value[STAGES]}})
         self._write_bytes(name, [msgspec.json.format(encoded, indent=2), b"\n"])
 
     def write_jsonl(self, name: str, rows: Iterable[object]) -> None:
