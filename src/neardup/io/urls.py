@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from neardup.display import printable
+from neardup.errors import InputError, NeardupError, NetworkError
 
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _ASKED = re.compile(r"[?#].*", re.DOTALL)
@@ -15,3 +21,45 @@ def without_password(text: str) -> str:
     'https://host/a.jsonl'
     """
     return _ASKED.sub("", _USER.sub("", text)) if "://" in text else text
+
+
+@contextmanager
+def reaching(url: str) -> Iterator[None]:
+    """Report the failures of another machine, and of the package that asks it, without the password of the URL.
+
+    Raises InputError for a file that is missing there, and NetworkError for any other failure.
+    """
+    shown = printable(without_password(url))
+    try:
+        yield
+    except (NeardupError, MemoryError):
+        raise
+    except FileNotFoundError as error:
+        raise InputError(f"There is no {shown}", "An existing file, folder or pattern", "Check the URL") from error
+    except Exception as error:  # each plugin of fsspec has errors of its own
+        said = _USER.sub("", str(error).replace(url, shown))
+        raise NetworkError(
+            f"{shown} cannot be read: {type(error).__name__}: {printable(said)}",
+            "A URL that may be read, on a machine that can be reached",
+            "Check the URL and the network, and run again",
+        ) from error
+
+
+class RemoteFile:
+    """A file of another machine, whose failures are those of ``reaching`` at any time."""
+
+    def __init__(self, file: Any, url: str) -> None:
+        self._file, self._url = file, url
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        with reaching(self._url):
+            return bytes(self._file.read(size))
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        """Go to a place."""
+        with reaching(self._url):
+            return int(self._file.seek(offset, whence))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)

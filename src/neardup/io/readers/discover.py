@@ -19,6 +19,7 @@ from neardup.io.readers.inside import find_member, holds_several, is_lost, parti
 from neardup.io.readers.kinds import SUFFIXES, FolderFiles, decide, format_of, partition_of
 from neardup.io.readers.sources import Source, filesystem
 from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
+from neardup.io.urls import reaching, without_password
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
@@ -284,12 +285,14 @@ def _mixed(first: Source, format: Format, other: Source, other_format: Format) -
 
 def _find_remote(url: str) -> Discovered:
     system, path = filesystem(url)
-    try:
+    with reaching(url):
         if glob.has_magic(path):
             hits = sorted(hit for hit in system.glob(path) if not system.isdir(hit))
             found = [_remote_source(system, hit) for hit in hits]
             if not found:
-                raise InputError(f"No file matches {url}", "A pattern such as s3://bucket/*.parquet", _CHECK)
+                raise InputError(
+                    f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
+                )
             return _files(url, found)
         if system.isdir(path):
             aside: list[Aside] = []
@@ -297,10 +300,8 @@ def _find_remote(url: str) -> Discovered:
             below.sort(key=lambda source: source.name)
             return _folder(url, below, aside)
         if not system.exists(path):
-            raise InputError(f"There is no {url}", "An existing file, folder or pattern", _CHECK)
+            raise InputError(f"There is no {without_password(url)}", "An existing file, folder or pattern", _CHECK)
         return _files(url, [_remote_source(system, path)])
-    except OSError as error:
-        raise InputError(f"Cannot list {url}: {error}", "A URL that may be read", _CHECK) from error
 
 
 def _remote_source(system: object, path: str) -> Source:

@@ -15,6 +15,7 @@ from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.opened import open_member, opened, split_address, stamp_of
 from neardup.io.containers.stdin import STDIN, piped
 from neardup.io.readers.digests import digest_of, digest_of_file
+from neardup.io.urls import RemoteFile, reaching, without_password
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, inode number: a different stamp means different content."""
@@ -102,7 +103,8 @@ class Source:
         if self.is_local:
             return pa.OSFile(self.path)
         system, path = filesystem(self.path)
-        return pa.PythonFile(system.open(path, "rb"), mode="r")
+        with reaching(self.path):
+            return pa.PythonFile(RemoteFile(system.open(path, "rb"), self.path), mode="r")
 
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
@@ -122,7 +124,8 @@ class Source:
             with open(self.path, "rb") as file:
                 return file.read()
         system, path = filesystem(self.path)
-        return bytes(system.cat_file(path))
+        with reaching(self.path):
+            return bytes(system.cat_file(path))
 
     def _require_opened(self) -> None:
         if self.failure is not None:
@@ -163,7 +166,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         import fsspec
     except ImportError:
         raise InputError(
-            f"{url} is a URL, and fsspec is not installed",
+            f"{without_password(url)} is a URL, and fsspec is not installed",
             "Files, and URLs that fsspec reads",
             install("remote"),
         ) from None
@@ -171,7 +174,7 @@ def filesystem(url: str) -> tuple[Any, str]:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError, OSError) as error:
         raise InputError(
-            f"Cannot reach {url}: {error}",
+            f"Cannot reach {without_password(url)}: {error}",
             "A URL that fsspec and its plugins can open",
             "Check the URL and install the plugin of its protocol",
         ) from error

@@ -1,0 +1,96 @@
+"""Files of another machine that cannot be reached, or fail later: an error without the password of the URL."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+fsspec = pytest.importorskip("fsspec", reason="neardup[remote] is not installed")
+
+from fsspec.implementations.memory import MemoryFile, MemoryFileSystem  # noqa: E402
+
+import neardup as nd  # noqa: E402
+
+LINE = b'{"text": "the quick brown fox jumps over the lazy dog"}\n'
+
+
+class EndpointError(Exception):
+    """As plugins have them: no OSError."""
+
+
+class BrokenFile(MemoryFile):
+    """Fails once it is read."""
+
+    def read(self, *given: Any) -> Any:
+        raise EndpointError("the connection to broken://ann:secret@host/late.jsonl was lost")
+
+
+class BrokenFiles(MemoryFileSystem):
+    """Fails by the name of the file: at the look-up, at the opening, at the reading."""
+
+    protocol = "broken"
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return "/" + path.rpartition("/")[2]
+
+    def exists(self, path: str, **_: Any) -> bool:
+        if "list" in path:
+            raise EndpointError("no route to broken://ann:secret@host")
+        return True
+
+    def isdir(self, path: str) -> bool:
+        return False
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        return {"name": path, "size": len(LINE), "type": "file"}
+
+    def open(self, path: str, *given: Any, **_: Any) -> Any:
+        if "open" in path:
+            raise TimeoutError("timed out")
+        if "gone" in path:
+            raise FileNotFoundError(path)
+        return BrokenFile(self, path, LINE)
+
+    def cat_file(self, path: str, **_: Any) -> bytes:
+        raise EndpointError("reset")
+
+
+@pytest.fixture(autouse=True)
+def broken() -> None:
+    fsspec.register_implementation("broken", BrokenFiles, clobber=True)
+
+
+@pytest.mark.parametrize("name", ["list.jsonl", "open.jsonl", "late.jsonl", "late.csv", "late.parquet"])
+def test_failures_of_another_machine_name_the_url_without_its_password(name: str) -> None:
+    with pytest.raises(nd.NetworkError) as caught:
+        nd.find(f"broken://ann:secret@host/{name}")
+    assert f"/{name} cannot be read" in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert isinstance(caught.value, nd.InputError)
+
+
+def test_a_file_that_is_missing_there_is_no_failure_of_the_network() -> None:
+    with pytest.raises(nd.InputError) as caught:
+        nd.find("broken://ann:secret@host/gone.jsonl")
+    assert not isinstance(caught.value, nd.NetworkError)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_command_line_says_so_in_words(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); import fsspec, test_readers_network as made\n"
+        "fsspec.register_implementation('broken', made.BrokenFiles, clobber=True)\n"
+        "from neardup.cli import main; sys.argv[0] = 'neardup'; main()"
+    )
+    words = ["dedup", "broken://ann:secret@host/late.jsonl", "--dry-run"]
+    line = [sys.executable, "-c", code, str(Path(__file__).parent), *words]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300)
+    assert done.returncode == 2
+    assert "/late.jsonl cannot be read" in done.stderr
+    assert "error in neardup" not in done.stderr
+    assert "secret" not in done.stderr
