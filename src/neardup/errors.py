@@ -15,6 +15,7 @@ Each error has three parts: the given value, the allowed values and the way out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from unicodedata import east_asian_width
 
@@ -60,11 +61,29 @@ def message_of(given: str, allowed: str = "", do: str = "") -> str:
     return " ".join(map(_sentence, labelled(given, allowed, do)))
 
 
+_COMMAND = re.compile(r"(neardup [a-z]+ [^;,:]*)")
+_OPTION = re.compile(r"(?<![\w-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)(?: \((\w+=[^\s)]*)(?: in Python)?\))?")
+
+
+def in_python(text: str) -> str:
+    """Return words about options of the command line as words about keywords; commands stay as they are.
+
+    >>> in_python('Choose another name, or give --overwrite (overwrite=True) to replace it')
+    'Choose another name, or give overwrite=True to replace it'
+    >>> in_python("raise --slots or use --ignore-common"), in_python("Fingerprint it: neardup fingerprint --key K")
+    ('raise slots or use ignore_common', 'Fingerprint it: neardup fingerprint --key K')
+    """
+    parts = _COMMAND.split(text)
+    parts[::2] = [_OPTION.sub(lambda found: found[2] or found[1].replace("-", "_"), part) for part in parts[::2]]
+    return "".join(parts)
+
+
 class NeardupError(Exception):
     """Root of all errors of neardup.
 
     Parameters: ``given`` (the value or state that is wrong), ``allowed`` (the values that would be right), ``do``
-    (the way out). The message consists of these parts in this order, with the labels "Allowed:" and "Try:".
+    (the way out). The message consists of these parts in this order, with the labels "Allowed:" and "Try:". The
+    parts name options as the command line does; the message, which Python shows, names the keywords.
 
     >>> str(NeardupError("bits is 32", "64 or 128", "Leave out bits"))
     'bits is 32. Allowed: 64 or 128. Try: Leave out bits.'
@@ -72,7 +91,7 @@ class NeardupError(Exception):
 
     def __init__(self, given: str, allowed: str = "", do: str = "") -> None:
         self.given, self.allowed, self.do = given, allowed, do
-        super().__init__(message_of(given, allowed, do))
+        super().__init__(in_python(message_of(given, allowed, do)))
 
     def lines(self) -> str:
         """Return the message with each part on a line of its own, without full stops."""

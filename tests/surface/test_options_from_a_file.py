@@ -133,3 +133,16 @@ def test_hostile_files_are_errors_in_words(run: Run, mails: Path, here: Path, co
         find_config(here / "neardup.toml", COMMANDS)
     assert run("dedup", mails, "--dry-run", "--no-config").status == 0
     assert run("dedup", "--help").status == 0
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(run: Run, mails: Path, here: Path) -> None:
+    (here / "neardup.toml").write_bytes(b"\xef\xbb\xbfthreshold = 0.7\n")
+    assert find_config(None, COMMANDS).options["dedup"] == {"threshold": 0.7}  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("content", ["threshold = " + "9" * 5_000, "[compare]\nlength = " + "9" * 4_000])
+def test_an_endless_number_is_an_error_of_a_few_words(here: Path, content: str) -> None:
+    (here / "neardup.toml").write_text(content)
+    with pytest.raises((InputError, SettingError), match=r"neardup\.toml") as caught:
+        find_config(None, COMMANDS)
+    assert len(str(caught.value)) < 1_000

@@ -11,6 +11,7 @@ from neardup.cli.stored_help import stored_help
 
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
+    _open_closed_streams()
     if page := stored_help(sys.argv[1:]):
         _show(page)
     hide_pandas()
@@ -27,14 +28,44 @@ def main() -> None:
     app(prog_name="neardup")
 
 
+def show_version() -> None:
+    """Print the version and exit."""
+    from neardup import __version__
+
+    _show(f"neardup {__version__}\n")
+
+
+def _open_closed_streams() -> None:
+    """Open the standard streams that were closed (``>&-``) to nowhere.
+
+    Otherwise the next file that is opened would become standard output, and receive all that is printed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, closefd=False)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
 def _show(page: str) -> None:
     """Print a page and exit."""
+    status = 0
     try:
         sys.stdout.write(page)
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader has seen enough; nothing may be written at the exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(0)
+    except OSError as error:
+        # after BrokenPipeError the reader has seen enough
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"error: standard output: {error.strerror}\n")
+            status = 2
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing may be written at the exit
+    sys.exit(status)
 
 
 def _is_of_memory(error: BaseException) -> bool:

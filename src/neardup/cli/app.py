@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from neardup.cli import show_version
 from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
 from neardup.cli.collection import backup, check, compact, info, list_documents, remove
@@ -44,10 +45,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from neardup import __version__
-
-        typer.echo(f"neardup {__version__}")
-        raise typer.Exit
+        show_version()
 
 
 @app.callback()

@@ -20,6 +20,8 @@ from neardup.settings import FIELDS
 
 NAMES = ("neardup.toml", "pyproject.toml")
 MOST_BYTES = 1 << 20
+_SHOWN = 200
+"""The most characters of a value in an error."""
 _SHARED = frozenset((*FIELDS, "text", "id"))
 """Options that may be at the top, for all commands."""
 TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "root", "write"))
@@ -92,10 +94,10 @@ def _read(path: Path) -> dict[str, Any] | None:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
-        found = tomllib.loads(data.decode("utf-8"))
+        found = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
         raise _unusable(path, str(error)) from error
     if path.name != "pyproject.toml":
         return found
@@ -191,7 +193,8 @@ def _is_right(value: Any, option: Option, many: bool) -> bool:
 
 
 def _quoted(value: Any) -> str:
-    return display.printable(repr(value) if not isinstance(value, bool) else str(value).lower())
+    shown = display.printable(repr(value) if not isinstance(value, bool) else str(value).lower())
+    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
 
 
 def _unknown(given: str, key: str, names: list[str]) -> SettingError:

@@ -28,7 +28,7 @@ def loaded_point(role: str, point: EntryPoint) -> Any:
     """Return the object of an entry point. Raises InputError that names its ``role`` if it cannot be imported."""
     try:
         return point.load()
-    except Exception as error:  # the package of somebody else can fail in any way
+    except (Exception, SystemExit) as error:  # the package of somebody else can fail in any way
         raise InputError(
             f"The {role} cannot be loaded ({point.value}): {type(error).__name__}: {error}",
             "",

@@ -82,7 +82,7 @@ def tokens_as_words(text: str, name: str) -> TokenText:
             words.append(as_word(token))
             before = (begin, end)
             spans += before
-    except Exception as error:  # of another package, given a text that nobody has seen
+    except (Exception, SystemExit) as error:  # of another package, given a text that nobody has seen
         raise _failed(name, error) from error
     return laid_out(words, np.array(spans, np.int64).reshape(-1, 2))
 

@@ -255,7 +255,7 @@ def test_a_column_without_a_name_is_no_text(tmp_path: Path, name: str) -> None:
     documents = open_documents(tmp_path / name)
     with pytest.raises(InputError, match="strings in a column without a name only"):
         choose_columns(documents, None, None)
-    with pytest.raises(InputError, match="--id names a column without a name"):
+    with pytest.raises(InputError, match="id names a column without a name"):
         choose_columns(open_documents(["a"]), "text", "")
 
 

@@ -45,7 +45,7 @@ def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iter
             yield _text(found[0]), tuple(_tags(found[1]))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}", "A file that may be read") from error
-    except (UnicodeError, csv.Error, msgspec.MsgspecError, pa.ArrowException, ValueError) as error:
+    except (UnicodeError, csv.Error, msgspec.MsgspecError, pa.ArrowException, ValueError, RecursionError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"{path} cannot be read as {form}: {reason}", f"One of {', '.join(FORMS)}") from error
 

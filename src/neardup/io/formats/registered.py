@@ -30,7 +30,12 @@ def read_registered(suffix: str, data: bytes) -> Content:
     """
     point = registered()[suffix]
     extract = loaded_point(f"extractor for {suffix}", point)
-    text = extract(data)
+    try:
+        text = extract(data)
+    except SystemExit as error:
+        raise InputError(
+            f"The extractor for {suffix} ({point.value}) ends the program: {error}", "A str"
+        ) from error
     if not isinstance(text, str):
         raise InputError(f"The extractor for {suffix} ({point.value}) returns {type(text).__name__}", "A str")
     return Content(text)

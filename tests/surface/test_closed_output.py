@@ -1,0 +1,70 @@
+"""Standard output that is closed, full, or no longer read: a quiet end, and no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXTS = "the quick brown fox jumps over the lazy dog"
+COMMANDS = [
+    ["--version"],
+    ["--help"],
+    ["compare", "--help"],
+    ["compare", "--literal", TEXTS, f"{TEXTS} today"],
+    ["explain", "--version"],
+    ["none"],
+]
+"""The ways to print: a stored page, the framework, a command, its mistakes."""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="descriptors are closed before the command begins")
+
+
+def run(words: list[str], redirection: str) -> subprocess.CompletedProcess[str]:
+    command = f'exec "$0" -m neardup "$@" {redirection}'
+    line = ["sh", "-c", command, sys.executable, *words]
+    return subprocess.run(line, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_closed_streams_change_no_status_and_no_message(words: list[str]) -> None:
+    whole, silent, mute = run(words, ""), run(words, ">&-"), run(words, "2>&-")
+    assert (silent.returncode, silent.stdout, silent.stderr) == (whole.returncode, "", whole.stderr)
+    assert (mute.returncode, mute.stdout, mute.stderr) == (whole.returncode, whole.stdout, "")
+
+
+def test_no_file_becomes_standard_output(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(TEXTS)
+    page = tmp_path / "page.html"
+    done = run(["compare", str(tmp_path / "a.txt"), str(tmp_path / "b.txt"), "--html", str(page)], ">&- <&-")
+    assert done.returncode == 0
+    assert page.read_text().startswith("<!")
+    assert page.read_text().rstrip().endswith("</html>")
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly() -> None:
+    for words in COMMANDS[:4]:
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            line = [sys.executable, "-m", "neardup", *words]
+            done = subprocess.run(
+                line, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=300
+            )
+        finally:
+            os.close(writing)
+        assert (done.returncode, done.stderr) == (0, ""), words
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device that is always full is that of Linux")
+def test_a_full_disk_is_reported_in_words() -> None:
+    for words in COMMANDS[:4]:
+        done = run(words, ">/dev/full")
+        assert done.returncode == 2, words
+        assert "No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,39 @@
+"""Messages of errors: the command line names options, Python keywords."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import neardup as nd
+from neardup.errors import NeardupError, in_python
+from neardup.io.decisions.tag_files import read_tags
+
+
+def test_python_names_keywords_and_the_command_line_options() -> None:
+    error = NeardupError(
+        "--method is 'fast'", "exact or lsh", "Raise --ignore-common, or give --id (id= in Python)"
+    )
+    assert str(error) == "method is 'fast'. Allowed: exact or lsh. Try: Raise ignore_common, or give id=."
+    assert "--method" in error.lines()
+    assert "--ignore-common" in error.lines()
+    rows = [{"key": "a", "text": "some words"}]
+    with pytest.raises(nd.InputError) as caught:
+        nd.find(rows, text="body")
+    assert "--" not in str(caught.value)
+    assert "--text" in caught.value.lines()
+
+
+@pytest.mark.parametrize(
+    "text", ["Run neardup dedup --from OUT -o DIR, and look", "a--b", "pages --- and --", "pip install x--y"]
+)
+def test_commands_and_dashes_stay(text: str) -> None:
+    assert in_python(text) == text
+
+
+def test_a_nested_tag_is_an_error_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "tags.jsonl"
+    path.write_text('{"id": "a", "tags": ' + "[" * 50_000 + "]" * 50_000 + "}\n")
+    with pytest.raises(nd.InputError, match=r"cannot be read as jsonl"):
+        list(read_tags(path, "jsonl"))
