@@ -6,14 +6,14 @@ import os
 import sys
 
 from neardup.cli.hidden import hide_pandas
-from neardup.cli.stored_help import stored_help
+from neardup.cli.stored_help import show, stored_help
 
 
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
     _open_closed_streams()
     if page := stored_help(sys.argv[1:]):
-        _show(page)
+        show(page)
     hide_pandas()
     try:
         from neardup.cli.app import app
@@ -26,13 +26,6 @@ def main() -> None:
         sys.stderr.write("error: Not enough memory to load neardup\n       Try: Allow it more (ulimit -v)\n")
         sys.exit(2)
     app(prog_name="neardup")
-
-
-def show_version() -> None:
-    """Print the version and exit."""
-    from neardup import __version__
-
-    _show(f"neardup {__version__}\n")
 
 
 def _open_closed_streams() -> None:
@@ -51,21 +44,6 @@ def _open_closed_streams() -> None:
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
-
-
-def _show(page: str) -> None:
-    """Print a page and exit."""
-    status = 0
-    try:
-        sys.stdout.write(page)
-        sys.stdout.flush()
-    except OSError as error:
-        # after BrokenPipeError the reader has seen enough
-        if not isinstance(error, BrokenPipeError):
-            sys.stderr.write(f"error: standard output: {error.strerror}\n")
-            status = 2
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing may be written at the exit
-    sys.exit(status)
 
 
 def _is_of_memory(error: BaseException) -> bool:

@@ -7,7 +7,6 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from neardup.cli import show_version
 from neardup.cli.adding import add
 from neardup.cli.batch import dedup, group
 from neardup.cli.collection import backup, check, compact, info, list_documents, remove
@@ -31,6 +30,7 @@ from neardup.cli.search import search
 from neardup.cli.serve import serve
 from neardup.cli.shards import fingerprint, merge, shingles
 from neardup.cli.show import show
+from neardup.cli.stored_help import show_version
 from neardup.cli.warm import warm
 
 # plain help: it looks the same in a pipe, and importing rich would double the time of --help

@@ -41,3 +41,25 @@ def _fits() -> bool:
     except (OSError, ValueError):  # no terminal
         return True
     return width == COLUMNS or (width > COLUMNS and "COLUMNS" not in os.environ)
+
+
+def show(page: str) -> None:
+    """Print a page and exit."""
+    status = 0
+    try:
+        sys.stdout.write(page)
+        sys.stdout.flush()
+    except OSError as error:
+        # after BrokenPipeError the reader has seen enough
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"error: standard output: {error.strerror}\n")
+            status = 2
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing may be written at the exit
+    sys.exit(status)
+
+
+def show_version() -> None:
+    """Print the version and exit."""
+    from neardup import __version__
+
+    show(f"neardup {__version__}\n")

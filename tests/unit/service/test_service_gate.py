@@ -122,7 +122,7 @@ def test_beyond_this_machine_only_with_tokens() -> None:
     for host in ("127.0.0.1", "localhost", "::1", "127.9.9.9"):
         assert require_tokens(host, Tokens())
     for host in ("0.0.0.0", "::", "192.0.2.1"):
-        with pytest.raises(SettingError, match="without a --token-file"):
+        with pytest.raises(SettingError, match="without a token_file"):
             require_tokens(host, Tokens())
         assert not require_tokens(host, Tokens.of(TOKENS))
     with pytest.raises(SettingError, match="not an address"):
