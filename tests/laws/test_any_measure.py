@@ -271,7 +271,7 @@ def test_an_audit_lists_a_lost_pair_with_all_its_numbers(monkeypatch: pytest.Mon
     whole = nd.find(different(shared_data.or_own("django_docs")), **form)
     with monkeypatch.context() as patch:
         patch.setattr(
-            "neardup.kernels.join.prefix_index.met_pairs", lambda *given: (np.zeros((0, 3), np.int64), given[2][1])
+            "neardup.kernels.join.met_pairs.met_pairs", lambda *given: (np.zeros((0, 3), np.int64), given[2][1])
         )
         lossy = nd.find(different(shared_data.or_own("django_docs")), **form, audit=1000)
     assert lossy.missed is not None

@@ -21,6 +21,8 @@ import neardup.join.prefix_join
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import lsh_candidates as lsh
 from neardup.kernels.group import leaders as leader_kernels
+from neardup.kernels.join import frequent as bit_kernels
+from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
 from neardup.run.find import run
 from neardup.runtime import Silent
@@ -97,15 +99,16 @@ def test_twenty_thousand_copies_are_one_class_without_a_pair() -> None:
 # --- counted work
 
 
+KERNELS = (hub_kernels, bit_kernels, met_kernels, leader_kernels)
+COMPARISONS = ("shared_of", "shared_rest")
+
+
 def searching_kernels() -> dict[str, Callable[..., Any]]:
-    """Return the kernels that look at pairs of documents: all that call shared_of or may_pair, at any depth."""
+    """Return the kernels that look at pairs of documents: all that call a comparison or may_pair, at any depth."""
     compiled = {
-        name: kernel
-        for module in (hub_kernels, leader_kernels)
-        for name, kernel in vars(module).items()
-        if hasattr(kernel, "py_func")
+        name: kernel for module in KERNELS for name, kernel in vars(module).items() if hasattr(kernel, "py_func")
     }
-    found = {"shared_of", "may_pair"}
+    found = {*COMPARISONS, "may_pair"}
     while True:
         more = {name for name, kernel in compiled.items() if found & set(kernel.py_func.__code__.co_names)} - found
         if not more:
@@ -128,14 +131,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
     with monkeypatch.context() as patch:
         for name, kernel in searching_kernels().items():
             counting_kernel = counting(name, kernel.py_func)
-            for module in (hub_kernels, leader_kernels, neardup.group.leaders, neardup.join.prefix_join):
+            for module in (*KERNELS, neardup.group.leaders, neardup.join.prefix_join):
                 if vars(module).get(name) is kernel:
                     patch.setattr(module, name, counting_kernel)
         yield calls
 
 
 def work_of(texts: list[str], monkeypatch: pytest.MonkeyPatch, **settings: Any) -> Counter[str]:
-    """Return how often the kernels compared sets (shared_of) and looked at the sizes of two (may_pair)."""
+    """Return how often the kernels compared sets (COMPARISONS) and looked at the sizes of two (may_pair)."""
     with counted(monkeypatch) as calls:
         found = nd.find(texts, threads=1, method="lsh", **settings)
     assert found.run["hubs"]["buckets"] > 0
@@ -175,7 +178,53 @@ def test_comparisons_of_sets_are_linear(corpus: str, how: str, monkeypatch: pyte
     monkeypatch.setattr("neardup.kernels.group.leaders.MOST_LEADERS", LIMIT)
     n = 1000
     calls = work_of(CORPORA[corpus](n), monkeypatch, groups=how)
-    assert calls["shared_of"] <= n * 3 * LIMIT * 2
+    assert sum(calls[name] for name in COMPARISONS) <= n * 3 * LIMIT * 2
+
+
+def menus(n: int) -> list[str]:
+    """Return texts of 40 phrases of the same 60, in order; no two are alike."""
+    writer = Writer(seed=35)
+    phrases = [writer.text(8) for _ in range(60)]
+    return [" ".join(phrases[k] for k in sorted(writer.random.sample(range(60), 40))) for _ in range(n)]
+
+
+@pytest.mark.parametrize("pairs", ["needed", "all"])
+def test_texts_of_one_stock_are_passed_once(pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No two are alike, but each meets all others in dozens of lists: these hold 25 places for every two texts.
+
+    A text passes each other one at most once, for each of three questions: its leaders, and with the limit of
+    partners the smaller and the larger ones.
+    """
+    n, passed = 300, Counter[str]()
+
+    def counting(module: Any, name: str) -> None:
+        kernel, span_at = vars(module)[name], 4 if module is leader_kernels else 3
+
+        def call(*arguments: Any) -> Any:
+            found = kernel(*arguments)
+            first, until = arguments[span_at][:2]
+            at = until if name in ("_met_in_list", "_swept") else found[0] if isinstance(found, tuple) else found
+            passed[name] += abs(at - first)
+            return found
+
+        monkeypatch.setattr(module, name, call)
+
+    for module, name in ((met_kernels, "_next_met"), (met_kernels, "_next_swept")):
+        counting(module, name)
+    for name in ("_met_in_list", "_swept"):
+        counting(leader_kernels, name)
+    for module, names in (
+        (met_kernels, ("_smaller_partners", "_larger_partners", "met_pairs")),
+        (leader_kernels, ("_met_in_lists", "lead")),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, vars(module)[name].py_func)
+    monkeypatch.setattr(neardup.group.leaders, "lead", leader_kernels.lead)
+    found = nd.find(menus(n), method="exact", threads=1, pairs=pairs)
+    assert found.pairs.num_rows == 0
+    assert passed["_swept"] > n
+    assert passed["_next_swept"] > n
+    assert sum(passed.values()) <= 3 * n * n
 
 
 @pytest.mark.parametrize(("common", "own"), [(140, 66), (160, 25)])

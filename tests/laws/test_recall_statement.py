@@ -206,3 +206,28 @@ def test_the_statement_does_not_round_up() -> None:
     assert exact.keys() == recall.keys()
     assert exact["predicted"] == {"estimated": 1.0, "low": 1.0, "high": 1.0}
     assert exact["missed"] == {"estimated": 0.0, "low": 0, "high": 0}
+
+
+def star(leaves: int, seed: int) -> list[str]:
+    """Return a text, and copies of it with words of their own: .833 with the text, .714 with each other."""
+    writer = Writer(seed=seed)
+    hub = writer.words(54)
+    return [" ".join(hub), *(" ".join([*hub, *writer.words(10)]) for _ in range(leaves))]
+
+
+@pytest.mark.parametrize("pairs", ["needed", "all"])
+def test_a_crowd_that_lsh_gathers_may_lack_members(pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents that LSH gathers are joined exactly; those that it does not gather are missed all the same."""
+    monkeypatch.setattr("neardup.group.leaders.CROWD", 100)
+    monkeypatch.setattr("neardup.run.account.CROWD", 100)
+    held, estimates, truths, seeds, leaves = 0, [], [], range(70, 82), 400
+    for seed in seeds:
+        found = nd.find(star(leaves, seed), method="lsh", recall=0.8, groups="components", pairs=pairs)
+        missed, true = found.run["recall"]["missed"], leaves - found.pairs.num_rows
+        held += missed["low"] <= true <= missed["high"]
+        estimates.append(missed["estimated"])
+        truths.append(true)
+    print(estimates, truths)
+    assert held >= len(seeds) - 2
+    assert sum(truths) > 12 * 5
+    assert 0.5 < sum(estimates) / sum(truths) < 2

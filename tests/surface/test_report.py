@@ -6,10 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import neardup as nd
 from neardup.display import aligned, printable
 from neardup.errors import InputError
 from neardup.run.found import Found
 from neardup.run.show import group_lines, summary
+from support.made_texts import Writer
 
 RUN: dict[str, Any] = {
     "neardup_version": "0.1.0",
@@ -182,7 +184,8 @@ def test_summary_tells_what_is_unusual() -> None:
     crowds = [{"representative": "a", "members": 3000, "pairs_left_out": 4_495_501}]
     said = dict(summary({**RUN, "crowds": crowds, "chaining": {"groups": 1, "weakest": weakest}}))
     assert said["chaining"] == "1 group joined only by a chain of pairs; weakest: b and c at 0.419"
-    assert said["crowds"].startswith("1 crowd of 3,000 documents that are all alike; 4,495,501 pairs")
+    assert "up to 4,495,501 pairs are not (--pairs all" in said["crowds"]
+    assert said["crowds"].startswith("1 group of more than 1,000 documents, 3,000 in all")
 
 
 AUDIT = {
@@ -230,3 +233,22 @@ def test_html_is_escaped(found: Found) -> None:
 
 def test_an_id_cannot_rule_the_terminal() -> None:
     assert printable("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
+
+
+def test_the_summary_says_which_pairs_of_a_popular_document_are_not_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One text, and copies of it that are not alike: the copies lead, and the text is listed with one of them."""
+    monkeypatch.setattr("neardup.group.leaders.CROWD", 20)
+    monkeypatch.setattr("neardup.run.account.CROWD", 20)
+    writer = Writer(seed=9)
+    hub = writer.words(54)
+    texts = [" ".join(hub), *(" ".join([*hub, *writer.words(10)]) for _ in range(40))]
+    needed, every = (nd.find(texts, method="exact", pairs=pairs) for pairs in ("needed", "all"))
+    assert (needed.pairs.num_rows, every.pairs.num_rows) == (1, 40)
+    assert 0 < needed.run["popular"]["pairs_left_out_at_least"] <= 39
+    said = dict(summary(needed.run))
+    assert f"at least {needed.run['popular']['pairs_left_out_at_least']} pairs not (--pairs all" in said["popular"]
+    assert "not every pair is listed (--pairs all" in needed.run["recall"]["statement"]
+    assert "not every pair" not in every.run["recall"]["statement"]
+    assert "popular" not in dict(summary(every.run))

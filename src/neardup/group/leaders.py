@@ -119,8 +119,13 @@ def group(
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
-    leader, linking = _components(found, hubs, criterion, limited, rank, first_new)
-    return replace(grouped, leader=leader, pairs=together(room, reported, linking))
+    parent = np.arange(len(rank))
+    for some in batches(reported):
+        unite(parent, column(some, "a"), column(some, "b"))
+    linking = VERIFIED.empty_table()
+    if limited.any():
+        linking = _linking(found, hubs, criterion, limited, parent, first_new)
+    return replace(grouped, leader=best_of_tree(parent, rank), pairs=together(room, reported, linking))
 
 
 def _pairs_among(hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom) -> tuple[Pairs, Bools]:
@@ -171,17 +176,21 @@ def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
     return verified(hubs, np.column_stack((x, y, groups.shared[follows])))
 
 
-def _components(
-    pairs: Pairs, hubs: PrefixIndex, criterion: Criterion, limited: Bools, rank: Int64s, first_new: int
-) -> tuple[Int64s, pa.Table]:
-    """Leaders by any chain of pairs, and the pairs of ``limited`` documents that the chains needed."""
-    parent = np.arange(len(rank))
-    for some in batches(pairs):
-        unite(parent, column(some, "a"), column(some, "b"))
+def _linking(
+    found: Pairs, hubs: PrefixIndex, criterion: Criterion, limited: Bools, parent: Int64s, first_new: int
+) -> pa.Table:
+    """The pairs of ``limited`` documents that chains need besides those that ``parent`` has united.
+
+    Unites them in ``parent``.
+    """
     linking = np.empty((0, 3), np.int64)
     if limited[hubs.documents].any():
         linking = link_crowds(hubs, criterion, limited[hubs.documents], parent, first_new)
-    return best_of_tree(parent, rank), verified(hubs, linking)
+    outside = [verified(hubs, linking)]
+    for some in batches(found):  # of documents that are not in the index
+        ends = np.column_stack((column(some, "a"), column(some, "b")))
+        outside.append(some.filter(pa.array(unite_by(ends, parent))).cast(VERIFIED))
+    return merged(*outside)
 
 
 def link_crowds(hubs: PrefixIndex, criterion: Criterion, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:

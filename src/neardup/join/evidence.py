@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from neardup.join.closing import Closed
+from neardup.join.estimates import Missing
 from neardup.join.exact_parts import ExactParts
 from neardup.join.lsh_candidates import Candidates
 from neardup.join.method import Choice
-from neardup.join.missing import Missing
 from neardup.join.pair_file import Pairs
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets

@@ -12,12 +12,13 @@ In a family of two no other document can connect the pair: its π is that of LSH
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.join.closing import families_in, families_of
+from neardup.join.estimates import FEW, Missing
 from neardup.join.lsh_candidates import HUB
 from neardup.join.pair_file import PairRoom, Pairs, batches, documents_in, filtered
 from neardup.join.resketch import proposed_again
@@ -37,19 +38,11 @@ _PAIRS = 1 << 16
 _MANY = 1 << 22
 """With more pairs of hub documents than this, pairs within crowds are not looked at."""
 
-_FEW = 1.5
-"""The variance of families is multiplied by this: few families carry it, and it is estimated from those few
-(the square of Student's t over the normal quantile is 1.5 at seven families)."""
-
-
 _ALMOST_SURELY = 1 - 1e-9
 """Cap on the probability of missing: a pair that only a chain could find must not get infinite weight."""
 
 _NOTHING = 1e-3
 """Families are skipped while together they account for no more missed pairs than this."""
-
-_BOUNDED = 0.1
-"""An estimate counts as an upper bound if more than this share of it, and more than this many pairs, is one."""
 
 _NEVER = 1e-9
 """A pair missed less often than this is not examined further: a billion such pairs make one missed pair."""
@@ -81,37 +74,6 @@ def missed_with(plan: Plan, sketch: str, shared: Int64s, union: Int64s) -> Float
     return missed
 
 
-@dataclass(frozen=True)
-class Missing:
-    """The expected number of missed pairs, its ``variance``, and the variance if pairs were unrelated (``alone``).
-
-    ``bounded`` of the ``estimated`` pairs are an upper bound, from parts of families too large to examine whole.
-    """
-
-    estimated: float = 0.0
-    variance: float = 0.0
-    alone: float = 0.0
-    bounded: float = 0.0
-
-    def __add__(self, other: Missing) -> Missing:
-        return Missing(
-            self.estimated + other.estimated,
-            self.variance + other.variance,
-            self.alone + other.alone,
-            self.bounded + other.bounded,
-        )
-
-    @property
-    def mostly_bounded(self) -> bool:
-        """Whether the part of the estimate that is an upper bound is large enough to make the whole one."""
-        return self.bounded > max(_BOUNDED * self.estimated, _BOUNDED)
-
-    @property
-    def together(self) -> float:
-        """How many pairs are missed together, on average; 1 for unrelated pairs."""
-        return max(1.0, self.variance / self.alone) if self.alone else 1.0
-
-
 def of_pairs(chances: Floats) -> Missing:
     """Estimate the missed pairs from unrelated found pairs that are missed with these probabilities.
 
@@ -132,17 +94,18 @@ def of_families(
     ``drawn`` holds the number of families that each family represents; None: each represents itself.
     """
     number = int(family.max(initial=-1)) + 1
+    drawn = drawn or DrawnFamilies(np.ones(number), np.ones(number))
+    of_pair = np.ones(len(a)) if drawn.pairs is None else drawn.pairs
     found = np.array([_joined(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
     # unbiased for 1/π, except for pairs that hardly any seed finds
     each = (len(found) + 1) / (found.sum(axis=0) + 1)
     odds = each - 1
-    off = np.array([np.bincount(family, 1 - hit * each, number) for hit in found]).reshape(-1, number)
+    off = np.array([np.bincount(family, (1 - hit * each) * of_pair, number) for hit in found]).reshape(-1, number)
     # a pair represents 1/π pairs, and a family represents the average of that over its pairs
-    weight = np.bincount(family, each, number) / np.maximum(np.bincount(family, minlength=number), 1)
-    estimated = np.bincount(family, odds, number)
-    variance = _FEW * (off**2).mean(axis=0) * weight
-    alone = np.bincount(family, odds + odds * odds, number)
-    drawn = drawn or DrawnFamilies(np.ones(number), np.ones(number))
+    weight = np.bincount(family, each * of_pair, number) / np.maximum(np.bincount(family, of_pair, number), 1e-300)
+    estimated = np.bincount(family, odds * of_pair, number)
+    variance = FEW * (off**2).mean(axis=0) * weight
+    alone = np.bincount(family, (odds + odds * odds) * of_pair, number)
     whole = estimated * drawn.part
     spread = drawn.times * variance * drawn.part**2 + drawn.times * (drawn.times - 1) * whole**2
     stands_for = whole * drawn.times
@@ -153,10 +116,14 @@ def of_families(
 
 @dataclass(frozen=True)
 class DrawnFamilies:
-    """For each examined family: how many families it represents, and the ratio of its pairs to those examined."""
+    """For each examined family: how many families it represents, and the ratio of its pairs to those examined.
+
+    ``pairs`` (float64[pairs], 1 on average over a family) are the weights of the examined pairs; None: all alike.
+    """
 
     times: Floats
     part: Floats
+    pairs: Floats | None = None
 
 
 Sure = Callable[[pa.Table], Bools]
@@ -197,6 +164,7 @@ def missing_among(
 ) -> Missing:
     """Estimate the missed pairs from the reported ``pairs`` within the ``index``, ignoring ``limited`` documents.
 
+    The pairs of limited documents are those of crowds (``missing_crowds.py``).
     Documents of large buckets (``in_buckets``) with few partners met through text they share with many unlike
     documents. They meet through it with any seed, so their pairs are certain to be found.
     """
@@ -258,7 +226,7 @@ def missing_pairs(
     Pairs that are ``sure`` are found with any seed. ``fetch`` returns the shingle sets of documents (ascending).
     """
     found = _FamilyPairs(pairs, plan, sketch, sure)
-    part, drawn = _draw(found)
+    part, drawn, chances = _draw(found)
     ends = [(a[kept], b[kept], surely[kept]) for a, b, surely, kept in found.inside(part)]
     a, b, surely = (np.concatenate(values) for values in zip(*ends, strict=True))
     total = of_pairs(found.of_twos)
@@ -268,7 +236,16 @@ def missing_pairs(
     x, y = place[a], place[b]
     _, numbers = np.unique(found.family[inside], return_inverse=True)
     again = proposed_again(fetch(found.documents[inside]), numbers, (x, y), plan, sketch, threads)
+    drawn = replace(drawn, pairs=_weights(a, b, chances, numbers[x]))
     return total + of_families(x, y, numbers[x], (hit | surely for hit in again), drawn)
+
+
+def _weights(a: Int64s, b: Int64s, share: Floats, family: Int64s) -> Floats:
+    """float64[pairs]: the weights of pairs whose ends were drawn with probabilities ``share``, 1 on average."""
+    weights = 1 / (share[a] * share[b])
+    mean = np.bincount(family, weights) / np.maximum(np.bincount(family), 1)
+    even: Floats = weights / mean[family]
+    return even
 
 
 class _FamilyPairs:
@@ -276,7 +253,7 @@ class _FamilyPairs:
 
     ``documents`` (ascending) have a pair, and ``family`` and ``sizes`` are theirs. Of each family of more than two
     ``pairs`` counts the pairs, and ``risk`` sums the odds that LSH alone misses them; ``of_twos`` are the
-    probabilities of the pairs of other families.
+    probabilities of the pairs of other families. ``heads`` are the documents with most pairs in each family.
     """
 
     def __init__(self, pairs: Pairs, plan: Plan, sketch: str, sure: Sure) -> None:
@@ -289,7 +266,7 @@ class _FamilyPairs:
         self._members = np.bincount(self.family)
         self.sizes = np.zeros(len(self.documents), np.int64)
         self.pairs, self.risk = np.zeros(self.number, np.int64), np.zeros(self.number)
-        of_twos = [np.empty(0)]
+        of_twos, partners = [np.empty(0)], np.zeros(len(self.documents), np.int64)
         for some, a, b in self._numbered():
             shared, size_a, size_b = (column(some, name) for name in VERIFIED.names[2:])
             self.sizes[a], self.sizes[b] = size_a, size_b
@@ -301,7 +278,10 @@ class _FamilyPairs:
             of_pair, chances = self.family[a[more]], chances[more]
             self.pairs += np.bincount(of_pair, minlength=self.number)
             np.add.at(self.risk, of_pair, chances / (1 - chances))  # rounds like one sum over all pairs
+            partners += np.bincount(np.concatenate((a, b)), minlength=len(partners))
         self.of_twos = np.concatenate(of_twos)
+        order = np.lexsort((-partners, self.family))
+        self.heads = order[np.searchsorted(self.family[order], np.arange(self.number))]
 
     @property
     def number(self) -> int:
@@ -322,11 +302,14 @@ class _FamilyPairs:
             yield some, self._local[column(some, "a")], self._local[column(some, "b")]
 
 
-def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies]:
-    """The documents to examine, and the families that theirs represent; all documents, unless there are too many.
+def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies, Floats]:
+    """The documents to examine, the families that theirs represent, and the probability of each document.
+
+    These are all documents, unless there are too many.
 
     Families are drawn by their risk: the number of their pairs that LSH alone would miss, which is more than are
-    missed after closing. From a family too large to examine whole, a sample of documents is drawn.
+    missed after closing. From a family too large to examine whole, a sample of documents is drawn, and the one
+    with most pairs: without it, nothing would remain of a document with thousands of partners that have no other.
     """
     number, rng = found.number, np.random.default_rng(11)
     family, sizes, pairs, risk = found.family, found.sizes, found.pairs, found.risk
@@ -334,7 +317,9 @@ def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies]:
     share = np.minimum(
         1, np.minimum(_SHINGLES / 4 / np.maximum(shingles, 1), (_PAIRS / 4 / np.maximum(pairs, 1)) ** 0.5)
     )
-    part = rng.random(len(family)) < share[family]
+    chances = share[family]
+    chances[found.heads] = 1
+    part = rng.random(len(family)) < chances
     looked_at = np.zeros(number, np.int64)
     for a, _, _, kept in found.inside(part):
         looked_at += np.bincount(family[a[kept]], minlength=number)
@@ -350,7 +335,7 @@ def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies]:
     drawn = rng.random(number) < chance
     part &= drawn[family]
     # a family whose sampled documents have no pair among them is never drawn
-    return part, DrawnFamilies(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn])
+    return part, DrawnFamilies(1 / chance[drawn], (pairs / np.maximum(looked_at, 1))[drawn]), chances
 
 
 def _joined(a: Int64s, b: Int64s, hit: Bools) -> Bools:

@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import takes_any_subset
+from neardup.join.frequent import searched, without_bits
 from neardup.join.partners import with_possible_partners
 from neardup.join.related import EVERYONE, Related
 from neardup.join.repeats import repeats_of
 from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.parities import fill_parities, parity_words
@@ -238,10 +240,11 @@ def met_pairs(
     may have some of its pairs among the yielded ones.
     """
     limit, behind = -1 if search.limit is None else search.limit, len(hubs.documents)
+    inside = searched(hubs, search.left_out, threads)
 
     def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
-        found, until = kernels.met_pairs(
-            hubs, search.criterion, span, search.left_out, partners, limit, search.first_new, most
+        found, until = met_kernels.met_pairs(
+            hubs, search.criterion, span, inside, partners, limit, search.first_new, most
         )
         return found, (int(until), span[1])
 
@@ -268,7 +271,9 @@ def candidates_of(
 ) -> tuple[Int64s, int]:
     """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
     nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
-    found, until = kernels.met_pairs(hubs, criterion, span, nobody, partners, -1, first_new, enough)
+    found, until = met_kernels.met_pairs(
+        hubs, criterion, span, without_bits(nobody), partners, -1, first_new, enough
+    )
     return found[:, :2], int(until)
 
 

@@ -9,7 +9,7 @@ hashes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -34,22 +34,47 @@ def proposed_again(
 
     ``families`` (int64[sets]) numbers the family of each set; ``ends`` has the two sets of each pair.
     """
-    labels, documents = labels_of(sets, families), len(sets.offsets) - 1
-    firsts, coefficients = np.concatenate(([0], np.cumsum(plan.bands))), classic_coefficients(plan.slots)
     a, b = ends
 
-    def hits(seed: np.uint64) -> Bools:
+    def agreeing(bands: Iterator[UInt64s]) -> Bools:
+        hit = np.zeros(len(a), np.bool_)
+        for keys in bands:
+            hit |= keys[a] == keys[b]
+        return hit
+
+    return banded_again(sets, families, plan, sketch, agreeing, threads)
+
+
+def banded_again(
+    sets: ShingleSets,
+    families: Int64s,
+    plan: Plan,
+    sketch: str,
+    look: Callable[[Iterator[UInt64s]], Bools],
+    threads: int = 1,
+) -> Iterator[Bools]:
+    """Yield what ``look`` makes of the bands with each of SEEDS seeds: it receives the keys of all sets, by band.
+
+    ``families`` (int64[sets]) numbers the family of each set. The keys of a band (uint64[sets]) are valid until
+    the next one.
+    """
+    labels, documents = labels_of(sets, families), len(sets.offsets) - 1
+    firsts, coefficients = np.concatenate(([0], np.cumsum(plan.bands))), classic_coefficients(plan.slots)
+
+    def looked_at(seed: np.uint64) -> Bools:
         hashes, keys = _hashed_anew(labels, seed), np.empty(documents, np.uint64)
         signatures = np.empty((documents, plan.slots), np.uint32)
         chosen = np.empty((documents, plan.slots), np.bool_)
         sketch_sets(hashes, sets.offsets, sketch == "classic", *coefficients, signatures, chosen)
-        hit = np.zeros(len(a), np.bool_)
-        for band, rows in enumerate(plan.bands):
-            band_keys(signatures, firsts[band], rows, band, keys)
-            hit |= keys[a] == keys[b]
-        return hit
 
-    return ordered_map(hits, mixed(np.arange(SEEDS, dtype=np.uint64)), threads)
+        def bands() -> Iterator[UInt64s]:
+            for band, rows in enumerate(plan.bands):
+                band_keys(signatures, firsts[band], rows, band, keys)
+                yield keys
+
+        return look(bands())
+
+    return ordered_map(looked_at, mixed(np.arange(SEEDS, dtype=np.uint64)), threads)
 
 
 def _hashed_anew(labels: UInt64s, seed: np.uint64) -> UInt64s:

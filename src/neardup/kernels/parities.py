@@ -51,10 +51,16 @@ def differ_in_more(words, begin, x, y, most):
     length_x, length_y = begin[x + 1] - at_x, begin[y + 1] - at_y
     apart = np.int64(0)
     if length_x == length_y:
-        for i in range(length_x):
-            apart += bit_count(words[at_x + i] ^ words[at_y + i])
-            if i % _AT_ONCE == _AT_ONCE - 1 and apart > most:
+        i = np.int64(0)
+        while i + _AT_ONCE <= length_x:  # a fixed number of words is compared in vectors
+            for k in range(_AT_ONCE):
+                apart += bit_count(words[at_x + i + k] ^ words[at_y + i + k])
+            if apart > most:
                 return True
+            i += _AT_ONCE
+        while i < length_x:
+            apart += bit_count(words[at_x + i] ^ words[at_y + i])
+            i += 1
         return apart > most
     if length_x > length_y:
         at_x, at_y, length_x, length_y = at_y, at_x, length_y, length_x

@@ -17,8 +17,8 @@ from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
 from neardup.join.closing import families_in
+from neardup.join.estimates import Missing
 from neardup.join.evidence import Evidence
-from neardup.join.missing import Missing
 from neardup.join.pair_file import batches
 from neardup.join.rows import Met, Rows
 from neardup.lsh.hamming.tables import HammingPlan
@@ -260,6 +260,7 @@ def _recall(run: Run) -> dict[str, Any]:
         run.pairs,
         bound=evidence.closed is not None and evidence.closed.left_out > 0,
         measured=None if audited is None else audited.recall,
+        unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
     )
     return recall_of(settings, evidence.choice.method, evidence.plan, said)
 
@@ -280,7 +281,9 @@ def _popular(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     reported = 0
     for some in batches(judged.groups.pairs) if len(documents) else ():
         reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
-    least = max(0, (len(documents) * (CROWD + 1) + 1) // 2 - reported)
+    count, partners = len(documents), len(documents) * (CROWD + 1)
+    # a pair of two of them counts for both: that is half of all at most, and no more than there are such pairs
+    least = max(0, max((partners + 1) // 2, partners - count * (count - 1) // 2) - reported)
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 

@@ -36,10 +36,12 @@ from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.base_documents import BaseDocuments, open_base
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
+from neardup.join.estimates import Missing
 from neardup.join.evidence import Evidence
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
-from neardup.join.missing import Missing, missing_among
+from neardup.join.missing import missing_among
+from neardup.join.missing_crowds import missing_members
 from neardup.join.pair_file import PairLookup, PairRoom, Pairs, batches, documents_in, together
 from neardup.join.portions import verified_room
 from neardup.join.rows import Rows
@@ -358,7 +360,9 @@ def _missing(rows: Rows, evidence: Evidence, groups: Grouped, stages: Stages) ->
             return evidence.missing
         asked = (groups.limited, plan, sketch, _room(rows), rows.settings.work.threads)
         among = missing_among(groups.pairs, index, evidence.in_buckets, *asked)
-        return evidence.missing + among
+        criterion, threads = criterion_of(rows.settings.search), rows.settings.work.threads
+        members = missing_members(groups.pairs, index, groups.limited, criterion, plan, sketch, threads)
+        return evidence.missing + among + members
 
 
 def _far_leaders(rows: Rows, groups: Grouped, heads: Int64s, documents: CopyClasses, stages: Stages) -> pa.Table:

@@ -19,7 +19,7 @@ import numpy as np
 
 from neardup.display import similarity
 from neardup.intervals import Share
-from neardup.join.missing import Missing
+from neardup.join.estimates import Missing
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
@@ -40,6 +40,9 @@ class Interval:
     estimated: float
     low: float
     high: float
+
+
+_UNLISTED = "; not every pair is listed (--pairs all lists them)"
 
 
 def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
@@ -82,13 +85,14 @@ class Predicted:
 
     With ``bound`` the estimate is known to be too high, or too little is known about how pairs are missed
     together; then only one end of an interval is stated. ``measured`` is the recall an audit found, if there was
-    one.
+    one. ``unlisted``: of crowds, and of documents with many partners, not all pairs are listed.
     """
 
     missing: Missing | None
     found: int
     bound: bool = False
     measured: Share | None = None
+    unlisted: bool = False
 
 
 def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> dict[str, Any]:
@@ -100,8 +104,9 @@ def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: P
     if isinstance(plan, HammingPlan):
         names = ("planned", "predicted", "missed")
         return {**dict.fromkeys(names), "at_least": False, **within_distance(settings, plan)}
+    aside = _UNLISTED if made.unlisted else ""
     if made.missing is None:
-        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found"
+        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found{aside}"
         everything = Interval(1.0, 1.0, 1.0)
         return _recall_of((1.0, 1.0), Interval(0.0, 0, 0), everything, False, statement)
     at = plan.probability(threshold)
@@ -115,10 +120,10 @@ def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: P
     if at_least:
         missed, predicted = replace(missed, low=0), replace(predicted, high=1.0)
         most = f"at most about {missed.estimated:,.0f} (95 %: up to {missed.high:,})"
-        statement = f"{planned}at least about {rest}{most}; {_measured(made.measured)}"
+        statement = f"{planned}at least about {rest}{most}{aside}; {_measured(made.measured)}"
     else:
         interval = f"(95 % interval {missed.low:,} to {missed.high:,})"
-        statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}"
+        statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}{aside}"
     return _recall_of((plan.recall, at), missed, predicted, at_least, statement)
 
 

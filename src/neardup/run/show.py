@@ -188,18 +188,33 @@ def _removed(run: Mapping[str, Any]) -> str:
 
 def _unusual(run: Mapping[str, Any]) -> Iterator[Line]:
     """Lines about events that most runs do not have."""
-    crowds, chaining = run["crowds"], run["chaining"]
+    chaining = run["chaining"]
+    yield from _unlisted(run)
+    if chaining["groups"]:
+        groups = counted(chaining["groups"], "group")
+        yield "chaining", f"{groups} joined only by a chain of pairs{_weakest(chaining['weakest'])}"
+
+
+def _unlisted(run: Mapping[str, Any]) -> Iterator[Line]:
+    """Which pairs of crowds and of documents with many partners are listed, and how many are not."""
+    crowds, popular = run["crowds"], run.get("popular", {"documents": 0})
     if crowds:
         left_out = sum(crowd["pairs_left_out"] for crowd in crowds)
         members = sum(crowd["members"] for crowd in crowds)
         yield (
             "crowds",
-            f"{counted(len(crowds), 'crowd')} of {number(members)} documents that are all alike; "
-            f"{counted(left_out, 'pair')} among them not written (--pairs all writes every pair)",
+            f"{counted(len(crowds), 'group')} of more than 1,000 documents, {number(members)} in all: of their "
+            f"pairs only those with a representative are listed, up to {counted(left_out, 'pair')} are not "
+            "(--pairs all lists every pair)",
         )
-    if chaining["groups"]:
-        groups = counted(chaining["groups"], "group")
-        yield "chaining", f"{groups} joined only by a chain of pairs{_weakest(chaining['weakest'])}"
+    if popular["documents"]:
+        least = popular["pairs_left_out_at_least"]
+        documents = counted(popular["documents"], "other document")
+        yield (
+            "popular",
+            f"{documents} with more than 1,000 partners each: of their pairs only those with a representative are "
+            f"listed, at least {counted(least, 'pair')} not (--pairs all lists every pair)",
+        )
 
 
 def _weakest(link: Mapping[str, Any] | None) -> str:

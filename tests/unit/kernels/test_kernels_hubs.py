@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import neardup.join.frequent
 from neardup.group.leaders import link_crowds
+from neardup.join.frequent import searched
 from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from support import made_sets, reference, reference_search, strategies
@@ -168,6 +173,33 @@ def test_documents_with_too_many_partners(
     assert made_sets.pairs_of(table, sets) == {
         pair: value for pair, value in expected.items() if not popular & set(pair)
     }
+
+
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24), st.sampled_from([None, 2]))
+@settings(deadline=None, max_examples=200)
+def test_pairs_counted_by_bits_are_those_of_merged_sets(
+    sets: list[set[int]], threshold: Fraction, old: int, limit: int | None
+) -> None:
+    """With the bits of frequent shingles, which otherwise only long lists get: a few, or all shingles frequent."""
+    hubs = join(sets, threshold)
+    asked: dict[str, Any] = {"old": old, "limit": limit}
+    merged, over = pairs_of(hubs, search(hubs, threshold, **asked), 1)
+    for frequent in (2, 1 << 20):
+        with ExitStack() as patched:
+            for name, value in {"_LONG": 0, "_MERGED": 0, "_FREQUENT": frequent}.items():
+                patched.enter_context(mock.patch.object(neardup.join.frequent, name, value))
+            by_bits, of_bits = pairs_of(hubs, search(hubs, threshold, **asked), 1)
+        assert by_bits.equals(merged)
+        assert (of_bits == over).all()
+
+
+def test_sets_of_one_stock_get_bits() -> None:
+    sets = made_sets.hashed([set(range(40)) | {100 + k} for k in range(600)], reference.mix64)
+    hubs = join(sets, Fraction(1, 2))
+    made = searched(hubs, np.zeros(600, np.bool_), 2)
+    assert len(made.bits) == 600
+    assert len(made.rest) < 60  # own shingles are in no other document, but for a few that collide
+    assert len(found_pairs(hubs, sets, Fraction(1, 2))) == 600 * 599 // 2
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS))

@@ -103,13 +103,40 @@ def _met_in_list(x, hubs, criterion, listed, span, seen, met, n):
 
 
 @njit(cache=True, nogil=True)
+def _swept(x, hubs, criterion, listed, span, met):
+    """Write the leaders in ``span``, in the order of size, that may pair with x to ``met``; return how many."""
+    sizes, largest, across = hubs.sizes, hubs.largest, hubs.across
+    words, words_at, leaders, any_leaders = hubs.parities, hubs.parity_at, listed.leaders, listed.leader_words
+    size, sided, n = sizes[x], across.size > 0, 0
+    other, apart = np.int64(-1), np.int64(0)
+    y = next_set(leaders, any_leaders, span[0], span[1])
+    while y < span[1]:
+        if sizes[y] != other:
+            other = sizes[y]
+            apart = size + other - 2 * least_shared(size, other, criterion)
+        may = size <= largest[y] and not (sided and across[y] == across[x])
+        if may and not differ_in_more(words, words_at, x, y, apart):
+            met[n] = y
+            n += 1
+        y += 1
+        if y < span[1] and not (leaders[y >> 6] >> np.uint64(y & 63)) & _ONE:
+            y = next_set(leaders, any_leaders, y, span[1])
+    return n
+
+
+@njit(cache=True, nogil=True)
 def _met_in_lists(x, hubs, criterion, listed, seen, met):
     """Write the leaders that hub document x meets in its lists to ``met`` (int64[hubs]), sorted; return how many.
 
     Leaders ruled out by sizes or parities are left out. ``listed`` is a ``Listed``; ``seen`` is int64[hubs]
-    scratch.
+    scratch. Where the lists hold more leaders than there are, all leaders are passed once instead.
     """
-    smallest, n = smallest_partner(hubs.sizes[x], criterion), 0
+    smallest, n, places = smallest_partner(hubs.sizes[x], criterion), 0, 0
+    for e in range(hubs.begin[x], hubs.begin[x + 1]):
+        places += listed.counts[hubs.list_of[e]]
+    if places > listed.counts[-1]:
+        low = np.searchsorted(hubs.sizes, smallest)
+        return _swept(x, hubs, criterion, listed, (low, np.searchsorted(hubs.sizes, hubs.largest[x] + 1)), met)
     for e in range(hubs.begin[x], hubs.begin[x + 1]):
         k = hubs.list_of[e]
         if listed.counts[k] == 0:

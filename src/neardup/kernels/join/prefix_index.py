@@ -16,13 +16,7 @@ import numpy as np
 
 from neardup.kernels.compiled import njit
 from neardup.kernels.parities import differ_in_more
-from neardup.kernels.sets import (
-    fewest_shared,
-    largest_partner,
-    least_shared,
-    shared_at_least,
-    smallest_partner,
-)
+from neardup.kernels.sets import fewest_shared, largest_partner, least_shared, shared_at_least
 
 FARTHEST = np.int32(2**31 - 1)
 """The value of ``reach`` at a place that does not bound the size of a partner."""
@@ -304,94 +298,3 @@ def count_lookups(hubs, limit):
             after = hubs.first[k] + hubs.place[e] + 1
             lookups += min(limit, above(hubs, after, hubs.first[k + 1], hubs.largest[x]) - after)
     return lookups
-
-
-@njit(cache=True, nogil=True)
-def _next_met(hubs, criterion, x, span, seen, left_out, reference):
-    """Return the first place in ``span`` = (first, until, step) whose unseen member may pair with x; or until.
-
-    All members passed on the way are marked in ``seen``. Most are not partners, and there may be millions, so the
-    arrays get names outside of the loop: passing ``hubs`` for each counts references, at 20 times the cost.
-    """
-    members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
-    words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
-    size, most, old = sizes[x], largest[x], documents[x] < reference
-    across, run_begin, run_end = hubs.across, hubs.run_begin, hubs.run_end
-    sided = across.size > 0
-    at, until, step = span
-    while at != until:
-        y = members[at]
-        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
-            at = min(run_end[at], until) if step > 0 else max(run_begin[at] - 1, until)
-            continue
-        if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
-            seen[y] = x
-            other = sizes[y]
-            if other <= most and size <= largest[y] and not (old and documents[y] < reference):
-                apart = size + other - 2 * least_shared(size, other, criterion)
-                if not differ_in_more(words, words_at, x, y, apart):
-                    return at
-        at += step
-    return until
-
-
-@njit(cache=True, nogil=True)
-def _smaller_partners(hubs, criterion, x, seen, left_out, reference, limit):
-    """Return how many smaller hub documents x pairs with; counting stops above ``limit``."""
-    count = 0
-    smallest = smallest_partner(hubs.sizes[x], criterion)
-    for e in range(hubs.begin[x], hubs.begin[x + 1]):
-        k = hubs.list_of[e]
-        at = hubs.first[k] + hubs.place[e]
-        before = above(hubs, hubs.first[k], at, smallest - 1) - 1
-        j = above(hubs, before + 1, at, farthest(hubs, at, x))
-        while j != before:
-            j = _next_met(hubs, criterion, x, (j - 1, before, -1), seen, left_out, reference)
-            if j == before or shared_of(hubs, criterion, x, hubs.members[j]) < 0:
-                continue
-            count += 1
-            if count > limit:
-                return count
-    return count
-
-
-@njit(cache=True, nogil=True)
-def met_pairs(hubs, criterion, span, left_out, partners, limit, reference, enough):
-    """Return verified pairs (x, y), x in ``span`` = (first, until) and y larger: int64[m, 3] of x, y, |x∩y|.
-
-    Returns (pairs, the document to continue with), and stops after the document that brings the number of pairs
-    to ``enough``. Documents with ``left_out`` set are skipped; so are pairs of two documents below ``reference``.
-    With ``limit`` ≥ 0 the pairs of a document with more partners than that are left out, and its search stops at
-    the limit; ``partners`` (int64[hubs]) holds the number each has elsewhere on entry, and the number counted on
-    return.
-    """
-    seen = np.full(hubs.documents.size, -1, np.int64)
-    found = np.empty((1024, 3), np.int64)
-    used = 0
-    for x in range(span[0], span[1]):
-        if used >= enough:
-            return found[:used], x
-        if left_out[x]:
-            continue
-        before = used
-        if limit >= 0:
-            partners[x] += _smaller_partners(hubs, criterion, x, seen, left_out, reference, limit - partners[x])
-        for e in range(hubs.begin[x], hubs.probes[x]):
-            k = hubs.list_of[e]
-            j = hubs.first[k] + hubs.place[e]
-            until = above(hubs, j + 1, hubs.first[k + 1], farthest(hubs, j, x))
-            while not 0 <= limit < partners[x]:
-                j = _next_met(hubs, criterion, x, (j + 1, until, 1), seen, left_out, reference)
-                if j == until:
-                    break
-                shared = shared_of(hubs, criterion, x, hubs.members[j])
-                if shared < 0:
-                    continue
-                partners[x] += 1
-                if used == found.shape[0]:
-                    found = more_rows(found, used)
-                found[used, 0], found[used, 1], found[used, 2] = x, hubs.members[j], shared
-                used += 1
-        if 0 <= limit < partners[x]:
-            used = before
-    return found[:used], span[1]
