@@ -14,6 +14,7 @@ html_theme = "furo"
 html_title = f"neardup {release}"
 myst_heading_anchors = 6
 nitpicky = False
+smartquotes = False  # they make – of --
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 man_pages = [("docs/reference/cli", "neardup", "find, prove and show near-duplicate documents", [], 1)]

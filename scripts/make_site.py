@@ -21,6 +21,11 @@ import neardup
 ROOT = Path(__file__).parents[1]
 BESIDE = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "NOTICE")
 API = "docs/reference/api.md"
+FRONT = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">
+<title>neardup</title></head><body><p><a href="docs/index.html">neardup</a></p></body></html>
+"""
+"""The page at the address of the site: the index is beside the other pages."""
 
 
 def api_page() -> Iterator[str]:
@@ -85,6 +90,8 @@ def main() -> int:
             return done.returncode
         shutil.rmtree(given.folder, ignore_errors=True)
         shutil.copytree(out, given.folder, ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
+        if not given.man:
+            (given.folder / "index.html").write_text(FRONT, encoding="utf-8")
     return 0
 
 

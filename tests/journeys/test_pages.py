@@ -6,12 +6,16 @@ cannot be run is in ``NOT_RUN`` with its reason.
 
 from __future__ import annotations
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from support.environments import environment_of, python_with
 from support.journey_files import OWN
 from support.journeys import Reader, blocks_of, installed_by, pages
+from support.paths import DOCS
 
 CLUSTER = "names a cluster; test_engine_alone.py and tests/contract/test_engines.py run the same on small ones"
 LARGER = "the figures of a larger input, which is not in the repository"
@@ -48,6 +52,23 @@ def test_a_reader_can_follow(name: str, tmp_path: Path) -> None:
     reader = Reader.of(PAGES[name], folder)
     reader.follow(PAGES[name], [*NOT_RUN.get(name, {})])
     assert not reader.faults, "\n\n".join(reader.faults)
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_the_cells_of_a_notebook_need_the_package_alone(path: Path, tmp_path: Path) -> None:
+    """In Jupyter they also show their views, as tests/surface/test_notebooks.py has it."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    python = python_with()
+    done = subprocess.run(
+        [str(python), "-c", code],
+        cwd=tmp_path,
+        env=environment_of(python, tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_is_not_run_is_on_its_page() -> None:

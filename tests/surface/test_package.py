@@ -111,3 +111,6 @@ def test_the_site_builds_without_a_warning_and_without_a_broken_link(tmp_path: P
     api = (tmp_path / "site" / "docs" / "reference" / "api.html").read_text(encoding="utf-8")
     assert 'id="neardup.find"' in api
     assert (tmp_path / "site" / "docs" / "index.html").exists()
+    assert "docs/index.html" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    for page in (tmp_path / "site").rglob("*.html"):
+        assert "–from" not in page.read_text(encoding="utf-8"), f"{page}: an option has lost its dashes"

@@ -160,6 +160,10 @@ def changed(path: str, how: str) -> InputError:
     )
 
 
+_EXTRAS = {"http": "remote", "https": "remote", "s3": "s3", "s3a": "s3"}
+"""The extra with the plugin of a protocol."""
+
+
 def filesystem(url: str) -> tuple[Any, str]:
     """Return the fsspec filesystem of a URL and the path within it."""
     try:
@@ -173,9 +177,10 @@ def filesystem(url: str) -> tuple[Any, str]:
     try:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError, OSError) as error:
+        extra = _EXTRAS.get(url.partition(":")[0]) if isinstance(error, ImportError) else None
         raise InputError(
             f"Cannot reach {without_password(url)}: {error}",
             "A URL that fsspec and its plugins can open",
-            "Check the URL and install the plugin of its protocol",
+            install(extra) if extra else "Check the URL and install the plugin of its protocol",
         ) from error
     return system, str(path)
