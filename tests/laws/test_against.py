@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.runtime import Silent
@@ -108,7 +108,7 @@ def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
     columns = choose_columns(documents, None, None)
     chosen = nd.Settings.of(method="lsh", recall=CERTAIN)
     for action, ids in (("dedup", ["d-longer", "e", "empty", "f"]), ("annotate", list(new))):
-        outcome = run(documents, columns, chosen, against, Silent(), action)
+        outcome = run(documents, columns, chosen, choose_reference(against, columns), Silent(), action)
         save(outcome, tmp_path / action, action=action)
         kept = pq.read_table(next((tmp_path / action).glob("kept.*")))
         assert kept["id"].to_pylist() == ids
@@ -165,13 +165,15 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
 
     def warned(found: nd.Found) -> list[str]:
         assert found.run["counts"]["pairs"] == 3 or found.run["counts"]["removed"]
-        return [text for text in found.run["warnings"] if "nothing removed" in text]
+        return [text for text in found.run["warnings"] if "nothing removed" in text or "that hold" in text]
 
-    assert warned(nd.find(train, against=texts, measure="containment")) == [
-        "3 pairs found, nothing removed: documents of the reference set are contained in new ones, and a "
-        "document goes if it is itself contained in one that stays. The pairs are listed; measure overlap removes "
-        "their new documents"
-    ]
+    (said,) = warned(nd.find(train, against=texts, measure="containment"))
+    assert said.startswith("3 of 3 documents that hold a document of the reference set to 0.8 or more stay")
+    assert "held old-in-new removes them" in said
+    for held in ("old-in-new", "either"):
+        other = nd.find(train, against=texts, measure="containment", held=held)
+        assert (other.run["counts"]["removed"], warned(other)) == (3, [])
+        assert set(other.removed["similarity"].to_pylist()) == {1.0}
     assert nd.find(train, against=texts, measure="overlap").run["counts"]["removed"] == 3
     assert warned(nd.find(train, against=texts, measure="overlap")) == []
     first = nd.find([*texts, *train], measure="containment", keep="first")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -20,7 +20,7 @@ from neardup.join.prefix_join import pairs_of as hub_pairs_of
 from neardup.kernels.formulas import CONTAINMENT, OVERLAP
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.settings import Settings
-from support import made_sets, shared_data
+from support import made_sets, reference, shared_data
 from support.grouped import groups_by_leader, groups_of, pairs_of, rank_of
 from support.made_sets import THRESHOLDS, MadeStore
 from support.made_texts import Writer
@@ -113,15 +113,85 @@ def test_a_member_is_contained_in_its_leader(
     assert groups_by_leader(leader) == contained_groups(sets, threshold, rank)
 
 
+HELD: Mapping[str, Callable[[int, int, int], Fraction]] = {
+    "new-in-old": lambda shared, new, old: Fraction(shared, new),
+    "old-in-new": lambda shared, new, old: Fraction(shared, old),
+    "either": lambda shared, new, old: Fraction(shared, min(new, old)),
+}
+"""How much of a pair of a new and an old document counts, by the setting."""
+
+
+def held_groups(
+    sets: Sequence[set[int]], old: int, least: Fraction, rank: Sequence[int], held: str
+) -> Mapping[object, object]:
+    """Return the groups by definition: old documents lead, and take new ones by the side that is held."""
+    leader = {d: d for d in range(old)}
+    for d in sorted(range(old, len(sets)), key=rank.__getitem__):
+        heads = [head for head in leader if leader[head] == head]
+        value = {
+            head: HELD[held if head < old else "new-in-old"](
+                len(sets[d] & sets[head]), len(sets[d]), len(sets[head])
+            )
+            for head in heads
+        }
+        heads = [head for head in heads if value[head] >= least]
+        heads.sort(key=lambda h, value=value: (h >= old, -value[h], rank[h]))
+        leader[d] = heads[0] if heads else d
+    return groups_by_leader([leader[d] for d in range(len(sets))])
+
+
+@pytest.mark.parametrize("held", list(HELD))
+@given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.booleans(), st.data())
+@settings(deadline=None, max_examples=100)
+def test_the_side_that_has_to_be_held(
+    held: str, sets: list[set[int]], threshold: Fraction, in_hubs: bool, data: st.DataObject
+) -> None:
+    """The same from a table of pairs and from the prefix lists."""
+    sets = [values for values in sets if values]
+    old = data.draw(st.integers(0, len(sets)))
+    new_rank = data.draw(st.permutations(range(old, len(sets))))
+    rank = [*range(old), *new_rank]
+    asked = made_sets.criterion(threshold, CONTAINMENT)
+    table = made_sets.pair_table(sets, [] if in_hubs else list(overlapping(sets, threshold, old)))
+    index = joined(sets, threshold, CONTAINMENT) if in_hubs else None
+    form = Settings.of(threshold=float(threshold), measure="containment", threads=1, held=held)
+    leader = group(table, index, np.array(rank, np.int64), old, asked, form).leader.tolist()
+    assert groups_by_leader(leader) == held_groups(sets, old, threshold, rank, held)
+
+
+@pytest.mark.parametrize("name", ["own", "django_docs"])
+def test_documents_that_hold_a_test_item_of_real_text(name: str) -> None:
+    """Every pair whose old side is held goes by old-in-new, with and without a memory limit."""
+    texts = list(shared_data.documents(shared_data.or_own(name)).values())
+    items = [" ".join(text.split()[10:60]) for text in texts[::5] if len(text.split()) > 70]
+    shingles = [reference.shingle_set(text, 5, "word") for text in texts]
+    of_items = [reference.shingle_set(item, 5, "word") for item in items]
+    held = [any(len(one & item) >= Fraction("0.8") * len(item) for item in of_items) for one in shingles]
+    for more in ({}, {"memory": "1GB"}):
+        found = nd.find(
+            texts,
+            against=items,
+            measure="containment",
+            held="old-in-new",
+            no_self=True,
+            **more,  # type: ignore[arg-type]
+        )
+        assert set(found.removed["id"].to_pylist()) == {number for number, goes in enumerate(held) if goes}
+        near = [row for row in found.removed.to_pylist() if row["similarity"] is not None]
+        assert all(0.8 <= row["similarity"] <= 1 for row in near)
+    unheld = nd.find(texts, against=items, measure="containment", no_self=True)
+    stay = sum(held) - unheld.run["counts"]["removed"]
+    assert any(text.startswith(f"{stay} of {sum(held)} documents that hold") for text in unheld.run["warnings"])
+
+
 def test_a_part_goes_and_the_whole_stays() -> None:
     """An excerpt repeats the report; the report does not repeat the excerpt."""
     writer = Writer(seed=71)
     words = writer.words(300)
     report, excerpt, other = " ".join(words), " ".join(words[40:100]), writer.text(80)
     found = nd.find([excerpt, report, other], measure="containment", threshold=0.9)
-    assert found.removed.to_pylist() == [
-        {"id": 0, "kept_id": 1, "similarity": 1.0, "reason": "near copy of 1: containment 1.000"}
-    ]
+    reason = "near copy of 1: containment 1.000 (of this document in that one)"
+    assert found.removed.to_pylist() == [{"id": 0, "kept_id": 1, "similarity": 1.0, "reason": reason}]
     # kept first, the excerpt cannot stand for the report: only a fifth of that is in it
     kept_first = nd.find([excerpt, report, other], measure="containment", threshold=0.9, keep="first")
     assert kept_first.removed.num_rows == 0

@@ -59,7 +59,8 @@ def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
     for name in ("bytes", "settings", "settings_digest", "recall", "chaining", "crowds"):
         assert stored.run[name] == fresh.run[name], name
     said = [text for text in stored.run["warnings"] if not text.startswith("the text lost is unknown")]
-    assert said == fresh.run["warnings"]
+    # a stored result does not know the files of its documents
+    assert said == [text for text in fresh.run["warnings"] if "most_removed" not in text]
     assert len(stored.run["warnings"]) - len(said) == (stored.run["lost"]["unknown"] > 0)
     assert counts_of(stored) == counts_of(fresh)
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint
 from neardup.run.find import Outcome, run
@@ -224,7 +224,8 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
 
     documents, against = (open_documents(part) for part in (table(order[old:], old), table(order[:old], 0)))
     chosen = nd.Settings.of(sketch="simhash", threshold=0.5, distance=10, pairs="all")
-    found = run(documents, choose_columns(documents, None, None), chosen, against, Silent())
+    columns = choose_columns(documents, None, None)
+    found = run(documents, columns, chosen, choose_reference(against, columns), Silent())
     number = {k: place for place, k in enumerate(k for k, f in enumerate(shared_data.firsts(name)) if f == k)}
     place_of = {k: at for at, k in enumerate(order)}
     true = {

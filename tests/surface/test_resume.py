@@ -156,7 +156,7 @@ def test_another_run_is_refused_with_the_difference(change: str, said: str, sour
     settings, columns = Settings.of(threshold=0.7), Chosen("text", "id", (), False)
 
     def opened() -> None:
-        open_journal(out, "dedup", settings, columns, {"input": documents}, None).close()
+        open_journal(out, "dedup", settings, columns, {"input": documents}, None, None).close()
 
     opened()
     opened()

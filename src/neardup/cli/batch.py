@@ -27,7 +27,7 @@ from neardup.settings.rules import memory_size
 
 if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
-    from neardup.io.readers.columns import Chosen
+    from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.journal import RunJournal
     from neardup.run.decided import ReviewedResult
     from neardup.run.find import Outcome
@@ -179,8 +179,8 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         # opened before the work, so that an unwritable folder is reported at once
         with target.open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
-            inputs = {"input": documents, "against": against, "ignore": ignore.documents if ignore else None}
-            with _journal(action, options, settings, columns, inputs) as journal:
+            inputs = {"input": documents, "ignore": ignore.documents if ignore else None}
+            with _journal(action, options, settings, columns, inputs, against) as journal:
                 with working_in(folder.target.parent, journal):
                     asked = (documents, columns, settings, against, progress, action)
                     outcome = run(*asked, ignore=ignore, review=review)
@@ -194,7 +194,12 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
 
 @contextmanager
 def _journal(
-    action: Action, options: Options, settings: Settings, columns: Chosen, inputs: Mapping[str, Documents | None]
+    action: Action,
+    options: Options,
+    settings: Settings,
+    columns: Chosen,
+    inputs: Mapping[str, Documents | None],
+    against: Reference | None,
 ) -> Iterator[RunJournal | None]:
     """Open the journal of a run that may go on later; None without --resume."""
     if not options.resume or options.out is None:
@@ -203,7 +208,7 @@ def _journal(
     from neardup.run.resuming import open_journal
 
     decisions = options.decisions if isinstance(options, DedupOptions) else None
-    journal = open_journal(options.out, action, settings, columns, inputs, decisions)
+    journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
     if len(journal):
         typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
     try:

@@ -30,9 +30,9 @@ OF_RECORDS: Mapping[str, str] = {
 """The purpose of the settings of each record."""
 
 OF_OPTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("against", "against_text", "against_id"), INPUT),
     **dict.fromkeys(
-        ("inputs", "text", "id", "against", "a", "b", "other", "literal", "sample", "parts", "metadata", "role"),
-        INPUT,
+        ("inputs", "text", "id", "a", "b", "other", "literal", "sample", "parts", "metadata", "role"), INPUT
     ),
     **dict.fromkeys(("ignore", "by", "measure", "matching", "threshold", "min_chunk"), COMPARED),
     **dict.fromkeys(

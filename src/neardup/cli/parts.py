@@ -65,13 +65,15 @@ def saved_parts(options: DedupOptions | GroupOptions) -> list[Path]:
     from neardup.run.shards.merge import parts_in
 
     parts = parts_in(options.against)
-    together = {"ignore", "resume", "predict", "by", "shard_size"} if parts else {"key", "update"}
+    of_documents = {"against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size"}
+    together = of_documents if parts else {"key", "update"}
     given = sorted(f"--{name.replace('_', '-')}" for name in together & options.explicit)
     if given:
         when = "together with" if parts else "without"
         raise SettingError(
             f"{', '.join(given)} cannot be given {when} fingerprints in --against",
-            "--key and --update with fingerprints; --ignore, --resume, --predict, --by and --shard-size without",
+            "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, "
+            "--by and --shard-size without",
             "Leave it out",
         )
     return parts

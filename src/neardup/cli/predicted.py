@@ -15,24 +15,25 @@ from neardup.settings import Settings
 
 if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
-    from neardup.io.readers.columns import Chosen
+    from neardup.io.readers.columns import Chosen, Reference
     from neardup.run.find import Outcome
     from neardup.run.found import Found
     from neardup.run.predict import RunCost
 
 Options = DedupOptions | GroupOptions
-Opened = tuple["Documents", "Chosen", "Documents | None"]
+Opened = tuple["Documents", "Chosen", "Reference | None"]
 """The documents, their columns, and the reference set."""
 
 
 def opened(options: Options, settings: Settings) -> Opened:
     """Open the inputs of a run."""
     from neardup.io.readers import choose_columns, open_files
+    from neardup.run.asked_columns import reference_of
 
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
-    against = open_files(options.against, reading=settings.reading) if options.against else None
-    return documents, columns, against
+    old = open_files(options.against, reading=settings.reading) if options.against else None
+    return documents, columns, reference_of(old, columns, options.against_text, options.against_id)
 
 
 def only_predict(options: Options, settings: Settings) -> int:

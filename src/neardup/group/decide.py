@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import Carried, lacking_places
-from neardup.join.criterion import similarity_of
+from neardup.join.criterion import formula_of_old, similarity_of
 from neardup.join.pair_file import PairLookup, Pairs
-from neardup.settings import ratio
+from neardup.measures import MEASURES
+from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Floats, Int64s, UInt64s, column, distinct
 
 
@@ -146,14 +147,11 @@ def classes(rows: Streams, row_rank: Int64s) -> CopyClasses:
 
 
 def decide(
-    rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s, pairs: pa.Table, measure: int
+    rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s, pairs: pa.Table, settings: Settings
 ) -> Decisions:
-    """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs.
-
-    The similarity of a member to its representative is by ``measure``, the number of its formula.
-    """
+    """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs."""
     heads = heads_of(rows, documents, row_rank, leader)
-    return decide_at(rows, documents, heads, pairs, measure)
+    return decide_at(rows, documents, heads, pairs, settings)
 
 
 def heads_of(rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s) -> Int64s:
@@ -170,12 +168,14 @@ def decide_at(
     documents: CopyClasses,
     heads: Int64s,
     pairs: pa.Table,
-    measure: int,
+    settings: Settings,
     listed: Int64s | None = None,
 ) -> Decisions:
     """Turn the representatives of rows (``heads``) into decisions: by policy, only representatives stay.
 
-    Rows that are ``listed`` have an entry also outside groups.
+    The similarity of a member to its representative is by the measure, seen from the member; to a document of the
+    reference set it is seen from the side that ``held`` says. Rows that are ``listed`` have an entry also outside
+    groups.
     """
     members = np.bincount(heads, minlength=len(rows))
     in_group = members[heads] > 1
@@ -187,7 +187,11 @@ def decide_at(
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
     shared, own, other = with_leader(documents, grouped, head, exact, pairs)
-    known = np.where(shared < 0, np.nan, similarity_of(shared, own, other, measure))
+    seen = similarity_of(shared, own, other, MEASURES[settings.search.measure].formula)
+    if rows.first_new:
+        of_old = similarity_of(shared, own, other, formula_of_old(settings.search, settings.keep.held))
+        seen = np.where((head < rows.first_new) & (grouped >= rows.first_new), of_old, seen)
+    known = np.where(shared < 0, np.nan, seen)
     similarity = np.where(exact, 1.0, known)
     kept = (grouped == head) | same_side(rows, grouped, head)
     return Decisions(grouped, head, similarity, exact, kept)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.criterion import whole
+from neardup.join.criterion import formula_of_old, whole
 from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
 from neardup.kernels.group.crowds import crowd_links, unite_by
-from neardup.kernels.group.leaders import Groups, Links, lead
+from neardup.kernels.group.leaders import Groups, Links, OldDocuments, lead
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
@@ -49,22 +49,33 @@ class Grouped:
     limited: Bools
 
 
-def partner_lists(pairs: Pairs, documents: int, measure: int, room: PairRoom | None = None) -> Links:
+def partner_lists(
+    pairs: Pairs, documents: int, measure: int, old: OldDocuments, room: PairRoom | None = None
+) -> Links:
     """The partner lists of VERIFIED pairs, each pair from both its ends; those of a file are in files, too."""
     if isinstance(pairs, PairFile):
         assert room is not None
-        return _filed_lists(pairs, documents, measure, room)
+        return _filed_lists(pairs, documents, measure, old, room)
     a, b = column(pairs, "a"), column(pairs, "b")
     shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
     ends, others = np.concatenate((a, b)), np.concatenate((b, a))
     order = np.argsort(ends, kind="stable")
     begin = np.zeros(documents + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=documents), out=begin[1:])
-    seen = whole(shared, size_a, size_b, measure), whole(shared, size_b, size_a, measure)
-    return Links(begin, others[order], np.concatenate((shared, shared))[order], np.concatenate(seen)[order])
+    both, sizes = np.concatenate((shared, shared)), (size_a, size_b)
+    seen = _seen(others, both, np.concatenate(sizes), np.concatenate(sizes[::-1]), measure, old)
+    return Links(begin, others[order], both[order], seen[order])
 
 
-def _filed_lists(pairs: PairFile, documents: int, measure: int, room: PairRoom) -> Links:
+def _seen(partner: Int64s, shared: Int64s, size: Int64s, other: Int64s, measure: int, old: OldDocuments) -> Int64s:
+    """The denominator of the measure seen from documents; a ``partner`` in the reference set has its own."""
+    seen = whole(shared, size, other, measure)
+    if old.formula == measure:
+        return seen
+    return np.where(partner < old.number, whole(shared, size, other, old.formula), seen)
+
+
+def _filed_lists(pairs: PairFile, documents: int, measure: int, old: OldDocuments, room: PairRoom) -> Links:
     """The partner lists of pairs that exceed the memory: arrays that the system maps, 48 bytes a pair."""
     assert room.scratch is not None
     sorter, counts = PairSorter(room), np.zeros(documents + 1, np.int64)
@@ -75,9 +86,9 @@ def _filed_lists(pairs: PairFile, documents: int, measure: int, room: PairRoom) 
         counts[1:] += np.bincount(a, minlength=documents) + np.bincount(b, minlength=documents)
     files = [room.scratch.numbers(np.int64) for _ in range(3)]
     for table in batches(sorter.finish()):
-        shared, size, other_size = (column(table, name) for name in VERIFIED.names[2:])
-        seen = whole(shared, size, other_size, measure)
-        for file, values in zip(files, (column(table, "b"), shared, seen), strict=True):
+        partner, shared, size, other_size = (column(table, name) for name in VERIFIED.names[1:])
+        seen = _seen(partner, shared, size, other_size, measure, old)
+        for file, values in zip(files, (partner, shared, seen), strict=True):
             file.append(values)
     return Links(np.cumsum(counts), *(file.mapped() for file in files))
 
@@ -100,9 +111,10 @@ def group(
     room = room or PairRoom()
     how, threads = settings.grouping.groups, settings.work.threads
     hubs = no_hubs(len(rank)) if index is None else index
-    lists = partner_lists(pairs, len(rank), criterion.measure, room)
+    old = OldDocuments(first_new, formula_of_old(settings.search, settings.keep.held))
+    lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
     alive = with_partners(hubs)
-    groups = lead(np.argsort(rank), rank, lists, hubs, criterion, alive, first_new, how == "complete")
+    groups = lead(np.argsort(rank), rank, lists, hubs, criterion, alive, old, how == "complete")
     every = settings.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]

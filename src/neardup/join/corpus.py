@@ -39,7 +39,8 @@ _ALL_RELATED = Relations()
 class Part:
     """One input of a corpus and the columns used from it: text, id (None: rows are named by number), and others.
 
-    ``extra`` columns are held whole; those of ``relations`` say which documents may be pairs.
+    ``extra`` columns are held whole; those of ``relations`` say which documents may be pairs. ``old``: it is the
+    reference set.
     """
 
     documents: Documents
@@ -47,6 +48,7 @@ class Part:
     id: str | None
     extra: tuple[str, ...] = ()
     relations: Relations = _ALL_RELATED
+    old: bool = False
 
     @property
     def columns(self) -> list[str]:

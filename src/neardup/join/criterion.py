@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.kernels import sets
+from neardup.kernels.formulas import HELD, OVERLAP
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
 from neardup.settings import SearchSettings, ratio
@@ -19,6 +20,16 @@ def criterion_of(search: SearchSettings) -> Criterion:
     Criterion(numerator=4, denominator=5, measure=0)
     """
     return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)
+
+
+def formula_of_old(search: SearchSettings, held: str) -> int:
+    """The formula of the pairs of new documents with those of the reference set, seen from the new ones.
+
+    >>> formula_of_old(SearchSettings(measure="containment"), "old-in-new") == HELD
+    True
+    """
+    directions = {"old-in-new": HELD, "either": OVERLAP}
+    return directions.get(held, MEASURES[search.measure].formula)
 
 
 def every_pair(formula: int) -> Criterion:

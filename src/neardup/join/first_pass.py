@@ -210,6 +210,8 @@ def _related(table: pa.Table, part: Part, key: Key) -> tuple[UInt64s, UInt64s]:
             require_labels(table.schema.field(name).type, name, f"--{role}")
         columns = [table.column(name) for name in names]
         found.append(digests(columns, role, key) if names else np.empty((0, 2), np.uint64))
+    if asked.no_self:  # as if each of the two inputs had one value across
+        found[1] = np.full((table.num_rows, 2), part.old, np.uint64)
     return found[0], found[1]
 
 

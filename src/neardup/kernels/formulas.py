@@ -12,3 +12,5 @@ LARGER = 3
 """|A∩B| / max(|A|, |B|)"""
 DICE = 4
 """2·|A∩B| / (|A| + |B|)"""
+HELD = 5
+"""|A∩B| / |B|: the containment of the other set. Only for a direction; no search has it as its measure."""

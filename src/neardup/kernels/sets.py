@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, RESEMBLANCE
+from neardup.kernels.formulas import CONTAINMENT, DICE, HELD, LARGER, RESEMBLANCE
 
 ANY_SIZE = np.int64(1) << np.int64(62)
 
@@ -46,6 +46,8 @@ def whole(shared: Any, size: Any, other: Any, formula: int) -> Any:
         return size + other
     if formula == LARGER:
         return np.maximum(size, other)
+    if formula == HELD:
+        return other
     return size if formula == CONTAINMENT else np.minimum(size, other)
 
 

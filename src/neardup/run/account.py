@@ -17,6 +17,7 @@ from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
 from neardup.join.closing import families_in
+from neardup.join.corpus import Part
 from neardup.join.estimates import Missing
 from neardup.join.evidence import Evidence
 from neardup.join.pair_file import batches
@@ -28,7 +29,8 @@ from neardup.run.decided import Applied
 from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.represented import Represented
-from neardup.run.spared import why_nothing_goes
+from neardup.run.shares import Shares, removed_by, suspicious
+from neardup.run.spared import why_holders_stay, why_nothing_goes
 from neardup.run.tables import Ids, Named
 from neardup.runtime import Advance, Progress, installed_version, peak_memory
 from neardup.settings import Settings
@@ -114,6 +116,7 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
     """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
     settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
     before = run.rows.units[: run.rows.first_new]
+    shares = removed_by(run.rows, run.decisions)
     return {
         "neardup_version": installed_version("neardup"),
         "format": FORMAT_VERSION,
@@ -124,7 +127,8 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
         "unicode": UNICODE_VERSION,
         "inputs": list(parts[-1].documents.names),
         "against": list(parts[0].documents.names) if len(parts) > 1 else [],
-        "columns": {"text": parts[-1].text, "id": parts[-1].id},
+        "columns": _columns(parts[-1]),
+        "columns_against": _columns(parts[0]) if len(parts) > 1 else None,
         "counts": _counts(run),
         "counts_against": _read(run, before, run.rows.met_before) if len(parts) > 1 else None,
         "not_judged": _not_judged(run),
@@ -142,7 +146,8 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
         },
         "decisions": None if run.applied is None else run.applied.account(),
         "closed": None if evidence.closed is None else evidence.closed.as_dict(),
-        **_judged(run, ids),
+        "removed_by": shares,
+        **_judged(run, ids, shares),
         "regrouped_from": None,
         "notes": list(notes),
         "reading": parts[-1].documents.findings.as_dict(),
@@ -152,10 +157,16 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
     }
 
 
-def _judged(run: Run, ids: Ids) -> dict[str, Any]:
+def _columns(part: Part) -> dict[str, str | None]:
+    return {"text": part.text, "id": part.id}
+
+
+def _judged(run: Run, ids: Ids, shares: Shares) -> dict[str, Any]:
     said = judgement(run, ids, len(run.rows.unique))
     capped = not_in_full(run.evidence.capped, run.settings.search.measure)
     spared = why_nothing_goes(run.settings, run.decisions, run.groups.pairs, run.rows.unique, run.rows.first_new)
+    spared += why_holders_stay(run.settings, run.rows, run.decisions, run.groups.pairs)
+    spared += suspicious(shares, run.settings.keep.most_removed, referred=run.rows.first_new > 0)
     without = [] if run.applied is None else run.applied.warnings()
     return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared, *without]}
 

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.display import counted
+from neardup.errors import SettingError
 from neardup.group.keep import keep_column, keep_columns, require_order
 from neardup.io.labels import digests, find_labels
-from neardup.io.readers import choose_columns
+from neardup.io.readers import choose_reference
 from neardup.io.readers.arrow_types import column_type
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen, find_column, text_here
+from neardup.io.readers.columns import Chosen, Reference, find_column
 from neardup.join.corpus import Part
 from neardup.join.related import Related
 from neardup.join.rows import Rows
 from neardup.kernels.text.keyed import Key
-from neardup.settings import Settings
+from neardup.settings import Keep, SettingKeywords, Settings
 from neardup.settings.rules import listed, order_of
 
 
+class FindKeywords(SettingKeywords, total=False):
+    """The settings of a run, and the columns of its reference set."""
+
+    against_text: str | Sequence[str] | None
+    against_id: str | None
+
+
+def reference_of(
+    against: Documents | None, columns: Chosen, text: str | Sequence[str] | None, id: str | None
+) -> Reference | None:
+    """Return the reference set of an input with these ``columns``; None without one.
+
+    Raises SettingError for columns that are named without it.
+    """
+    if against is not None:
+        return choose_reference(against, columns, text, id)
+    if text or id:
+        raise SettingError(
+            "Columns of a reference set are named without one",
+            "against_text and against_id together with against",
+            "Name the reference set with --against (against= in Python)",
+        )
+    return None
+
+
+def require_reference(settings: Settings, against: Reference | None) -> None:
+    """Raise SettingError for settings that only a run with a reference set can follow, if there is none."""
+    if against is not None:
+        return
+    given = ["no_self"] * settings.relations.no_self + ["held"] * (settings.keep.held != Keep().held)
+    if given:
+        raise SettingError(
+            f"{' and '.join(given)} given without a reference set",
+            "With a reference set, whose documents the new ones are compared with",
+            "Name it with --against (against= in Python)",
+        )
+
+
 def parts_of(
-    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None
+    documents: Documents, columns: Chosen, settings: Settings, against: Reference | None
 ) -> tuple[Part, ...]:
     """The inputs of a run and the columns to read from each; the reference set, if any, comes first.
 
@@ -35,13 +74,8 @@ def parts_of(
     if against is None:
         return (new,)
     for option, name in _relations(settings):
-        find_labels(against, name, option, " in the reference set")
-    saved = getattr(against, "chosen", None)
-    if saved is not None:
-        return Part(against, saved.text, saved.id, (), asked), new
-    # a reference set is usually an earlier result: use the same columns, unless it lacks them
-    old = choose_columns(against, text_here(against, columns.text), text_here(against, columns.id))
-    return Part(against, old.text, old.id, (), asked), new
+        find_labels(against.documents, name, option, " in the reference set")
+    return Part(against.documents, against.columns.text, against.columns.id, (), asked, old=True), new
 
 
 def asked_columns(settings: Settings) -> tuple[str, ...]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
+from neardup.run.asked_columns import FindKeywords
 from neardup.run.find import find
 from neardup.run.kept import refuse_files
+from neardup.run.shares import require_most_removed
 from neardup.runtime import Progress
-from neardup.settings import SettingKeywords
 
 Given = TypeVar("Given")
 
@@ -22,7 +23,7 @@ def dedup(
     ignore: object | None = None,
     decisions: str | Path | None = None,
     progress: Progress | None = None,
-    **settings: Unpack[SettingKeywords],
+    **settings: Unpack[FindKeywords],
 ) -> Given:
     """Return the documents that stay, in the type that was given, in their order and with all their columns.
 
@@ -30,14 +31,14 @@ def dedup(
     ``find(documents, …).kept``. A pandas frame keeps its index.
 
     Raises SettingError and InputError as ``find`` does, and InputError for names of files, whose documents
-    ``neardup dedup`` writes.
+    ``neardup dedup`` writes; OutputError if more would go than ``most_removed`` allows.
 
     >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
     >>> dedup([{"id": 1, "text": text}, {"id": 2, "text": text + " today"}], keep="first")
     [{'id': 1, 'text': 'the quick brown fox jumps over the lazy dog and runs far away'}]
     """
     refuse_files(documents)
-    kept: Any = find(
+    found = find(
         documents,
         text=text,
         id=id,
@@ -46,5 +47,7 @@ def dedup(
         decisions=decisions,
         progress=progress,
         **settings,
-    ).kept
+    )
+    require_most_removed(found.run)
+    kept: Any = found.kept
     return cast(Given, kept)

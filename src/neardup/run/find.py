@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from neardup.group.lost import Standing, standing, with_lost
 from neardup.group.passages import with_passages
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import Chosen, Reference
 from neardup.io.writers import access_of
 from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.base_documents import BaseDocuments, open_base
@@ -50,7 +50,7 @@ from neardup.join.verify import verify
 from neardup.lsh.bands import Plan, plan
 from neardup.measures import MEASURES, Measure
 from neardup.run.account import Action, Run, Stages, account
-from neardup.run.asked_columns import parts_of, related_notes
+from neardup.run.asked_columns import FindKeywords, parts_of, reference_of, related_notes, require_reference
 from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit, audit
 from neardup.run.base_text import with_base, with_common, with_full_sizes
@@ -97,17 +97,17 @@ def find(
     ignore: object | None = None,
     decisions: str | Path | None = None,
     progress: Progress | None = None,
-    **settings: Unpack[SettingKeywords],
+    **settings: Unpack[FindKeywords],
 ) -> Found:
     """Find near-duplicate documents, prove each pair, and group them.
 
     ``documents``: paths; a list, tuple or array of str; a frame of pandas, polars or another library; Arrow data;
     a list of dict, or a dict of columns; data sets of Hugging Face and of pyarrow; an iterator of str, dict or
-    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns or
-    nested fields, ``text`` also several (docs/howto/what-is-compared.md); ``against`` is a reference set of
-    the same kinds. ``ignore``: paths of files or folders with base texts, such as templates,
-    whose shingles do not count. ``decisions`` is the folder of a result that people have reviewed: the groups
-    follow their decisions. ``settings`` are those of :data:`neardup.settings.FIELDS`.
+    Arrow batches (docs/howto/dataframes.md). ``text`` and ``id`` name columns or nested fields, ``text`` also
+    several (docs/howto/what-is-compared.md); ``against`` is a reference set of the same kinds, with the same
+    columns, unless ``against_text`` and ``against_id`` name its own. ``ignore``: paths of files or folders with
+    base texts, such as templates, whose shingles do not count. ``decisions`` is the folder of a result that people
+    have reviewed: the groups follow their decisions. ``settings``: see :data:`neardup.settings.FIELDS`.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
 
@@ -116,20 +116,22 @@ def find(
     >>> found.pairs.select(["id_a", "id_b", "shared", "size_a", "size_b"]).to_pylist()
     [{'id_a': 0, 'id_b': 1, 'shared': 9, 'size_a': 9, 'size_b': 10}]
     """
-    chosen = Settings.of(**settings)
+    of_old = settings.pop("against_text", None), settings.pop("against_id", None)
+    chosen = Settings.of(**cast(SettingKeywords, settings))
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
     old = None if against is None else open_documents(against, reading=chosen.reading)
+    reference = reference_of(old, columns, *of_old)
     base = open_base(ignore, columns, chosen)
     review = None if decisions is None else reviewed(decisions)
-    return run(opened, columns, chosen, old, progress or Silent(), ignore=base, review=review).found
+    return run(opened, columns, chosen, reference, progress or Silent(), ignore=base, review=review).found
 
 
 def run(
     documents: Documents,
     columns: Chosen,
     settings: Settings,
-    against: Documents | None,
+    against: Reference | None,
     progress: Progress,
     action: Action = "find",
     *,
@@ -141,21 +143,20 @@ def run(
     ``review`` holds decisions of people, which the groups follow. Under a memory limit, working files are made
     where ``scratch.working_in`` says.
     """
-    stages = Stages(progress)
-    asked, slots = settings.search, settings.sketch.slots
+    require_reference(settings, against)
+    stages, asked, slots, keep = Stages(progress), settings.search, settings.sketch.slots, settings.keep.keep
     bands = None if settings.by_simhash else plan(asked.threshold, asked.recall, slots)
     corpus, base = with_base(Corpus.of(parts_of(documents, columns, settings, against), settings), ignore, stages)
     rows, sketches = fingerprint(corpus, 0 if bands is None or surely_exact(asked) else slots, stages, bands)
     rows, sketches, base = with_common(rows, sketches, base, stages)
-    keep, kept_by = settings.keep.keep, rows.extra
-    noticed = (*left_aside_notes(rows), *_read_notes(rows), *never_listed(keep, kept_by), *related_notes(rows))
-    rows, of_ids = _settle_ids(rows, columns)
+    noticed = (*left_aside_notes(rows), *_read_notes(rows), *never_listed(keep, rows.extra), *related_notes(rows))
+    rows, of_ids = _settle_ids(rows, columns, against)
     search, proposal = propose(rows, sketches, bands, stages)
     del sketches  # verification needs the memory
     evidence = search.prove(rows, proposal, stages)
     del search, proposal
     base = base.without_sets()
-    row_rank = keep_rank(keep, rows.units, rows.first_new, kept_by)
+    row_rank = keep_rank(keep, rows.units, rows.first_new, rows.extra)
     made = _decide(rows, evidence, row_rank, stages, review)
     groups, shingles, applied, listed = made.groups, made.shingles, made.applied, made.listed
     counted_copies = _represented(made.decisions, rows) if settings.keep.count else None
@@ -167,7 +168,7 @@ def run(
     release_memory()
     with stages.stage("tables", None, "rows"):
         ids = Ids(rows)
-        of_groups = group_table(decisions, rows, ids, settings.search.in_words, counted_copies)
+        of_groups = group_table(decisions, rows, ids, settings, counted_copies)
         if applied is not None:
             of_groups = with_decided(of_groups, applied, decisions, settings.search.in_words)
         of_groups = with_lost_columns(of_groups, decisions)
@@ -176,15 +177,20 @@ def run(
         aside = not_judged_table(rows, decisions.dropped, ids)
     pairs = _pairs_with_ids(groups.pairs, shingles, rows, ids, stages)
     copies = with_kinds_of_copies(copies, new_copies(rows), rows, stages)
-    missed = None if audited is None else _missed_with_ids(audited.missed, rows, ids, stages)
+    missed = None if audited is None else _pairs_with_ids(audited.missed, None, rows, ids, stages)
     missing = _missing(rows, evidence, groups, stages)
     parts = (pairs.num_rows, aside, audited, counted_copies, applied)
     done = Run(rows, evidence, groups, decisions, dict(stages.seconds), missing, *parts)
     notes = (*columns.notes, *of_ids, *noticed, *base.notes)
     told = account(action, done, ids, notes, lost_counts(of_groups)) | counts_of(pairs) | base.as_dict(rows)
-    access = access_of(documents, against, None if ignore is None else ignore.documents)
+    access = access_of(*_inputs(rows, ignore))
     tables = (pairs, of_groups, copies, told, rows.problems, missed, ranks, aside)
     return Outcome(Found(*tables, access, base.common, _texts(rows, decisions)), done)
+
+
+def _inputs(rows: Rows, ignore: BaseDocuments | None) -> list[Documents]:
+    """Everything that was read."""
+    return [*(part.documents for part in rows.corpus.parts), *([] if ignore is None else [ignore.documents])]
 
 
 def _texts(rows: Rows, decisions: Decisions) -> InputTexts:
@@ -199,17 +205,13 @@ def _also_ranked(rows: Rows, listed: Int64s, audited: Audit | None) -> Int64s:
     return np.concatenate((listed, rows.unique[documents_in(audited.missed, len(rows.unique))]))
 
 
-def _missed_with_ids(missed: pa.Table, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
-    """The table for users of the pairs that an audit found missing."""
-    return _pairs_with_ids(missed, _on_shingles(rows, missed, stages), rows, ids, stages)
-
-
 def _pairs_with_ids(pairs: Pairs, shingles: pa.Table | None, rows: Rows, ids: Ids, stages: Stages) -> pa.Table:
     """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
 
     The table of pairs in a file is in a working file, too.
     """
-    if isinstance(pairs, pa.Table) and shingles is not None:
+    if isinstance(pairs, pa.Table):
+        shingles = _on_shingles(rows, pairs, stages) if shingles is None else shingles
         return _table_with_ids(pairs, shingles, rows, ids, stages)
     quiet, scratch = Stages(Silent()), rows.corpus.scratch
     assert scratch is not None
@@ -234,15 +236,15 @@ def _read_notes(rows: Rows) -> list[str]:
     return [*new.encoding_notes(), *(f"--against: {note}" for note in told)]
 
 
-def _settle_ids(rows: Rows, columns: Chosen) -> tuple[Rows, list[str]]:
+def _settle_ids(rows: Rows, columns: Chosen, against: Reference | None) -> tuple[Rows, list[str]]:
     """Refuse a chosen id column that does not name every row once; drop a guessed one, and note that."""
+    guesses = (*(() if against is None else (against.columns.id_guessed,)), columns.id_guessed)
     notes, unnamed, parts = [], set(), rows.corpus.parts
     for number, part in enumerate(parts):
         if part.id is None:
             continue
         fault = check_ids(rows, number, part.id)
-        guessed = part is not parts[-1] or columns.id_guessed
-        if fault and not guessed:
+        if fault and not guesses[number]:
             require_ids(fault)
         if fault:
             unnamed.add(number)
@@ -290,7 +292,7 @@ def _decide(
     far = _far_leaders(rows, groups, heads, documents, stages)
     scored = merged(_pairs_needed(groups.pairs, heads, documents), far)
     listed = None if applied is None else applied.goes
-    decisions = decide_at(rows, documents, heads, scored, criterion.measure, listed)
+    decisions = decide_at(rows, documents, heads, scored, settings, listed)
     if applied is not None:
         decisions = replace(decisions, placed=(heads != before)[decisions.rows])
     shingles = _on_shingles(rows, scored, stages)

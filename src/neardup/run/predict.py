@@ -14,13 +14,13 @@ import numpy as np
 
 from neardup import display
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import Chosen, Reference
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
 from neardup.join.kept_sets import HASH_BYTES
 from neardup.join.method import choose, join_room, surely_exact
 from neardup.lsh.bands import plan
-from neardup.run.asked_columns import parts_of
+from neardup.run.asked_columns import parts_of, require_reference
 from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
 from neardup.settings import SearchSettings, Settings
 from neardup.settings.memory import PROCESS
@@ -78,9 +78,10 @@ class RunCost:
 
 
 def predict(
-    documents: Documents, columns: Chosen, settings: Settings, against: Documents | None, *, resume: bool = False
+    documents: Documents, columns: Chosen, settings: Settings, against: Reference | None, *, resume: bool = False
 ) -> RunCost:
     """Fingerprint the first chunks, and predict the rest. ``resume``: the run keeps its finished parts on disk."""
+    require_reference(settings, against)
     search = settings.search
     bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
     slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
@@ -97,7 +98,7 @@ def predict(
         else:
             later += read.bytes_read
     spent = time.perf_counter() - (first if later else begin)
-    inputs = [one for one in (documents, against) if one is not None]
+    inputs = [documents, *([] if against is None else [against.documents])]
     total = max(rows, sum(_rows(one, rows, text) for one in inputs))
     scale = total / rows if rows else 0.0
     sketch = 4 * slots or 8 * (settings.simhash.bits // 64) * settings.by_simhash

@@ -21,7 +21,7 @@ from neardup.group.decide import CopyClasses, Decisions, classes, decide, settle
 from neardup.group.leaders import Grouped, group, merged
 from neardup.group.lost import standing, with_lost
 from neardup.io.attachments import Carried, stored
-from neardup.join.criterion import at_least, criterion_of, shared_by
+from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
@@ -33,7 +33,7 @@ from neardup.run.not_judged import bytes_removed
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
 from neardup.run.represented import represented
-from neardup.run.spared import why_nothing_goes
+from neardup.run.spared import why_holders_stay, why_nothing_goes
 from neardup.run.tables import COUNTS, MEASURED, group_table, involved
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import Settings, ratio
@@ -157,7 +157,7 @@ def regroup(found: Result, threshold: float) -> Result:
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = rows.ranks.take(pa.array(involved(rows, made.groups.pairs)))
-        groups = group_table(made.decisions, rows, rows, now.search.in_words, counted_copies)
+        groups = group_table(made.decisions, rows, rows, now, counted_copies)
         groups = with_lost_columns(groups, made.decisions)
         run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
     run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
@@ -209,8 +209,8 @@ def stored_rows(found: ResultRecord) -> StoredRows:
     require(inside and bool((column(rows.ranks, "row")[rows.copy_of] == first).all()))
     require(int(new_copies.sum()) == found.copies.num_rows)
     asked = found.run["settings"]
-    for name, column_name in (("across", "across"), ("sources", "source")):
-        require(bool(asked[name]) == (column_name in found.ranks.column_names))
+    for given, name in ((asked["across"] or asked["no_self"], "across"), (asked["sources"], "source")):
+        require(bool(given) == (name in found.ranks.column_names))
     return rows
 
 
@@ -242,7 +242,7 @@ def _regrouped(
     every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
     grouped = group(near, None, rows.documents.rank, first_new, criterion, every)
     scored = merged(pairs, far)
-    decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, criterion.measure)
+    decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, settings)
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].of_shingles else shingles
     decisions = settle(decisions, rows, rows.documents, held, least_contained)
@@ -272,7 +272,11 @@ def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Sett
     sizes = np.zeros(len(rows.unique), np.int64)
     for end in ("a", "b"):
         sizes[column(pairs, end)] = column(pairs, f"size_{end}")
-    shared = shared_by(similarity[far], sizes[own], sizes[head], MEASURES[was.search.measure].formula)
+    by_formula = (
+        shared_by(similarity[far], sizes[own], sizes[head], formula)
+        for formula in (MEASURES[was.search.measure].formula, formula_of_old(was.search, was.keep.held))
+    )
+    shared = np.where(rows.unique[head] < rows.first_new, *reversed(list(by_formula)))
     a, b = np.minimum(own, head), np.maximum(own, head)
     return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
@@ -295,6 +299,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
         **run,
         **said,
         "by": None,
+        "removed_by": None,
         "kept_files": None,
         "settings": settings.as_dict(),
         "settings_digest": settings.digest(),
@@ -313,6 +318,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
             *said["warnings"],
             *not_in_full(run["counts"].get("capped", 0), was.search.measure),
             *why_nothing_goes(settings, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
+            *why_holders_stay(settings, rows, made.decisions, made.groups.pairs),
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }

@@ -11,7 +11,7 @@ from typing import Any
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import Chosen, Reference
 from neardup.io.readers.digests import digest_of_file
 from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers.journal import RunJournal, journal_of
@@ -27,6 +27,7 @@ def open_journal(
     settings: Settings,
     columns: Chosen,
     inputs: Mapping[str, Documents | None],
+    against: Reference | None,
     decisions: Path | None,
 ) -> RunJournal:
     """The journal of a run that writes ``out``: a new one, or that of the same run, killed earlier.
@@ -34,6 +35,8 @@ def open_journal(
     Raises InputError if that run had other ``inputs``, settings, columns or another version, and names the
     difference.
     """
+    if against is not None:
+        inputs = {**inputs, "against": against.documents}
     asked = {name: value for name, value in settings.as_dict().items() if name != "threads"}
     about: dict[str, Any] = {
         "neardup_version": version("neardup"),
@@ -41,11 +44,15 @@ def open_journal(
         "unicode": UNICODE_VERSION,
         "command": action,
         "setting": asked,
-        "column": {"text": columns.text, "id": columns.id},
+        "column": {"text": columns.text, "id": columns.id, **_of_reference(against)},
         "input": {name: _files(documents) for name, documents in inputs.items() if documents is not None},
         "decisions": {} if decisions is None else _described(sorted(decisions.iterdir())),
     }
     return RunJournal(journal_of(out), about, new_secret())
+
+
+def _of_reference(against: Reference | None) -> dict[str, str | None]:
+    return {} if against is None else {"against_text": against.columns.text, "against_id": against.columns.id}
 
 
 def _files(documents: Documents) -> dict[str, Any]:

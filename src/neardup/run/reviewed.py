@@ -101,8 +101,7 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     asked = applied(given, rows, rows, rows.documents)
     heads = asked.place(stored.heads, rows.rank, alike_by(pairs, rows.documents))
     same = stored.unchanged(heads)
-    formula = MEASURES[settings.search.measure].formula
-    decisions = decide_at(rows, rows.documents, heads, pairs, formula, asked.goes)
+    decisions = decide_at(rows, rows.documents, heads, pairs, settings, asked.goes)
     decisions = replace(decisions, placed=(heads != stored.heads)[decisions.rows])
     held = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
     decisions = settle(
@@ -110,7 +109,7 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     )
     decisions = _decided(stored.with_fates(decisions, same), asked, rows, settings, held, same)
     counted_copies = represented(decisions, rows, rows.sources) if settings.keep.count else None
-    groups = group_table(decisions, rows, rows, settings.search.in_words, counted_copies)
+    groups = group_table(decisions, rows, rows, settings, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, asked, decisions, settings.search.in_words)
     removed = np.sort(column(rows.ranks, "row")[decisions.gone])

@@ -22,6 +22,7 @@ from neardup.run.added import AddedColumns, added_names, added_to
 from neardup.run.by_value import ByValue
 from neardup.run.find import Outcome
 from neardup.run.found import Found, write_result
+from neardup.run.shares import require_most_removed
 from neardup.runtime import Advance, Progress, Silent, ordered_map, peak_memory
 from neardup.settings import Settings
 from neardup.tables import Bools
@@ -69,6 +70,8 @@ def fill(
     """
     found, run = outcome.found, outcome.run
     stages = Stages(progress or Silent(), dict(run.seconds))
+    if action == "dedup":
+        require_most_removed(found.run)
     if action in ("dedup", "annotate"):
         with stages.stage("write", len(run.rows), "rows") as advance:
             asked = _Asked(action == "annotate", shard_size, by)

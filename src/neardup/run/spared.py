@@ -1,14 +1,14 @@
-"""Why a run that found pairs removes no documents."""
+"""Why documents of the pairs that a run found stay."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from neardup.display import counted
-from neardup.group.decide import Decisions
+from neardup.display import counted, number
+from neardup.group.decide import Decisions, Streams
 from neardup.join.pair_file import Pairs, batches
 from neardup.measures import MEASURES
-from neardup.settings import Settings
+from neardup.settings import Keep, Settings, ratio
 from neardup.settings.rules import listed
 from neardup.tables import Int64s, column
 
@@ -31,12 +31,7 @@ def why_nothing_goes(
     elif settings.keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
         share = f"{settings.keep.lose:g}"
         why = f"each document would lose more than {share} of its shingles (lose)"
-    elif directed and first_new:
-        why = (
-            "documents of the reference set are contained in new ones, and a document goes if it is itself "
-            "contained in one that stays. The pairs are listed; measure overlap removes their new documents"
-        )
-    elif directed:
+    elif directed and not first_new:
         why = (
             f"a document goes if it is contained in one that keep {' then '.join(listed(settings.keep.keep))} "
             "prefers, and the preferred ones are contained in the others. keep longest prefers these"
@@ -44,3 +39,32 @@ def why_nothing_goes(
     else:
         return []
     return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
+
+
+def why_holders_stay(settings: Settings, rows: Streams, decisions: Decisions, pairs: Pairs) -> list[str]:
+    """Say how many new documents hold one of the reference set and stay, and the setting that removes them.
+
+    Only for a measure with a direction, by which a new document goes if it is itself held in the other one.
+    """
+    directed = MEASURES[settings.search.measure].directed
+    if not rows.first_new or not directed or settings.keep.held != Keep().held or decisions.none_goes:
+        return []
+    numerator, denominator = ratio(settings.search.threshold)
+    holds = np.zeros(len(rows), np.bool_)
+    for some in batches(pairs):
+        old = rows.unique[column(some, "a")] < rows.first_new
+        inside = column(some, "shared") * denominator >= numerator * column(some, "size_a")
+        holds[rows.unique[column(some, "b")[old & inside]]] = True
+    holders = holds[rows.copy_of] | (rows.copy_of < rows.first_new)  # copies of one hold it, too
+    holders[: rows.first_new] = False
+    found = int(np.count_nonzero(holders))
+    holders[decisions.gone] = False
+    stay = int(np.count_nonzero(holders))
+    if not stay:
+        return []
+    holding = f"{counted(found, 'document')} that hold a document of the reference set"
+    threshold = f"{settings.search.threshold:g}"
+    return [
+        f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "
+        "only if it is itself held in one of the reference set. held old-in-new removes them"
+    ]

@@ -19,6 +19,7 @@ from neardup.join.pair_file import Pairs, documents_in
 from neardup.join.rows import Rows
 from neardup.measures import MEASURES
 from neardup.run.represented import Represented
+from neardup.settings import Settings
 from neardup.tables import Bools, Int64s, UInt64s, column
 
 COUNTS = ("shared", "size_a", "size_b")
@@ -232,14 +233,14 @@ def new_copies(rows: Streams) -> Int64s:
 
 
 def group_table(
-    decisions: Decisions, rows: Streams, ids: Named, measure: str, counted: Represented | None = None
+    decisions: Decisions, rows: Streams, ids: Named, settings: Settings, counted: Represented | None = None
 ) -> pa.Table:
     """id, group, representative, similarity, kept, reason, size: one row per member.
 
     An unknown similarity is null; ``size`` is the number of members of the group.
 
-    ``measure`` is its name in the reasons. ``counted`` adds its columns. If documents carry attachments, a last
-    column lists them.
+    The reasons name the measure of the ``settings``. ``counted`` adds its columns. If documents carry attachments,
+    a last column lists them.
     """
     heads = ids.of(decisions.representative_row)
     columns = {
@@ -248,7 +249,7 @@ def group_table(
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, rows, ids, measure),
+        "reason": _reasons(decisions, rows, ids, settings),
         "size": pa.array(group_sizes(decisions)),
     }
     table = pa.table(columns)
@@ -264,18 +265,18 @@ def group_sizes(decisions: Decisions) -> Int64s:
     return np.bincount(heads)[heads] if len(heads) else np.empty(0, np.int64)
 
 
-def _reasons(decisions: Decisions, rows: Streams, ids: Named, measure: str) -> pa.Array:
+def _reasons(decisions: Decisions, rows: Streams, ids: Named, settings: Settings) -> pa.Array:
     """The reasons, made slice by slice: a sentence takes several times its size while it is made."""
     counts, members = group_sizes(decisions) - 1, len(decisions.rows)
     if rows.attachments or members <= _SLICE:  # the reason of one member may be an attachment of another
-        return _reasons_of(decisions, counts, rows, ids, measure)
+        return _reasons_of(decisions, counts, rows, ids, settings)
     parts = [slice(first, first + _SLICE) for first in range(0, members, _SLICE)]
     return pa.concat_arrays(
-        [_reasons_of(decisions.part(part), counts[part], rows, ids, measure) for part in parts]
+        [_reasons_of(decisions.part(part), counts[part], rows, ids, settings) for part in parts]
     )
 
 
-def _reasons_of(decisions: Decisions, counts: Int64s, rows: Streams, ids: Named, measure: str) -> pa.Array:
+def _reasons_of(decisions: Decisions, counts: Int64s, rows: Streams, ids: Named, settings: Settings) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
     leading = ids.text(heads)
@@ -283,9 +284,8 @@ def _reasons_of(decisions: Decisions, counts: Int64s, rows: Streams, ids: Named,
     same = same_side(rows, decisions.rows, heads) & ~decisions.is_representative & (not decisions.none_goes)
     stays = pa.array(np.where(same & decisions.kept, SAME_VALUE, "").astype(str))
     said = _spared(decisions, spared | same)
-    near = pc.binary_join_element_wise(
-        "near copy of ", leading, where, _similarities(decisions, measure), carried, said, stays, ""
-    )
+    alike = _similarities(decisions, settings, rows.first_new)
+    near = pc.binary_join_element_wise("near copy of ", leading, where, alike, carried, said, stays, "")
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, stays, "")
     first = rows.copy_of[decisions.rows]
     of_first = pc.binary_join_element_wise("exact copy of ", ids.text(first), ", ", near, "")
@@ -299,13 +299,29 @@ def _reasons_of(decisions: Decisions, counts: Int64s, rows: Streams, ids: Named,
     )
 
 
-def _similarities(decisions: Decisions, measure: str) -> pa.Array:
-    values, at = np.unique(decisions.similarity, return_inverse=True)
+HELD_WORDS = {
+    "new-in-old": " (of this document in that one)",
+    "old-in-new": " (of that document in this one)",
+    "either": " (of the smaller one in the larger one)",
+}
+"""Which side a measure with a direction is seen from."""
+
+
+def _similarities(decisions: Decisions, settings: Settings, first_new: int) -> pa.Array:
+    """The similarities to representatives, in words, each different one made once."""
+    measure = settings.search.in_words
+    of_old = (decisions.representative_row < first_new).astype(np.int64)
+    sides = ("", "")
+    if MEASURES[settings.search.measure].directed:
+        sides = HELD_WORDS["new-in-old"], HELD_WORDS[settings.keep.held]
+    pairs, at = np.unique(np.column_stack((of_old, decisions.similarity)), axis=0, return_inverse=True)
     said = [
-        f" by a chain of pairs: {measure} not stored" if np.isnan(value) else f": {measure} {similarity(value)}"
-        for value in values
+        f" by a chain of pairs: {measure} not stored"
+        if np.isnan(value)
+        else f": {measure} {similarity(value)}{sides[int(old)]}"
+        for old, value in pairs
     ]
-    return pa.array(said, pa.string()).take(pa.array(at))
+    return pa.array(said, pa.string()).take(pa.array(at.reshape(-1)))
 
 
 def _carried(decisions: Decisions, streams: Streams, ids: Named) -> tuple[pa.Array, Bools]:

@@ -4,6 +4,7 @@ The command line, the reference page, the validation and their tests are derived
 """
 
 from neardup.settings.fields import Field
+from neardup.settings.keeping import Keep, Relations
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     CLEANING,
@@ -12,9 +13,7 @@ from neardup.settings.records import (
     BaseTextSettings,
     Cleaning,
     GroupSettings,
-    Keep,
     ReadingSettings,
-    Relations,
     SearchSettings,
     Shingles,
     SimHashing,

@@ -36,9 +36,12 @@ class SettingKeywords(TypedDict, total=False):
     kinds: bool
     within: str | Sequence[str]
     across: str
+    no_self: bool
     keep: str | Sequence[str]
     only_contained: float | str
+    held: str
     lose: float | str
+    most_removed: float | str
     empty: str
     count: bool
     sources: str

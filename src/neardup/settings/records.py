@@ -13,24 +13,17 @@ from typing import TYPE_CHECKING, get_type_hints
 from neardup import measures
 from neardup.measures import MEASURES, aliases
 from neardup.settings.fields import Field, setting
+from neardup.settings.keeping import Keep, Relations
 from neardup.settings.memory import join_bytes_of, room_of
 from neardup.settings.rules import (
-    KEEP_NONE,
-    KEEP_ORDERS,
     Rule,
-    is_column,
     is_delimiter,
     is_encoding,
-    keep_policies,
-    keep_policy,
     memory_size,
     number,
     of_features,
-    of_keep,
     of_share,
     one_of,
-    several,
-    share,
     share_of,
     similarity,
 )
@@ -39,8 +32,6 @@ from neardup.settings.text_rules import masks_rule, stop_words_rule, tokenizer_r
 
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
-
-_KEEP_EACH = several(Rule("", keep_policy), least=1)
 
 
 @dataclass(frozen=True)
@@ -263,82 +254,6 @@ class GroupSettings:
         "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
         "reply, one is contained, one passage inserted/removed, moved, or wording; and of each exact copy to "
         "copies.parquet. Reads the texts once more.",
-    )
-
-
-@dataclass(frozen=True)
-class Relations:
-    """Which documents may be pairs and copies of each other, by the values of columns.
-
-    Values are strings, whole numbers, truth values or dates, and are compared as text. Rows without a value count
-    as rows with one and the same value.
-    """
-
-    within: tuple[str, ...] = setting(
-        (),
-        several(Rule("names of columns, each once", is_column)),
-        "Compare only documents with the same value in this column, for example a language or a mailbox; others "
-        "are never pairs, copies, or in one group. Given several times: all these columns count.",
-        many=True,
-    )
-    across: str = setting(
-        "",
-        Rule("the name of a column", lambda value: True),
-        "Compare only documents with different values in this column, for example train and test; copies and near "
-        "copies with the same value stay.",
-    )
-
-
-@dataclass(frozen=True)
-class Keep:
-    """Which member of a group stays, and what the kept documents say about the others."""
-
-    keep: str | tuple[str, ...] = setting(
-        "longest",
-        Rule(
-            "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in order, or none",
-            lambda value: _KEEP_EACH.holds(value) and keep_policies(value),
-            lambda value: of_keep(value, (*KEEP_ORDERS, KEEP_NONE)),
-        ),
-        "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
-        "and at last the input order. order: the listed values of a column come first, in this order. none: all "
-        "documents of a family go, exact copies included, as for decontamination; families are the groups by "
-        "components.",
-        many=True,
-    )
-    only_contained: float = setting(
-        0.0,
-        Rule(
-            "a number from 0 to 1, or a percentage such as 90%",
-            lambda value: 0 <= value <= 1,
-            of_share,
-            share_of,
-        ),
-        "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
-    )
-    lose: float = setting(
-        1.0,
-        share("a number from 0 to 1"),
-        "Remove a near copy only if at most this share of its shingles is lost, that is, in no document of its "
-        "group that stays; 0: lose nothing; 1: off.",
-    )
-    empty: str = setting(
-        "keep",
-        one_of("keep", "drop", "one"),
-        "Treatment of documents without text, which cannot be compared: keep all; drop all; or keep one, as if "
-        "the others were its exact copies.",
-    )
-    count: bool = setting(
-        False,
-        Rule("true or false", lambda value: True),
-        "Add to each kept document the number of removed documents it represents: copies, which are exact_copies "
-        "and near_copies together.",
-    )
-    sources: str = setting(
-        "",
-        Rule("the name of a column", lambda value: True),
-        "With count: add the distinct values of this column among a kept document and those it represents, as the "
-        "list sources.",
     )
 
 

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
 from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
+from neardup.settings.keeping import Keep, Relations
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     CLEANING,
@@ -21,9 +22,7 @@ from neardup.settings.records import (
     BaseTextSettings,
     Cleaning,
     GroupSettings,
-    Keep,
     ReadingSettings,
-    Relations,
     SearchSettings,
     Shingles,
     SimHashing,
@@ -149,6 +148,7 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
             "Leave out audit; with this measure every pair is found anyway",
         )
     _refuse_choices_apart(made)
+    _refuse_choices_of_reference(made)
     if made.shingles.unit == "char" and measure.features == "words":
         raise SettingError(
             f"unit is 'char' and measure is {measure.name!r}", "With this measure, unit word", "Choose unit word"
@@ -197,6 +197,37 @@ def _refuse_choices_apart(made: Settings) -> None:
             "Add count (--count)",
         ),
     )
+    _refuse_first(contradictions)
+
+
+def _refuse_choices_of_reference(made: Settings) -> None:
+    """Raise SettingError for choices about a reference set that contradict others."""
+    keep, apart = made.keep, made.relations
+    contradictions = (
+        (
+            apart.no_self and bool(apart.across),
+            f"no_self is given and across is {apart.across!r}",
+            "One of the two: no_self already lets no two new documents be a pair",
+            "Leave out across",
+        ),
+        (
+            apart.no_self and keep.empty == "one",
+            "no_self is given and empty is 'one'",
+            "Then empty keep or drop: documents without text are not compared",
+            "Choose empty keep or drop",
+        ),
+        (
+            keep.held != "new-in-old" and not MEASURES[made.search.measure].directed,
+            f"held is {keep.held!r} and measure is {made.search.measure!r}",
+            "held with measure containment, which has a direction",
+            "Choose measure containment, or leave out held",
+        ),
+    )
+    _refuse_first(contradictions)
+
+
+def _refuse_first(contradictions: Iterable[tuple[bool, str, str, str]]) -> None:
+    """Raise SettingError for the first (whether it holds, given, allowed, what to do) that holds."""
     for holds, given, allowed, todo in contradictions:
         if holds:
             raise SettingError(given, allowed, todo)

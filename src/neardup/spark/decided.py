@@ -199,7 +199,7 @@ def _decided(part: Component) -> dict[str, pa.Table]:
     heads = heads_of(part, documents, rank, groups.leader)
     far = _far_leaders(part, leader_pairs(heads, documents, groups.pairs))
     scored = merged(groups.pairs, far)
-    decisions = decide_at(part, documents, heads, scored, criterion.measure)
+    decisions = decide_at(part, documents, heads, scored, settings)
     decisions = settle(decisions, part, documents, scored, settings.keep.only_contained)
     after = standing(decisions, documents, groups.leader, first_new, scored)
     if settings.keep.keep == KEEP_NONE:
@@ -215,7 +215,7 @@ def _decided(part: Component) -> dict[str, pa.Table]:
 
 
 def _groups(decisions: Decisions, part: Component) -> pa.Table:
-    return with_lost_columns(group_table(decisions, part, part, part.settings.search.in_words), decisions)
+    return with_lost_columns(group_table(decisions, part, part, part.settings), decisions)
 
 
 def _far_leaders(part: Component, ends: tuple[Int64s, Int64s]) -> pa.Table:

@@ -12,6 +12,7 @@ from neardup.settings import CLEANING, FIELDS, Settings
 
 _ABSENT = (
     *("within", "across", "ignore_common", "count", "sources", "kinds", "audit"),
+    *("no_self", "held", "most_removed"),
     *("encoding", "delimiter", "pages"),
     *CLEANING,
 )

@@ -18,6 +18,7 @@ from neardup.group import leaders as stage
 from neardup.group.leaders import Grouped, group, merged, partner_lists
 from neardup.join.prefix_join import join_hubs
 from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.group.leaders import OldDocuments
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.union_find import best_of_tree, tree_root, unite
 from neardup.settings import Settings
@@ -248,7 +249,9 @@ def test_a_document_with_more_partners_than_the_buffer_holds() -> None:
 @given(examples())
 @settings(deadline=None)
 def test_partner_lists(case: Example) -> None:
-    lists = partner_lists(made_sets.pair_table(case.sets, case.table), len(case.sets), RESEMBLANCE)
+    lists = partner_lists(
+        made_sets.pair_table(case.sets, case.table), len(case.sets), RESEMBLANCE, OldDocuments(0, RESEMBLANCE)
+    )
     for d, (begin, end) in enumerate(pairwise(lists.begin.tolist())):
         own = {pair: case.true[pair] for pair in case.table if d in pair}
         partners = lists.partners[begin:end].tolist()

@@ -42,6 +42,8 @@ class DedupOptions:
     against: list[str] = replace(
         shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
     ).field()
+    against_text: list[str] = shared.AGAINST_TEXT.field()
+    against_id: str | None = shared.AGAINST_ID.field()
     ignore: list[str] = shared.IGNORE.field()
     decisions: Path | None = option(
         "--decisions",
@@ -118,6 +120,8 @@ class GroupOptions:
     against: list[str] = replace(
         shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
     ).field()
+    against_text: list[str] = shared.AGAINST_TEXT.field()
+    against_id: str | None = shared.AGAINST_ID.field()
     key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     ignore: list[str] = shared.IGNORE.field()
     stored: Path | None = option(

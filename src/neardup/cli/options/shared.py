@@ -45,6 +45,19 @@ AGAINST = Declared(
     "repeated.",
     "FILE",
 )
+AGAINST_TEXT = Declared(
+    ("--against-text",),
+    (),
+    "With --against: column with the text of the reference set, named as with --text; by default that of the "
+    "input.",
+    "COLUMN",
+)
+AGAINST_ID = Declared(
+    ("--against-id",),
+    None,
+    "With --against: column with the ids of the reference set; by default that of the input, if it is there.",
+    "COLUMN",
+)
 IGNORE = Declared(
     ("--ignore",),
     (),

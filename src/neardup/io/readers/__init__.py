@@ -20,7 +20,14 @@ from neardup.io.readers.base import (
     Problem,
     ReadRows,
 )
-from neardup.io.readers.columns import Chosen, choose_columns, find_column, join_ids
+from neardup.io.readers.columns import (
+    Chosen,
+    Reference,
+    choose_columns,
+    choose_reference,
+    find_column,
+    join_ids,
+)
 from neardup.io.readers.csv import CsvDocuments
 from neardup.io.readers.discover import Discovered, find_files, root_of
 from neardup.io.readers.document import read_document, read_stream
@@ -54,7 +61,9 @@ __all__ = [
     "NativeTable",
     "Problem",
     "ReadRows",
+    "Reference",
     "choose_columns",
+    "choose_reference",
     "find_column",
     "join_ids",
     "open_documents",

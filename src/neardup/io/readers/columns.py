@@ -32,11 +32,22 @@ class Chosen:
     id_guessed: bool = False
 
 
-def choose_columns(documents: Documents, text: str | Sequence[str] | None, id: str | None) -> Chosen:
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A reference set: its documents, and the columns chosen from them."""
+
+    documents: Documents
+    columns: Chosen
+
+
+def choose_columns(
+    documents: Documents, text: str | Sequence[str] | None, id: str | None, option: str = "--"
+) -> Chosen:
     """Choose the text and the id column and make the documents enforce them.
 
     ``text`` may name several columns and nested fields (``io.readers.fields``), ``id`` a field of a record.
-    Without an id column, documents are identified by source and row number.
+    Without an id column, documents are identified by source and row number. ``option`` begins the names of the
+    two options.
     """
     text = joined(text)
     if not documents.columns:
@@ -48,51 +59,88 @@ def choose_columns(documents: Documents, text: str | Sequence[str] | None, id: s
     if text is None:
         text, text_notes = _guess_text(documents)
     else:
-        text, text_notes = _named(documents, text, "text", ("text",)), ()
+        text, text_notes = _named(documents, text, "text", ("text",), option), ()
     guessed = id is None
     if id is None:
         id, id_notes = _guess_id(documents, text)
     else:
-        id, id_notes = _named(documents, id, "id", ("text", "integer")), ()
+        id, id_notes = _named(documents, id, "id", ("text", "integer"), option), ()
     documents.require(text, id)
     _require_made(documents, text, id)
     return Chosen(text, id, (*documents.findings.notes, *text_notes, *id_notes), guessed)
 
 
-def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind]) -> str:
+def choose_reference(
+    documents: Documents, of_input: Chosen, text: str | Sequence[str] | None = None, id: str | None = None
+) -> Reference:
+    """Choose the columns of a reference set: the named ones, else those of the input, which it usually has.
+
+    Nothing else is guessed but the only column with texts: another column than that of the input would be compared
+    without anyone knowing. Raises InputError for a reference set with several of them.
+    """
+    saved: Chosen | None = getattr(documents, "chosen", None)
+    if saved is not None:
+        return Reference(documents, saved)
+    known = text_here(documents, id) if id is not None else text_here(documents, of_input.id)
+    asked = joined(text) or text_here(documents, of_input.text)
+    if asked is None and documents.columns and documents.format != "text":
+        asked = _only_text(documents, of_input.text, known)
+        documents.findings.notes.append(f'text column: "{asked}" (the only one with texts)')
+    chosen = choose_columns(documents, asked, known if id is None else id, "--against-")
+    return Reference(documents, chosen)
+
+
+def _only_text(documents: Documents, of_input: str, id: str | None) -> str | None:
+    """The only column with texts besides the ``id``; None if there is none. Raises InputError for several."""
+    texts = [c for c in documents.columns if c.kind == "text" and c.name]
+    id = id or _first_of(ID_NAMES, texts)
+    others = [column for column in texts if column.name != id] or texts
+    if len(others) > 1:
+        names = [column.name for column in others]
+        raise InputError(
+            f'The reference set has no column "{of_input}", the text of the input; it has texts in '
+            f"{', '.join(names)}",
+            "A reference set with the text column of the input, or with one named for it",
+            f"Name it with --against-text, for example --against-text {_longest(documents, names)}; "
+            f"several with commas: {','.join(names[:2])}",
+        )
+    return others[0].name if others else None
+
+
+def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str = "--") -> str:
     if not name:
-        raise _nameless(f"--{role} names a column without a name")
+        raise _nameless(f"{option}{role} names a column without a name")
     paths = paths_of(name, [column.name for column in documents.columns])
     if paths is not None:
         for path in paths:
-            _require_root(documents, path, role, kinds)
+            _require_root(documents, path, role, kinds, option)
         require_paths(paths, _types(documents), role)
         return name
-    column = find_column(documents, name, f"--{role}")
+    column = find_column(documents, name, f"{option}{role}")
     if column.kind not in kinds:
         what = "strings" if role == "text" else "strings or integers"
         fields = texts_in(name, _types(documents).get(name))
         raise InputError(
             f'The column "{name}" cannot be the {role}: its kind is {column.kind}',
             f"A column of {what}: {_listed(c for c in documents.columns if c.kind in kinds)}",
-            f"Choose one with --{role}, or a field: {', '.join(fields)}"
+            f"Choose one with {option}{role}, or a field: {', '.join(fields)}"
             if fields
-            else f"Choose one with --{role}",
+            else f"Choose one with {option}{role}",
         )
     return name
 
 
-def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Sequence[Kind]) -> None:
+def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Sequence[Kind], option: str) -> None:
     """Raise InputError for a path whose column is missing or, if it is the whole path, is of another kind."""
-    column = find_column(documents, path.root, f"--{role}")
+    column = find_column(documents, path.root, f"{option}{role}")
     if path.steps and column.kind != "other":
         raise InputError(
             f'"{path.root}" holds no records or lists, which "{path.spelled}" needs: its kind is {column.kind}',
             "Columns with records or lists",
-            f"Name the column itself with --{role}, or another one",
+            f"Name the column itself with {option}{role}, or another one",
         )
     if not path.steps:
-        _named(documents, path.root, role, kinds)
+        _named(documents, path.root, role, kinds, option)
     if role == "id" and EACH in path.steps:
         raise InputError(
             f'"{path.spelled}" cannot be the id: a row has a list of them', "One value a row", "Name another field"

@@ -1,7 +1,7 @@
 """Pairs → groups. Documents are numbered; ``rank`` is a permutation, and a smaller rank is better to keep.
 
-Similarities are compared exactly, as fractions shared / union of integers. A document below ``reference`` belongs
-to the reference set: it always leads itself, and is preferred to any other leader.
+Similarities are compared exactly, as fractions shared / union of integers. A document of the reference set always
+leads itself, and is preferred to any other leader.
 
 Most pairs are verified before this step (``Links``). Pairs of two hub documents are not: a hub document is
 compared only with the leaders it meets in a prefix list, so that a crowd costs one comparison per member instead
@@ -40,6 +40,16 @@ class Links(NamedTuple):
     partners: Any  # int64[2 * pairs]
     shared: Any  # int64[2 * pairs] |A∩B|
     whole: Any  # int64[2 * pairs] the denominator of the measure, seen from d: |A∪B| for the resemblance
+
+
+class OldDocuments(NamedTuple):
+    """The reference set: the ``number`` of its documents, which come first, and the formula of its pairs.
+
+    ``formula`` is that of the measure, or another one of its directions: which side has to be held in the other.
+    """
+
+    number: Any  # int64
+    formula: Any  # int64
 
 
 class Groups(NamedTuple):
@@ -150,7 +160,7 @@ def _met_in_lists(x, hubs, criterion, listed, seen, met):
 
 
 @njit(cache=True, nogil=True)
-def _gather_hub(x, hubs, criterion, met, found, n):
+def _gather_hub(x, hubs, criterion, met, found, n, old):
     """Add the leaders in ``met`` that hub document x pairs with; return (found, the new number).
 
     Only the first MOST_LEADERS in the order of their numbers are added: the lists that contain them, and the order
@@ -159,7 +169,8 @@ def _gather_hub(x, hubs, criterion, met, found, n):
     for y in met:
         low, high = min(x, y), max(x, y)
         shared = shared_of(hubs, criterion, low, high)
-        whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], criterion.measure)
+        formula = old.formula if hubs.documents[y] < old.number else criterion.measure
+        whole = whole_of(shared, hubs.sizes[x], hubs.sizes[y], formula)
         if shared < 0 or not _takes(shared, whole, criterion):
             continue
         if n >= MOST_LEADERS:
@@ -172,9 +183,9 @@ def _gather_hub(x, hubs, criterion, met, found, n):
 
 
 @njit(cache=True, nogil=True)
-def _precedes(found, i, j, rank, reference):
+def _precedes(found, i, j, rank, old):
     """Return whether leader i of ``found`` is preferred to leader j."""
-    old_i, old_j = found[i, 0] < reference, found[j, 0] < reference
+    old_i, old_j = found[i, 0] < old.number, found[j, 0] < old.number
     if old_i != old_j:
         return old_i
     sign = _compare(found[i, 1], found[i, 2], found[j, 1], found[j, 2])
@@ -182,13 +193,13 @@ def _precedes(found, i, j, rank, reference):
 
 
 @njit(cache=True, nogil=True)
-def lead(order, rank, links, hubs, criterion, alive, reference, complete):
+def lead(order, rank, links, hubs, criterion, alive, old, complete):
     """Group documents, best first: each joins the leader it is most similar to, or becomes a leader.
 
     Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009); with
     ``complete``, also with every other member (greedy complete linkage; a pair that follows with certainty from
     the shingles that both share with the leader counts as found). ``alive`` bool[hubs]: False if a hub document
-    has no partner in any list.
+    has no partner in any list. ``old`` is an ``OldDocuments``.
     """
     n = order.size
     groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
@@ -199,18 +210,18 @@ def lead(order, rank, links, hubs, criterion, alive, reference, complete):
     found = np.empty((64, 3), np.int64)
     for d in order:
         in_hub = hubs.local[d] >= 0 and alive[hubs.local[d]]
-        if d >= reference:
+        if d >= old.number:
             if links.begin[d + 1] - links.begin[d] > found.shape[0]:
                 found = np.empty((2 * (links.begin[d + 1] - links.begin[d]), 3), np.int64)
             count = _gather(d, links, groups, found, criterion)
             if in_hub:
                 x = hubs.local[d]
                 n_met = _met_in_lists(x, hubs, criterion, listed, seen, met)
-                found, count = _gather_hub(x, hubs, criterion, met[:n_met], found, count)
+                found, count = _gather_hub(x, hubs, criterion, met[:n_met], found, count, old)
             if complete:
                 for k in range(links.begin[d], links.begin[d + 1]):
                     partner_of[links.partners[k]] = d
-            best = _best(d, rank, found[:count], hubs, criterion, classes, partner_of, reference)
+            best = _best(d, rank, found[:count], hubs, criterion, classes, partner_of, old)
             if best >= 0:
                 groups.leader[d], groups.shared[d] = found[best, 0], found[best, 1]
                 if complete:
@@ -223,7 +234,7 @@ def lead(order, rank, links, hubs, criterion, alive, reference, complete):
 
 
 @njit(cache=True, nogil=True)
-def _best(d, rank, found, hubs, criterion, classes, partner_of, reference):
+def _best(d, rank, found, hubs, criterion, classes, partner_of, old):
     """Return the index in ``found`` of the most similar leader whose group accepts d, or −1.
 
     Without classes every group accepts d.
@@ -233,7 +244,7 @@ def _best(d, rank, found, hubs, criterion, classes, partner_of, reference):
     for _ in range(found.shape[0]):
         best = NONE
         for i in range(found.shape[0]):
-            if not tried[i] and (best < 0 or _precedes(found, i, best, rank, reference)):
+            if not tried[i] and (best < 0 or _precedes(found, i, best, rank, old)):
                 best = i
         if not complete or pairs_with_all(d, found[best, 0], classes, partner_of, hubs, criterion):
             return best

@@ -15,7 +15,7 @@ from neardup.io.fingerprints.names import write_names
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.fingerprints.writing import FingerprintFolder
 from neardup.io.readers.base import Chunk, Column, Documents, Format, Sink
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import Chosen, Reference
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source
 from neardup.io.writers import OutputFolder, access_of, common_access
@@ -150,7 +150,8 @@ def find_against(
     if not settings.by_simhash and asked.method != "exact" and MEASURES[asked.measure].by_lsh:
         keys = NewKeys.of(new.saved, plan(asked.threshold, asked.recall, settings.sketch.slots))
         against = against.only([meeting(part, keys) for part in against.parts])
-    return run(new, columns, settings, against, progress, action, review=review), against
+    old = Reference(against, against.chosen)
+    return run(new, columns, settings, old, progress, action, review=review), against
 
 
 def fill_against(

@@ -83,6 +83,8 @@ def save_fingerprints(
     ``key`` is the key file that all parts share; by default one beside the folder, which the first part makes.
     Raises InputError, OutputError and SettingError.
     """
+    if settings.relations.no_self:
+        raise SettingError("no_self for fingerprints", "no_self in a run with documents", "Leave out no_self")
     if settings.base.ignore_common and settings.by_simhash:
         raise SettingError("ignore_common with sketch simhash", "One of the two", "Leave one out")
     refuse_stdin(getattr(documents, "sources", ()), "Fingerprints refer to documents")
