@@ -13,6 +13,7 @@ from socket import gaierror, getaddrinfo
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError, SettingError
+from neardup.io.private import exposed
 
 Right: TypeAlias = Literal["read", "write"]
 
@@ -87,9 +88,7 @@ def read_tokens(path: Path) -> tuple[Tokens, str]:
         raise InputError(f"The token file {path} cannot be read: {error.strerror}", _FORM) from error
     if len(content) > _LONGEST_FILE:
         raise InputError(f"The token file {path} has more than {_LONGEST_FILE:,} bytes", _FORM)
-    open_to_others = os.name == "posix" and mode & 0o077
-    warning = f"{path} can be read by other users of this machine\nchmod 600 {path}" if open_to_others else ""
-    return Tokens.of(content.decode("utf-8", "replace"), str(path)), warning
+    return Tokens.of(content.decode("utf-8", "replace"), str(path)), exposed(path, mode)
 
 
 def require_tokens(host: str, tokens: Tokens) -> bool:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from neardup.errors import InputError, OutputError
+from neardup.io.private import exposed
 from neardup.io.readers.digests import open_regular
 
 SHARED = ".neardup-key"
@@ -74,6 +75,12 @@ def read_secret(path: Path) -> bytes:
             f"{path} is not a key file", f"{2 * _BYTES} hexadecimal digits", "Make one with --new-key"
         )
     return secret
+
+
+def notes_on(path: Path) -> tuple[str, ...]:
+    """Return a note if other users may read a key file."""
+    warning, _, way = exposed(path).partition("\n")
+    return (f"{warning} ({way})",) if warning else ()
 
 
 def name_of(secret: bytes) -> str:

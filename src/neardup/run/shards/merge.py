@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from neardup.display import printable
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
-from neardup.io.fingerprints.keys import key_file, read_secret
+from neardup.io.fingerprints.keys import key_file, notes_on, read_secret
 from neardup.io.fingerprints.reading import SavedFingerprints, is_fingerprints, read_fingerprints
 from neardup.io.writers import common_access
 from neardup.run.asked_columns import asked_columns
@@ -40,12 +40,15 @@ def open_parts(
     """
     if not folders:
         raise InputError("No fingerprints were given", "Folders that neardup fingerprint has written", "Name them")
-    secret = read_secret(key_file(folders[0].absolute(), key))
+    file = key_file(folders[0].absolute(), key)
+    secret = read_secret(file)
     parts = [read_fingerprints(folder, secret) for folder in folders]
     for part in parts[1:]:
         _require_alike(parts[0], part)
     _require_different(parts)
-    return FingerprintedDocuments(parts, secret, inputs), parts[0].settings
+    documents = FingerprintedDocuments(parts, secret, inputs)
+    documents.chosen = replace(documents.chosen, notes=(*documents.chosen.notes, *notes_on(file)))
+    return documents, parts[0].settings
 
 
 def parts_in(names: Sequence[str | Path]) -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from neardup.errors import SettingError
-from neardup.io.fingerprints.keys import key_file, read_secret, shared_secret
+from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
 from neardup.io.fingerprints.records import SavedChunk, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.writing import FingerprintFolder
 from neardup.io.readers import choose_columns, open_files
@@ -88,7 +88,8 @@ def save_fingerprints(
     if settings.base.ignore_common and settings.by_simhash:
         raise SettingError("ignore_common with sketch simhash", "One of the two", "Leave one out")
     refuse_stdin(getattr(documents, "sources", ()), "Fingerprints refer to documents")
-    secret = shared_secret(key_file(folder, None), new_secret()) if key is None else read_secret(key)
+    file = key_file(folder, key)
+    secret = shared_secret(file, new_secret()) if key is None else read_secret(file)
     words = simhash_words(settings)
     slots = 0 if words else settings.sketch.slots
     corpus = Corpus(parts_of(documents, columns, settings, None), settings, key_of(secret))
@@ -101,7 +102,7 @@ def save_fingerprints(
                 documents_read, rejected = documents_read + len(read.units), rejected + len(read.problems)
                 advance(read.bytes_read)
         complete(made, documents, columns, settings)
-    return Fingerprinted(folder, documents_read, rejected, columns.notes)
+    return Fingerprinted(folder, documents_read, rejected, (*columns.notes, *notes_on(file)))
 
 
 def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
