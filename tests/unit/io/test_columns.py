@@ -64,7 +64,7 @@ def test_guesses_are_told_and_names_are_not() -> None:
     ("text", "id", "message"),
     [
         ("txet", None, 'no column "txet".*One of id, text, tags, n.*Did you mean "text"'),
-        ("zzz", None, "Choose one with --text"),
+        ("zzz", None, "Choose one with text"),
         (None, "ID", 'Did you mean "id"'),
         ("n", None, "kind is number.*A column of strings: text"),
         ("id", None, "kind is integer"),

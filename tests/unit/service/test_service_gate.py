@@ -290,7 +290,7 @@ def test_limits_are_checked(name: str) -> None:
     least, most = ALLOWED[name]
     assert getattr(Limits.of(**{name: least}), name) == least
     for wrong in (least - 1, most + 1, float("nan")):
-        with pytest.raises(SettingError, match=f"--{name.replace('_', '-')} is"):
+        with pytest.raises(SettingError, match=f"{name} is"):
             Limits.of(**{name: wrong})
     if isinstance(getattr(Limits(), name), int):
         with pytest.raises(SettingError, match="whole number"):
