@@ -1,6 +1,7 @@
 """The result as data, and its views in a terminal and a notebook."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from neardup.display import aligned, printable
 from neardup.errors import InputError
 from neardup.run.found import Found
 from neardup.run.show import group_lines, summary
+from support.command_line import write_rows
 from support.made_texts import Writer
 
 RUN: dict[str, Any] = {
@@ -128,6 +130,24 @@ def test_a_copy_shows_the_pair_of_the_document_it_copies(found: Found) -> None:
 def test_an_unknown_id_names_the_near_ones(found: Found) -> None:
     with pytest.raises(InputError, match=r"'a22' no near copy .* or the id is unknown. Did you mean a2"):
         found.why("a22")
+
+
+def test_a_document_that_simply_stays_has_a_sentence(tmp_path: Path) -> None:
+    texts = {"a": "one text", "b": "one text", "c": "something else"}
+    rows = [{"id": id, "text": text} for id, text in texts.items()]
+    source = write_rows(tmp_path / "documents.jsonl", rows)
+    found = nd.find(source, id="id")
+    found.save(tmp_path / "out")
+    for result in (found, nd.load(tmp_path / "out")):
+        alone = result.why("c")
+        assert str(alone) == "c is kept: it is in no group."
+        assert (alone.kept, alone.group, alone.copy_of, alone.member) == (True, None, None, None)
+        assert "it is in no group" in alone._repr_html_()
+        with pytest.raises(InputError, match="or the id is unknown"):
+            result.why("d")
+    source.unlink()
+    with pytest.raises(InputError, match="or the id is unknown"):  # nothing knows about it any more
+        nd.load(tmp_path / "out").why("c")
 
 
 def test_an_id_of_the_wrong_type(found: Found) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from neardup.collection import shown
 from neardup.collection.query.plan import LETTERS, QueryPlan
 from neardup.collection.query.syntax import canonical
+from neardup.display import similarity
 from neardup.errors import InputError
 
 _VERSION = 1
@@ -133,7 +134,7 @@ class Page:
         return f"Page({len(self.hits)} of {self.found} hits{f': {ids}' if ids else ''}{more})"
 
     def _repr_html_(self) -> str:
-        lines = [("query", self.query), ("recall", f"{self.recall:.4f} or more")]
+        lines = [("query", self.query), ("recall", f"{similarity(self.recall, 4)} or more")]
         if self.found is not None:
             lines.append(("hits", f"{len(self.hits):,} of {self.found:,}"))
         return shown.hits([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)

@@ -12,6 +12,7 @@ import numpy as np
 from neardup.comparison.alignment import Alignment, align
 from neardup.comparison.kinds.decide import Kind, kind_of
 from neardup.comparison.kinds.said import sentence
+from neardup.display import similarity
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
 from neardup.measures import LITERAL, CountedAs, values
 from neardup.settings import CLEANING
@@ -225,7 +226,7 @@ class ComparisonRecord:
 
     def __repr__(self) -> str:
         names = ("resemblance", "chunk_longest_literal", "chunk_union_literal", "lcs")
-        shown = ", ".join(f"{name} {int(1000 * self.measures[name]) / 1000:.3f}" for name in names)
+        shown = ", ".join(f"{name} {similarity(self.measures[name])}" for name in names)
         return f"Comparison({shown})"
 
 

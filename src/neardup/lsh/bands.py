@@ -128,6 +128,6 @@ def plan(threshold: float = 0.8, recall: float = 0.99, slots: int = 128) -> Plan
     best = Plan(threshold, recall, slots, even_bands(slots, slots)).probability(threshold)
     raise SettingError(
         f"With {slots} slots no bands reach recall {recall:g} at threshold {threshold:g}",
-        f"At most {best:.4f} is possible there",
+        f"At most {similarity(best, 4)} is possible there",
         "Raise the threshold or the number of slots, or lower the recall",
     )

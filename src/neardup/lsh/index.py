@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.display import counted
+from neardup.display import counted, similarity
 from neardup.display.curves import SCurve
 from neardup.display.view import facts, heading, view
 from neardup.errors import InputError, SettingError
@@ -70,7 +70,7 @@ def most_rows(threshold: float, recall: float, slots: int, wrap: bool = False) -
     best = band_probability(threshold, slots, 1)
     raise SettingError(
         f"With {slots} slots no bands find pairs at {threshold:g} with probability {recall:g}",
-        f"At most {best:.4f} is possible there",
+        f"At most {similarity(best, 4)} is possible there",
         "Lower the recall, raise the threshold, or make signatures of more slots",
     )
 

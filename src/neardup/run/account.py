@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pyarrow as pa
 
-from neardup.display import counted, similarity
+from neardup.display import counted, percent, similarity
 from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
@@ -378,5 +378,5 @@ def _large_group(judged: JudgedRun, documents: int) -> list[str]:
         return []
     return [
         f"one group holds {largest:,} of {documents:,} different documents "
-        f"({100 * largest / documents:.1f} %): look at it before you remove it"
+        f"({percent(largest, documents)}): look at it before you remove it"
     ]

@@ -17,7 +17,7 @@ from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost
 from neardup.run.kept import given_back, stays, stream
-from neardup.run.looking import Outside, links, looked, no_places, outside, stored_pairs
+from neardup.run.looking import Outside, is_known, links, looked, no_places, outside, stored_pairs
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
     Decision,
@@ -112,12 +112,19 @@ class Found(ResultRecord):
         return groups[0] if groups and groups[0].members else None
 
     def why(self, id: Id) -> Decision:
-        """Return the evidence for one document. Raises InputError for an id that is not in this result."""
+        """Return the evidence for one document, also for one that stays because it is in no group.
+
+        Raises InputError for an id that neither the tables nor the input, if it can be read again, have.
+
+        >>> from neardup.run.find import find
+        >>> print(find(["one text", "another text"]).why(1))
+        1 is kept: it is in no group.
+        """
         member_of = self.groups.filter(pc.equal(self.groups["id"], self._as_key(id)))
         copy_of = self._copied([id]).get(id)
         if member_of.num_rows == 0:
             aside = self._not_judged(id)
-            if copy_of is None and aside is None:
+            if copy_of is None and aside is None and not is_known(self, id):
                 self._refuse_unknown(id)
             return Decision(id, None, copy_of, None, aside)
         row = member_of.slice(0, 1).to_pylist()

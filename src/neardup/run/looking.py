@@ -73,6 +73,17 @@ def _recorded(found: ResultRecord, id: Id) -> tuple[int | None, int | None]:
     return (rows[0]["row"], rows[0]["bytes"]) if rows else (None, None)
 
 
+def is_known(found: ResultRecord, id: Id) -> bool:
+    """Return whether a document is in the input, as far as the tables show or the input can be read again."""
+    if found.ranks.num_columns and pc.any(_is(found.ranks, id)).as_py():
+        return True
+    try:
+        looked(found, id)
+    except (InputError, OSError):
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Outside:
     """A document that is not in a group although it has a pair with a ``member``; ``group`` is its own, if any."""

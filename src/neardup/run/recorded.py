@@ -218,12 +218,12 @@ class StoredTexts:
     def places_of(self, rows: Int64s) -> tuple[Int64s, Int64s]:
         """Return the numbers of the files of rows of the run, and of the rows in them; −1 where not recorded."""
         located = self._tables["located"]
-        at = np.searchsorted(column(located, "row"), rows)
-        known = at < located.num_rows
-        known[known] = column(located, "row")[at[known]] == rows[known]
-        at = np.where(known, at, 0)
-        file, number = (np.where(known, column(located, name)[at], -1) for name in ("file", "number"))
-        return file, number
+        recorded, file, number = (column(located, name) for name in ("row", "file", "number"))
+        known = np.flatnonzero(np.isin(rows, recorded))
+        places = np.full((2, len(rows)), -1, np.int64)
+        at = np.searchsorted(recorded, rows[known])
+        places[:, known] = file[at], number[at]
+        return places[0], places[1]
 
     @property
     def has_places(self) -> bool:

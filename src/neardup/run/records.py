@@ -175,8 +175,7 @@ class Decision:
         return f"Decision({self.id!r} {'kept' if self.kept else 'removed'}: {reason})"
 
     def _repr_html_(self) -> str:
-        sentences = self._lines() or [f"{self.id} is in no group."]
-        return views.decision(self.id, "kept" if self.kept else "removed", self.group, self.copy_of, sentences)
+        return views.decision(self.id, "kept" if self.kept else "removed", self.group, self.copy_of, self._lines())
 
     def _lines(self) -> list[str]:
         known = self.copy_of is None or (self.member is not None and self.copy_of == self.group)
@@ -185,7 +184,7 @@ class Decision:
             fate = "kept" if self.kept else "removed"
             return [f"{self.id} was not judged, and is {fate}: {self.not_judged.reason}."]
         if self.member is None:
-            return copy
+            return copy or [f"{self.id} is kept: it is in no group."]
         lines = [*copy, f"{self.id} is {self.member.fate}: {self.member.reason}."]
         pair = self.member.pair
         if pair is not None and self.group is not None and not self.member.representative:

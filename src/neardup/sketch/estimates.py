@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+from neardup.display import similarity
 from neardup.intervals import wilson
 from neardup.sketch.shown import of_estimate
 
@@ -28,7 +29,8 @@ class Estimate:
     counted: str = "slots"
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} (95 % interval {self.low:.3f}–{self.high:.3f}, {self.slots} {self.counted})"
+        value, low, high = map(similarity, (self.value, self.low, self.high))
+        return f"{value} (95 % interval {low}–{high}, {self.slots} {self.counted})"
 
     def _repr_html_(self) -> str:
         return of_estimate(self.value, self.low, self.high, str(self))
@@ -56,7 +58,7 @@ def estimate(matches: int, slots: int) -> Estimate:
     """Return the estimate for ``matches`` equal slots (Wilson 1927; conservative for one-permutation).
 
     >>> print(estimate(138, 200))
-    0.690 (95 % interval 0.623–0.750, 200 slots)
+    0.690 (95 % interval 0.622–0.750, 200 slots)
     """
     found = wilson(matches / slots, slots)
     return Estimate(found.value, found.low, found.high, slots)

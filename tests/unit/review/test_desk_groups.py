@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -287,3 +288,18 @@ def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document
     with pytest.raises(InputError, match="itself"):
         desk.decide(Decide("pair", "duplicate", "ann", 1, pair=(1, 0)))
     desk.close()
+
+
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_a_result_without_groups_says_whether_texts_can_be_read(tmp_path: Path, in_memory: bool) -> None:
+    texts = {"one": "a text about the sea", "two": "another one about mountains"}
+    folder = tmp_path / "result"
+    if in_memory:
+        nd.find(list(texts.values())).save(folder)
+    else:
+        make_result(tmp_path, texts)
+    with closing(ResultDesk.open(folder)) as desk:
+        about = desk.about()
+        assert (about.groups, about.texts) == (0, not in_memory)
+        assert any("does not record where its documents are" in note for note in about.notes) == in_memory
+        assert desk.groups(Question()).lines == ()

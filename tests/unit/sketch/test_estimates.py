@@ -59,8 +59,15 @@ def test_the_interval_covers_about_95_percent(slots: int, similarity: float) -> 
 
 
 def test_an_estimate_as_text() -> None:
-    assert str(estimate(138, 200)) == "0.690 (95 % interval 0.623–0.750, 200 slots)"
+    assert str(estimate(138, 200)) == "0.690 (95 % interval 0.622–0.750, 200 slots)"
     assert str(Estimate(0.5, 0.25, 0.75, 4)) == "0.500 (95 % interval 0.250–0.750, 4 slots)"
+
+
+def test_an_estimate_is_rounded_down_everywhere() -> None:
+    """As all similarities: one page does not show two values of one estimate."""
+    found = Estimate(0.2579, 0.1999, 0.9999, 128)
+    assert str(found) == "0.257 (95 % interval 0.199–0.999, 128 slots)"
+    assert "0.258" not in found._repr_html_()
 
 
 def test_an_estimate_is_read_as_a_number() -> None:

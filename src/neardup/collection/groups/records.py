@@ -138,7 +138,7 @@ class Change:
         """The cause in words."""
         resembles = ""
         if self.shared is not None and self.size is not None and self.of_size is not None:
-            resembles = f", {resemblance(self.shared, self.size, self.of_size):.4f}"
+            resembles = f", {similarity(resemblance(self.shared, self.size, self.of_size), 4)}"
         if self.why in ("added", "repeated"):
             return f"{self.why}: near {self.of}{resembles}"
         if self.why in ("replaced", "removed"):

@@ -1,0 +1,36 @@
+"""The recorded places of documents: known ones, and rows before, between and after them, which have none."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import neardup as nd
+from neardup.run.recorded import StoredTexts
+from support.made_reviews import make_result
+
+
+def texts_of(folder: Path, **how: object) -> StoredTexts:
+    texts = nd.load(make_result(folder, **how)).texts  # type: ignore[arg-type]
+    assert isinstance(texts, StoredTexts)
+    return texts
+
+
+def test_rows_without_a_recorded_place_have_none(tmp_path: Path) -> None:
+    rows = {
+        "alone": "first of all",
+        "a": "one text of some words",
+        "lonely": "second",
+        "b": "one text of some words",
+    }
+    texts = texts_of(tmp_path, texts=rows)
+    file, number = texts.places_of(np.array([0, 1, 2, 3, 4, 10**12]))
+    assert file.tolist() == [-1, 0, -1, 0, -1, -1]
+    assert number.tolist() == [-1, 1, -1, 3, -1, -1]
+    assert [found.tolist() for found in texts.places_of(np.empty(0, np.int64))] == [[], []]
+
+
+@pytest.mark.parametrize("rows", [[0], [0, 5]])
+def test_a_result_without_located_documents_has_no_place(tmp_path: Path, rows: list[int]) -> None:
+    texts = texts_of(tmp_path, texts={"alone": "first of all", "lonely": "second"})
+    assert [found.tolist() for found in texts.places_of(np.array(rows))] == [[-1] * len(rows)] * 2
