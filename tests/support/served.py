@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 @contextmanager
 def running(*line: object) -> Iterator[tuple[str, list[str]]]:
-    """A command that serves: the host and port it printed, and the lines."""
+    """A command that serves: the host and port it printed, and the lines; after the block, the last ones too."""
     command = [sys.executable, "-m", "neardup", *map(str, line), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
@@ -25,6 +25,7 @@ def running(*line: object) -> Iterator[tuple[str, list[str]]]:
         yield urlsplit(address).netloc, lines
         process.terminate()
         assert process.wait(20) == 0
+        lines += process.stdout.readlines()
     finally:
         process.kill()
         process.communicate()

@@ -15,7 +15,10 @@ TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the d
 
 def test_review_serves_a_result_and_stores_decisions_in_it(run: Run, tmp_path: Path) -> None:
     folder = make_result(tmp_path)
-    with running("review", folder, "--by", "Eve") as (host, _):
+    with running("review", folder) as (host, said):
+        assert ask(host, "GET", "/")[0] == 200
+    assert said[-1] == f"stopped; nobody has decided about {folder}\n"
+    with running("review", folder, "--by", "Eve") as (host, said):
         status, text, _ = ask(host, "GET", "/")
         assert status == 200
         assert "fox" in text
@@ -24,6 +27,7 @@ def test_review_serves_a_result_and_stores_decisions_in_it(run: Run, tmp_path: P
         assert status == 303
         assert "Done: keep both" in ask(host, "GET", place)[1]
         assert "Eve" in ask(host, "GET", "/history")[1]
+    assert said[-1] == f"stopped; {folder} holds 1 action: neardup dedup --from {folder} -o DIR\n"
     final = run("dedup", "--from", folder, "-o", tmp_path / "final")
     assert final.status == 0, final.err
     assert "fox-12" in (tmp_path / "final" / "kept.jsonl").read_text()

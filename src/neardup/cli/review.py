@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,12 +36,14 @@ def review(options: ReviewOptions) -> int:
         from neardup.review.desk.result import ResultDesk
         from neardup.review.live.serving import serve_review
 
-        desk = ResultDesk.open(options.out, inputs=options.inputs or None)
-        try:
-            if not serve_review(desk, served, listening):
+        with closing(ResultDesk.open(options.out, inputs=options.inputs or None)) as desk:
+            ended = False
+            with suppress(KeyboardInterrupt):  # a second signal: every decision is stored already
+                ended = serve_review(desk, served, listening)
+            last = desk.history(limit=1)
+            _say_end(options.out, last[0].number if last else 0)
+            if not ended:
                 leave(DONE)
-        finally:
-            desk.close()
     return DONE
 
 
@@ -57,6 +60,16 @@ def served_with(host: str, token_file: Path | None, by: str) -> Served:
     if warning:
         warn(warning)
     return Served(by or account(), tokens)
+
+
+def _say_end(out: Path, actions: int) -> None:
+    name = display.printable(out)
+    if actions:
+        typer.echo(
+            f"stopped; {name} holds {display.counted(actions, 'action')}: neardup dedup --from {name} -o DIR"
+        )
+    else:
+        typer.echo(f"stopped; nobody has decided about {name}")
 
 
 def _announce(address: str) -> None:

@@ -127,7 +127,7 @@ def test_a_later_decision_about_the_same_is_reported_and_nothing_is_stored(tmp_p
     with DecisionStore(tmp_path) as ann, DecisionStore(tmp_path) as ben:
         seen = ann.state().number
         ben.act([Judgement("a", "b", "not alike")], by="Ben", what="not alike: 1 pair", seen=seen)
-        with pytest.raises(ChangedMeanwhileError, match=r"Ben decided .*, at 20.*: not alike: 1 pair"):
+        with pytest.raises(ChangedMeanwhileError, match=r"Ben decided .*, at 20.{8} .{8} UTC: not alike: 1 pair"):
             ann.act([FateOf("z", "keep"), Judgement("b", "a", "duplicate")], by="Ann", what="w", seen=seen)
         assert ann.state().number == 1
         assert not ann.state().fates

@@ -59,3 +59,13 @@ def test_a_verdict_that_is_not_stored_is_refused_in_words(pages: Pages, collecti
     refused = pages.post("/decide", {"asked": "group", "group": line.key, "seen": 0, "verdict": "unsure"})
     assert refused.status == 422
     assert "A collection cannot store the verdict unsure" in refused.words
+
+
+def test_groups_are_named_by_their_representative(pages: Pages, collection: Collection) -> None:
+    desk = CollectionDesk(collection)
+    [line] = desk.groups(Question()).lines
+    first = next(member for member in desk.group(line.key).members if member.representative)
+    assert line.id == desk.group(line.key).id == first.id != line.key
+    listed = pages.get("/")
+    assert "Text at stake" not in listed.text  # a collection keeps every document
+    assert f"Group of {first.id}" in pages.get(f"/groups/{line.key}").words

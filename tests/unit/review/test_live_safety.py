@@ -114,6 +114,7 @@ def test_a_change_by_somebody_else_is_reported_and_nothing_overwritten(pages: Pa
     conflict = pages.submit(pair, "/decide", ("verdict", "duplicate"))
     assert conflict.status == 409
     assert "Bea decided about these documents" in conflict.words
+    assert 'href="/kinds"' in conflict.text  # pages of errors have the same navigation
     assert "Look at the pair as it is now" in conflict.words
     assert not source.state.verdicts
 

@@ -289,9 +289,14 @@ def _version(connection: sqlite3.Connection, subject: Subject) -> int | None:
     return None if found is None else found[0]
 
 
+def _moment(at: str) -> str:
+    """Return a time as people read it: 2026-11-23 06:57:35 UTC."""
+    return f"{at[:19].replace('T', ' ')} UTC"
+
+
 def _changed_by(action: Action, therefore: str) -> ChangedMeanwhileError:
     return ChangedMeanwhileError(
-        f"{printable(action.by)} decided about the same meanwhile, at {printable(action.at)}: "
+        f"{printable(action.by)} decided about the same meanwhile, at {printable(_moment(action.at))}: "
         f"{printable(action.what)} (action {action.number:,}, {counted(action.changes, 'decision')}). {therefore}",
         "",
         "Look at the present decision first",

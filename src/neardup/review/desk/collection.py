@@ -95,7 +95,9 @@ class CollectionDesk:
             around = neighbours(keys, listed, numbers.index(key))
             before, after = (None if place is None else numbers[place] for place in around)
             members = self._lines.members(group)
-            return GroupView(key, key, members, (), (), _weakest(members), before, after, self._collected.seen)
+            return GroupView(
+                key, group.representative, members, (), (), _weakest(members), before, after, self._collected.seen
+            )
 
     def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
         """Return two documents side by side; ``how`` are the keywords of ``compare``."""

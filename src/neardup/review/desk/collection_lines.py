@@ -65,7 +65,7 @@ class CollectionLines:
             differs += f"; {len(near) - 1:,} other{'s' * (len(near) > 2)}"
         return GroupLine(
             group.id,
-            group.id,
+            group.representative,
             beginning(self._document(group.representative).text),
             group.size,
             0,
