@@ -1,4 +1,4 @@
-"""The decisions of a review, applied to the rows of a run: which of them apply, and what follows from them."""
+"""The decisions of a review, applied to the rows of a run: which of them apply, and their consequences."""
 
 from __future__ import annotations
 
