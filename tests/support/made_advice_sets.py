@@ -39,8 +39,8 @@ class Language:
 
 
 @cache
-def language(seed: int) -> Language:
-    return Language(seed)
+def language(seed: int, words: int = 4000) -> Language:
+    return Language(seed, words)
 
 
 def sentences(drawn: random.Random, count: int, tongue: int = 1) -> list[str]:

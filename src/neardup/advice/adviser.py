@@ -13,16 +13,16 @@ import pyarrow as pa
 from neardup.advice.around import around
 from neardup.advice.boilerplate import boilerplate, in_words
 from neardup.advice.choices import TRIED_BYTES, band_choices, base_of, shingle_choices, unit_counts
-from neardup.advice.looks import KINDS, SharedCounts, counts_of, to_look_at, weights_of
+from neardup.advice.looks import KINDS, SharedCounts, counts_of, to_look_at
 from neardup.advice.outlook import Separation, look
 from neardup.advice.page import html
 from neardup.advice.plot import svg
-from neardup.advice.recommend import recommend
+from neardup.advice.recommend import chosen_settings, recommend
 from neardup.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
 from neardup.advice.sample import SampledTexts, take
 from neardup.advice.shape import TEMPLATE, common_text, traits
 from neardup.advice.shown import lines
-from neardup.advice.spread import STEPS, all_pairs, at, histogram, left_out, lowest, near, steps
+from neardup.advice.spread import STEPS, all_pairs, at, effect, histogram, left_out, lowest, near, steps
 from neardup.advice.templates import common_share, find_templates
 from neardup.advice.traps import numbers_only, traps
 from neardup.errors import InputError, SettingError
@@ -167,6 +167,7 @@ def advise_on(
     bands = tuple(band_choices(found.pairs, settings))
     with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
         seen, choice, line = _looked(sample, units > 0, found, settings, advance)
+        settled = effect(sample, settings, chosen_settings(choice, settings))
     taken = _taken(sample, found)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
@@ -185,7 +186,7 @@ def advise_on(
         ),
         seen=seen,
         around=line,
-        recommended=recommend(taken, seen, choice, bands, asked, words),
+        recommended=recommend(taken, seen, choice, bands, asked, words, settled),
     )
 
 
@@ -208,23 +209,24 @@ def _looked(
     ids = [sample.ids[k].as_py() for k in numbers.tolist()]
     units = unit_counts(taken, Settings())
     templates = find_templates(texts, counts[0])
-    weights = weights_of(numbers, found)
-    looks, chosen = look(counts, templates.false, units, weights)
-    seen = Seen(
-        documents=len(numbers),
-        bytes=int(sample.sizes[numbers].sum()),
-        outcome=chosen.outcome,
-        looks=looks,
-        common=common_text(texts, chosen),
-        traits=tuple(traits(texts, units, counts, chosen, templates)),
-    )
+    looks, chosen = look(counts, templates.false, units)
     choice = Separation(chosen, looks)
     share = None if len(sample.base) or settings.base.ignore_common else common_share(templates, len(numbers))
     if chosen.outcome == "template" and share is not None:
         left = list(counted_by(replace(settings, base=replace(settings.base, ignore_common=share))))
-        again, chosen = look(left, find_templates(texts, left[0]).false, units, weights)
-        if chosen.outcome != "template":
-            choice = Separation(chosen, again, share)
+        again, other = look(left, find_templates(texts, left[0]).false, units)
+        if other.outcome != "template":
+            choice = Separation(other, again, share)
+    seen = Seen(
+        documents=len(numbers),
+        bytes=int(sample.sizes[numbers].sum()),
+        outcome=chosen.outcome,
+        sure=not choice.outlook.doubt,
+        doubt=choice.outlook.doubt,
+        looks=looks,
+        common=common_text(texts, chosen),
+        traits=tuple(traits(texts, units, counts, chosen, templates)),
+    )
     return seen, choice, around(ids, texts, choice.outlook)
 
 

@@ -1,49 +1,50 @@
-"""The gap between relatives and strangers in the similarities of all pairs.
+"""The gaps between relatives and strangers in the similarities of all pairs.
 
-Documents are linked by their most similar pairs first, as in a maximum spanning tree. Going down, the pairs within
-the growing groups rise steeply while versions of one text find each other, hardly at all in a gap, and steeply
-again when strangers begin to join. A gap is a wide range of thresholds in which they hardly rise.
+Documents are linked by their most similar pairs first, as in a maximum spanning tree. Each threshold cuts this
+tree: links at or above it make groups, and the pairs between the groups are strangers. The tails of both sides,
+the weakest links and the most similar strangers, show the errors to expect from a cut, and so its expected F1.
+Where that is high, there is a gap.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from neardup.tables import Bools, Floats, Int64s
+from neardup.tables import Bools, Floats, Int32s, Int64s
 
 STEP = 0.05
-"""The thresholds examined are this far apart."""
+"""The thresholds examined are this far apart on the scale."""
 
-HIGHEST = 0.99
-"""The highest threshold examined."""
+LOWEST, HIGHEST = 0.02, 0.99
+"""The lowest and the highest threshold examined."""
 
-GROWTH = 3.0
-"""The width of a gap, that outweighs a doubling of the pairs within groups."""
+TAIL = 30
+"""The pairs on either side from which its tail is estimated."""
 
-CHAINED = 3.0
-"""The width of a gap, that outweighs groups whose pairs are all below it."""
+CHAINED = 0.5
+"""The share of the pairs within groups, no more alike than strangers, that count as wrong."""
 
-WIDEST = 1.2
-"""A gap is not the better for being wider than this."""
+EXPECTED = 0.9
+"""From this expected F1 on, there is a gap."""
 
-CLEAR = 0.42
-"""A gap counts from this width on, less the parts that its growth and its chains outweigh."""
+SAME = 0.1
+"""The cuts of one gap differ by at most this share of their pairs."""
 
 MOST_TOGETHER = 0.6
 """Above this share of all pairs within groups, the threshold separates nothing."""
 
+PRECISE = 0.985
+"""From this expected precision on, a group is one of relatives, even if others are missed."""
 
 MOST_FALSE = 0.05
 """The share of the pairs found that may be known strangers."""
 
-
-LUMP, LUMP_SHARE, LUMP_BELOW = 8, 0.25, 5
-"""A group with more documents, and more than this share of all, is rather a subject or a language than one text.
-
-This holds for links at less than LUMP_BELOW times the level of chance.
-"""
+LUMP, LUMP_SHARE = 8, 0.1
+"""A group with more documents, and more than this share of all, may be a subject or a language."""
 
 
 @dataclass(frozen=True)
@@ -55,27 +56,41 @@ class LinkTree:
     b: Int64s
 
 
+class CutLinks(NamedTuple):
+    """A threshold: its ``links``, the ``pairs`` within its groups, the ``largest`` group, and its expected errors.
+
+    ``right`` is the expected number of pairs within groups that are relatives, ``false`` that of strangers linked,
+    ``missed`` that of links of relatives below the threshold, ``expected`` the F1 of all these.
+    """
+
+    threshold: float
+    links: int
+    pairs: int
+    largest: int
+    right: float
+    false: float
+    missed: float
+    expected: float
+
+
 @dataclass(frozen=True)
 class Gap:
-    """A range of thresholds, from ``low`` to ``high``, in which groups hardly grow.
-
-    ``clearness`` is its width on the scale, less for growth and chains; ``pairs`` are the pairs within groups at
-    ``low``, and ``chained`` the share of them that is itself below ``low``. ``lump`` is whether one group is so
-    large that a gap between smaller ones is preferred.
-    """
+    """The thresholds from ``low`` to ``high`` find nearly the same groups; ``cut`` is that in their middle."""
 
     low: float
     high: float
-    clearness: float
-    pairs: int
-    chained: float
-    lump: bool
+    cut: CutLinks
 
     @property
-    def middle(self) -> float:
-        """The threshold to use: the middle on the scale, but not far below the relatives found."""
-        middle = float(_at(np.array([(_place(self.low) + _place(self.high)) / 2]))[0])
-        return max(middle, self.high / 2)
+    def threshold(self) -> float:
+        """The threshold to use: the middle, but not far below the relatives found."""
+        return max(self.cut.threshold, self.high / 2)
+
+    @property
+    def width(self) -> float:
+        """The width on the scale."""
+        low, high = _places(np.array([self.low, self.high]))
+        return float(high - low)
 
 
 def spanning_tree(similar: Floats) -> LinkTree:
@@ -106,79 +121,6 @@ def groups_at(tree: LinkTree, threshold: float) -> Int64s:
     return np.array([_root(parent, k) for k in range(len(parent))], np.int64)
 
 
-def find_gap(similar: Floats, floor: float, false: Bools, weights: Int64s) -> tuple[Gap | None, LinkTree]:
-    """Return the clearest gap at or above ``floor``, None without any pair above one, and the spanning tree.
-
-    ``similar`` is float[n, n], symmetric. ``false`` (bool[n, n]) marks pairs known to be strangers: at most
-    MOST_FALSE of the pairs above a gap are among them. ``weights`` (int64[n]) are the copies of each document.
-    """
-    tree = spanning_tree(similar)
-    n = len(similar)
-    if n < 3:
-        return None, tree
-    levels = _at(np.arange(_place(floor), _place(HIGHEST), STEP))
-    pairs, largest = _growth(tree, levels, weights)
-    every = (int(weights.sum()) ** 2 - int((weights**2).sum())) / 2
-    usable = (pairs > 0) & (pairs <= MOST_TOGETHER * every)
-    if false.any():
-        known = np.sort(similar[false])
-        usable &= (len(known) - np.searchsorted(known, levels)) / 2 <= MOST_FALSE * pairs
-    lumps = (largest > max(LUMP, LUMP_SHARE * n)) & (levels < LUMP_BELOW * floor)
-    gaps = []
-    for allowed in (usable & ~lumps, usable):
-        best = _widest(pairs, allowed)
-        if best is not None:
-            gaps.append(_measured(similar, tree, (levels, pairs, lumps), best))
-    return next((gap for gap in gaps if gap.clearness >= CLEAR), gaps[-1] if gaps else None), tree
-
-
-def _widest(pairs: Int64s, allowed: Bools) -> tuple[float, int, int] | None:
-    """Return the score and the ends of the range, beginning at an allowed level, in which the pairs grow least."""
-    best = None
-    last = int(np.flatnonzero(pairs > 0)[-1]) if (pairs > 0).any() else -1
-    for low in np.flatnonzero(allowed).tolist():
-        highs = np.arange(low + 1, last + 1)
-        if not len(highs):
-            continue
-        score = np.minimum((highs - low) * STEP, WIDEST) - GROWTH * (pairs[low] / pairs[highs] - 1)
-        k = int(score.argmax())
-        if best is None or score[k] > best[0]:
-            best = (float(score[k]), int(low), int(highs[k]))
-    return best
-
-
-def _measured(
-    similar: Floats, tree: LinkTree, steps: tuple[Floats, Int64s, Bools], best: tuple[float, int, int]
-) -> Gap:
-    """Return the gap, extended upwards as far as the groups stay the same, and less clear for its chains."""
-    levels, pairs, lumps = steps
-    score, low, high = best
-    while high + 1 < len(levels) and pairs[high + 1] == pairs[high]:
-        high += 1
-    of_each = groups_at(tree, levels[low])
-    together = of_each[:, None] == of_each[None, :]
-    np.fill_diagonal(together, False)
-    chained = float((similar[together] < levels[low]).mean()) if together.any() else 0.0
-    clearness = score - CHAINED * chained
-    return Gap(float(levels[low]), float(levels[high]), clearness, int(pairs[low]), chained, bool(lumps[low]))
-
-
-def _growth(tree: LinkTree, levels: Floats, weights: Int64s) -> tuple[Int64s, Int64s]:
-    """Return the pairs within the groups at each level, without those of copies, and the largest group."""
-    parent, sizes = list(range(len(tree.a) + 1)), weights.tolist()
-    members = [1] * len(parent)
-    pairs, largest = np.zeros(len(parent), np.int64), np.ones(len(parent), np.int64)
-    for k, (a, b) in enumerate(zip(tree.a.tolist(), tree.b.tolist(), strict=True)):
-        a, b = _root(parent, a), _root(parent, b)
-        pairs[k + 1] = pairs[k] + sizes[a] * sizes[b]
-        parent[a] = b
-        sizes[b] += sizes[a]
-        members[b] += members[a]
-        largest[k + 1] = max(largest[k], members[b])
-    linked = np.searchsorted(-tree.similarity, -levels, side="right")
-    return pairs[linked], largest[linked]
-
-
 def _root(parent: list[int], k: int) -> int:
     while parent[k] != k:
         parent[k] = parent[parent[k]]
@@ -186,12 +128,172 @@ def _root(parent: list[int], k: int) -> int:
     return k
 
 
-def _place(share: float) -> float:
-    """Return the place of a similarity on the scale: logarithmic near 0, finer than that towards 1."""
-    rest = float(np.sqrt(1 - share))
-    return float(np.log((1 - rest) / (1 + rest)))
+@dataclass(frozen=True)
+class Gaps:
+    """The spanning ``tree``, the ``gaps`` in it, the clearest first, and a threshold above strangers.
+
+    At ``precise``, the lowest such threshold, hardly any stranger is expected in a group; 1 without any.
+    """
+
+    tree: LinkTree
+    gaps: tuple[Gap, ...]
+    precise: float
+
+
+def find_gaps(similar: Floats, shared: Int32s, chance: float, false: Bools) -> Gaps:
+    """Find the gaps in the similarities of all pairs.
+
+    ``similar`` is float[n, n], symmetric; ``shared`` (int[n, n]) the shingles that any two share. A large group
+    below ``chance`` is not one of relatives. ``false`` (bool[n, n]) marks pairs known to be strangers: at most
+    MOST_FALSE of the pairs above a gap are among them.
+    """
+    n, tree = len(similar), spanning_tree(similar)
+    if n < 3:
+        return Gaps(tree, (), 1.0)
+    known = np.sort(similar[false])
+    every, lump = n * (n - 1) // 2, largest_usual(n)
+    cuts = [*_cuts(similar, shared, tree)]
+    usable = [
+        cut.pairs <= MOST_TOGETHER * every
+        and (cut.largest <= lump or cut.threshold >= chance)
+        and (len(known) - int(np.searchsorted(known, cut.threshold))) / 2 <= MOST_FALSE * cut.pairs
+        for cut in cuts
+    ]
+    left = [usable[k] and cut.expected >= EXPECTED for k, cut in enumerate(cuts)]
+    precise = (
+        cut.threshold
+        for k, cut in enumerate(cuts)
+        if usable[k] and cut.largest <= lump and cut.right >= PRECISE * cut.pairs
+    )
+    gaps, seen = [], [False] * (len(cuts) + 2)
+    while any(left):
+        best = max(np.flatnonzero(left).tolist(), key=lambda k: cuts[k].expected)
+        low = high = best
+        while low and left[low - 1] and _same(cuts[low - 1], cuts[best]):
+            low -= 1
+        while high + 1 < len(cuts) and left[high + 1] and _same(cuts[high + 1], cuts[best]):
+            high += 1
+        # the slope beside a clearer gap is none itself
+        if not seen[best] and not seen[best + 2]:
+            gaps.append(Gap(cuts[low].threshold, cuts[high].threshold, cuts[(low + high) // 2]))
+        left[low : high + 1] = [False] * (high + 1 - low)
+        seen[low + 1 : high + 2] = [True] * (high + 1 - low)
+    return Gaps(tree, tuple(gaps), next(precise, 1.0))
+
+
+def _same(one: CutLinks, best: CutLinks) -> bool:
+    """Return whether two cuts find nearly the same groups."""
+    return abs(one.pairs - best.pairs) <= SAME * best.pairs
+
+
+def largest_usual(documents: int) -> float:
+    """Return the size from which on a group of these documents is suspiciously large.
+
+    >>> largest_usual(20), largest_usual(2000)
+    (8, 200.0)
+    """
+    return max(LUMP, LUMP_SHARE * documents)
+
+
+def _cuts(similar: Floats, shared: Int32s, tree: LinkTree) -> Iterator[CutLinks]:
+    """Yield the cuts that link any documents, the lowest threshold first."""
+    joined, pairs, largest = _joined(tree)
+    a, b = np.triu_indices(len(similar), 1)
+    values, together = similar[a, b].astype(np.float64), joined[a, b]
+    order = np.argsort(-values, kind="stable")[: int((values > 0).sum())]
+    values, together = values[order], together[order]
+    links, in_common = _places(tree.similarity), shared[tree.a, tree.b]
+    without_one = tree.similarity * (1 - 1 / np.maximum(in_common, 1))
+    lowest, highest = _places(np.array([LOWEST, HIGHEST])).tolist()
+    places = np.arange(lowest, highest, STEP)
+    for place, threshold in zip(places.tolist(), _at(places).tolist(), strict=True):
+        count = int((tree.similarity >= threshold).sum())
+        if not count:
+            return
+        strangers = _first_strangers(values, together, threshold)
+        near = float(strangers[-1]) if len(strangers) else 0.0
+        false = _tail(_places(strangers), place)
+        # a link that rests on one shingle is no better than those of strangers
+        weak = int((without_one[:count] <= near).sum())
+        chained = pairs[count] - int((together[: np.searchsorted(-values, -near)] >= threshold).sum())
+        precision = max(0.0, 1 - (false + weak) / count - CHAINED * chained / pairs[count])
+        right, missed = precision * count, _tail(links[max(count - TAIL, 0) : count], place)
+        yield CutLinks(
+            threshold=threshold,
+            links=count,
+            pairs=int(pairs[count]),
+            largest=int(largest[count]),
+            false=false,
+            missed=missed,
+            right=precision * pairs[count],
+            expected=2 * right / (count + right + missed),
+        )
+
+
+def _joined(tree: LinkTree) -> tuple[Floats, Int64s, Int64s]:
+    """Return the weakest link between any two documents, and the pairs and the largest of the groups.
+
+    The first is float64[n, n]; the others are int64[n], after the number of links that is their place.
+    """
+    n = len(tree.a) + 1
+    members, group = [[k] for k in range(n)], list(range(n))
+    joined, pairs, largest = np.zeros((n, n)), np.zeros(n, np.int64), np.ones(n, np.int64)
+    for k, (a, b) in enumerate(zip(tree.a.tolist(), tree.b.tolist(), strict=True)):
+        into, gone = sorted((group[a], group[b]), key=lambda one: -len(members[one]))
+        ours, theirs = members[into], members[gone]
+        joined[np.ix_(ours, theirs)] = tree.similarity[k]
+        joined[np.ix_(theirs, ours)] = tree.similarity[k]
+        pairs[k + 1] = pairs[k] + len(ours) * len(theirs)
+        for one in theirs:
+            group[one] = into
+        ours += theirs
+        members[gone] = []
+        largest[k + 1] = max(largest[k], len(ours))
+    return joined, pairs, largest
+
+
+def _first_strangers(values: Floats, together: Floats, threshold: float) -> Floats:
+    """Return the first TAIL of the falling ``values`` whose documents no links at the threshold join."""
+    begin, length = int(np.searchsorted(-values, -threshold, side="right")), TAIL
+    while True:
+        found = np.flatnonzero(together[begin : begin + length] < threshold)[:TAIL]
+        if len(found) == TAIL or begin + length >= len(values):
+            return values[begin + found]
+        length *= 8
+
+
+def _tail(places: Floats, place: float) -> float:
+    """Return the expected number beyond a place, from the places of the pairs nearest to it on the other side."""
+    far = places[np.abs(places - place).argmax()] if len(places) else 0.0
+    return _beyond(np.abs(places - far), abs(place - far))
+
+
+def _beyond(distances: Floats, end: float) -> float:
+    """Return the expected number of pairs beyond the ``end`` of a tail, from the distances of those before it.
+
+    Distances fall off exponentially from 0 on. The mean of those before the end is less than that of all, most of
+    all if the tail goes on at the end, as half of it would say.
+    """
+    if len(distances) < 3 or not distances.any():
+        return 0.0
+    mean = float(distances.mean())
+    scale = mean
+    for _ in range(30):
+        scale = mean + end / np.expm1(min(end / scale, 500.0))
+        if scale > 10 * end:
+            break
+    beyond = float(np.exp(-end / scale))
+    return len(distances) * beyond / (1 - beyond)
+
+
+def _places(shares: Floats) -> Floats:
+    """Return the places of similarities on the scale: logarithmic near 0, finer than that towards 1."""
+    rest = np.sqrt(1 - np.clip(shares, 1e-6, 0.9999))
+    found: Floats = np.log((1 - rest) / (1 + rest))
+    return found
 
 
 def _at(places: Floats) -> Floats:
     """Return the similarities at these places."""
-    return 1 / np.cosh(places / 2) ** 2
+    found: Floats = 1 / np.cosh(places / 2) ** 2
+    return found

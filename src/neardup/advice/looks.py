@@ -30,18 +30,18 @@ FAMILIES = 0.75
 BLOCK = 40
 """Documents without a known relative are taken in blocks, because relatives are often neighbours in the input."""
 
-MOST_COPIES = 10
-"""A document with more copies counts no more than this, so that a mass of copies does not hide the others."""
-
 
 @dataclass(frozen=True)
 class RunKind:
-    """Shingles to look by. Strangers reach ``floor`` by chance, in resemblance and in overlap."""
+    """Shingles to look by.
+
+    Below the ``chance`` of each measure, a large group is a subject, a language or a form, and not one text.
+    """
 
     unit: str
     length: int
-    floor: float
-    overlap_floor: float
+    chance: float
+    overlap_chance: float
 
     def settings(self, asked: Settings) -> Settings:
         """Return the asked settings with these shingles."""
@@ -49,10 +49,10 @@ class RunKind:
 
 
 KINDS = (
-    RunKind("word", 5, 0.02, 0.04),
-    RunKind("word", 3, 0.02, 0.06),
-    RunKind("char", 9, 0.025, 0.08),
-    RunKind("char", 5, 0.10, 0.30),
+    RunKind("word", 5, 0.1, 0.2),
+    RunKind("word", 3, 0.1, 0.3),
+    RunKind("char", 9, 0.125, 0.4),
+    RunKind("char", 5, 0.5, 1.0),
 )
 """The shingles tried, the preferred first."""
 
@@ -110,15 +110,6 @@ def _families(once: Int64s, documents: int, found: Found) -> tuple[Int64s, Int64
         parent[k] = parent[parent[k]]
     _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
     return family, often
-
-
-def weights_of(numbers: Int64s, found: Found) -> Int64s:
-    """Return int64[n]: the documents that each of ``numbers`` stands for, itself and its copies, MOST_COPIES at "
-    "most."""
-    often = np.ones(int(numbers.max(initial=-1)) + 1, np.int64)
-    of = found.copies["copy_of"].to_numpy()
-    np.add.at(often, of[of < len(often)], 1)
-    return np.minimum(often[numbers], MOST_COPIES)
 
 
 def counts_of(

@@ -8,9 +8,19 @@ from math import log
 
 import numpy as np
 
-from neardup.advice.gap import CLEAR, MOST_TOGETHER, Gap, LinkTree, find_gap, groups_at, spanning_tree
+from neardup.advice.gap import (
+    MOST_TOGETHER,
+    Gap,
+    Gaps,
+    LinkTree,
+    find_gaps,
+    groups_at,
+    largest_usual,
+    spanning_tree,
+)
 from neardup.advice.looks import SharedCounts
 from neardup.advice.record import Look
+from neardup.display import counted, similarity
 from neardup.tables import Bools, Floats, Int64s
 
 MEASURES = ("resemblance", "overlap")
@@ -18,12 +28,27 @@ MEASURES = ("resemblance", "overlap")
 LEAST = 0.04
 """The lowest threshold that is recommended: with the default slots and recall no bands are possible below it."""
 
-CLEAR_ENOUGH = 0.8
-"""From this clearness on, the gap that finds more pairs is the better one."""
+SURE = 0.95
+"""From this expected F1 on, the choice is sure."""
 
-LESS_KIND, LESS_OVERLAP, LESS_LOW, LOW = 0.02, 0.02, 0.1, 0.2
-"""Handicaps: of each later kind of shingles; of the overlap; of thresholds below LOW, where few shingles "
-"decide."""
+FEW, WIDE = 8, 0.5
+"""Fewer links than this show no distribution; they count if no pair at all is in a gap this wide."""
+
+STRANGERS = 20
+"""Fewer groups than this, single documents included, show no distribution of strangers."""
+
+UNCLEAR = 0.02
+"""The pairs of a gap whose expected F1 is lower than the best by more than this are not missed by the others."""
+
+NARROW = 0.25
+"""A narrower gap is not sure: a slightly different threshold decides otherwise."""
+
+TOO_MANY = 0.25
+"""Above this share of all pairs within groups, another gap is better."""
+
+LESS_KIND, LESS_OVERLAP, LESS_LOW, LOW = 0.01, 0.002, 0.02, 0.2
+"""Handicaps, in F1: of each later kind of shingles, of the overlap, and of thresholds below LOW, where few
+shingles decide."""
 
 NO_GAP = ("char", 9, 0.8)
 """Without a gap: near copies share nearly all their text. A changed word takes less from runs of characters."""
@@ -34,13 +59,25 @@ ALIKE = 0.5
 FAMILY = 4
 """Fewer documents than this are not called one family: strangers in one template look the same."""
 
-SAME_GROUPS = 0.98
-"""Groups around representatives are preferred to chains that find at most this much more."""
+SAME_GROUPS, CHAINS = 0.98, 0.01
+"""Groups around representatives are preferred to chains that find at most this much more, or if more than this
+share of the links is expected to be false."""
+
+DOUBTS = {
+    "no gap": "No threshold separates relatives from strangers.",
+    "template": "Strangers in one template are as alike as relatives.",
+    "one family": "No strangers show where the family ends.",
+    "no near copies": "Relatives that share no more than strangers do cannot be seen.",
+}
+"""Why the advice is not sure, if there is no gap."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """The choice: documents are relatives if ``similar`` (float32[n, n]) is at least ``threshold``."""
+    """The choice: documents are relatives if ``similar`` (float32[n, n]) is at least ``threshold``.
+
+    ``doubt`` is the reason why the choice is not sure, "" if it is.
+    """
 
     outcome: str
     counts: SharedCounts
@@ -50,6 +87,7 @@ class Outlook:
     similar: Floats
     tree: LinkTree
     gap: Gap | None
+    doubt: str
     chained_pairs: int
     principal_pairs: int
 
@@ -68,43 +106,100 @@ class Separation:
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
+    """A gap by one kind of shingles and one measure."""
+
     counts: SharedCounts
     measure: str
+    tree: LinkTree
     gap: Gap
     handicap: float
 
-    def worth(self, most_pairs: int) -> float:
-        """Return how good the choice is: clear, and missing few of the pairs that the others find."""
-        return min(self.gap.clearness, CLEAR_ENOUGH) + log(self.gap.pairs / most_pairs) - self.handicap
+    def expected(self, most: float) -> float:
+        """Return the expected F1, if there are ``most`` pairs of relatives."""
+        cut = self.gap.cut
+        return 2 * cut.right / (cut.pairs + max(most, cut.right * (1 + cut.missed / cut.links)))
+
+    def worth(self, most: float) -> float:
+        """Return the expected F1 less the handicaps."""
+        return self.expected(most) - self.handicap - LESS_LOW * max(0.0, log(LOW / self.gap.threshold))
 
 
-def look(
-    counts: Sequence[SharedCounts], false: Bools, units: Int64s, weights: Int64s
-) -> tuple[tuple[Look, ...], Outlook]:
-    """Look for the gap by each of the ``counts`` (those of KINDS) and both measures, and choose one.
+def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[tuple[Look, ...], Outlook]:
+    """Look for gaps by each of the ``counts`` (those of KINDS) and both measures, and choose one.
 
-    ``false`` (bool[n, n]) marks strangers in one template; ``units`` are the words of each document, ``weights``
-    the documents it stands for, copies included.
+    ``false`` (bool[n, n]) marks strangers in one template; ``units`` are the words of each document.
     """
-    looks, clear = [], []
+    views = []
     for place, kind in enumerate(counts):
         for measure in MEASURES:
-            similar = kind.similar(measure)
             by_overlap = measure == "overlap"
-            floor = kind.kind.overlap_floor if by_overlap else kind.kind.floor
-            gap, tree = find_gap(similar, floor, false, weights)
-            looks.append(_described(kind, measure, similar, tree, gap))
-            if gap is not None and gap.clearness >= CLEAR:
-                low = LESS_LOW * max(0.0, log(LOW / gap.middle))
-                handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap + low
-                clear.append(_Candidate(kind, measure, gap, handicap))
-    clear = [candidate for candidate in clear if not candidate.gap.lump] or clear
-    if clear:
-        most = max(candidate.gap.pairs for candidate in clear)
-        best = max(clear, key=lambda candidate: candidate.worth(most))
-        threshold = rounded(max(best.gap.middle, LEAST))
-        return tuple(looks), _outlook("gap", best.counts, best.measure, threshold, best.gap, units)
-    return tuple(looks), _without_gap(counts, false, units)
+            chance = kind.kind.overlap_chance if by_overlap else kind.kind.chance
+            gaps = find_gaps(kind.similar(measure), kind.shared, chance, false)
+            handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap
+            of_view = [_Candidate(kind, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
+            views.append((kind, measure, gaps, of_view))
+    found = [one for *_, gaps in views for one in gaps if one.gap.cut.links >= FEW or one.gap.width >= WIDE]
+    found = _without_lumps(found, len(false))
+    clearest = max((one.gap.cut.expected for one in found), default=0.0)
+    most = max((one.gap.cut.right for one in found if one.gap.cut.expected >= clearest - UNCLEAR), default=0.0)
+    best = max(found, key=lambda one: one.worth(most), default=None)
+    looks = tuple(
+        _described(
+            kind,
+            measure,
+            tree,
+            max(gaps, key=lambda one: (one is best, one in found, one.worth(most)), default=None),
+        )
+        for kind, measure, tree, gaps in views
+    )
+    if best is None:
+        return looks, _without_gap(counts, false, units)
+    doubt = _doubt(best, most, _others(best, [view[2] for view in views]), len(false))
+    threshold = rounded(max(best.gap.threshold, LEAST))
+    return looks, _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
+
+
+def _without_lumps(found: list[_Candidate], documents: int) -> list[_Candidate]:
+    """Return the gaps between groups that are no subjects and no languages, if there are others."""
+    every = documents * (documents - 1) / 2
+    modest = [one for one in found if one.gap.cut.pairs <= TOO_MANY * every]
+    wide = [one for one in modest if one.gap.width >= NARROW]
+    usual = [one for one in wide if one.gap.cut.largest <= largest_usual(documents)]
+    clear = any(one.gap.cut.expected >= SURE and one.gap.width >= WIDE for one in usual)
+    return usual if clear else wide or modest or found
+
+
+def _others(best: _Candidate, every: Sequence[Gaps]) -> int:
+    """Return the most pairs that some runs and measure find above strangers, and the best gap does not."""
+    of_each, most = groups_at(best.tree, best.gap.threshold), 0
+    for one in every:
+        theirs = groups_at(one.tree, one.precise)
+        _, both = np.unique(np.stack((of_each, theirs)), axis=1, return_inverse=True)
+        most = max(most, pairs_in(theirs) - pairs_in(both))
+    return most
+
+
+def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
+    """Return the reason why a gap is not sure, or ""."""
+    gap, cut, expected = best.gap, best.gap.cut, best.expected(most)
+    if cut.links < FEW:
+        return f"Only {counted(cut.pairs, 'pair')} of relatives: too few to show how alike relatives are."
+    if documents - cut.links < STRANGERS:
+        return (
+            f"Only {counted(documents - cut.links, 'text')} that differ: too few to show how alike strangers are."
+        )
+    if cut.largest > largest_usual(documents):
+        return (
+            f"One group has {cut.largest:,} of {counted(documents, 'document')}: it may be a subject or a form, "
+            "and not versions of one text."
+        )
+    if gap.width < NARROW:
+        return f"The gap is narrow, from {similarity(gap.low, 2)} to {similarity(gap.high, 2)}."
+    if expected < SURE:
+        return f"The two sides overlap: the expected F1 is {similarity(expected, 2)}."
+    if best.expected(cut.right + others) < SURE:
+        return f"Other runs find {counted(others, 'pair')} that these do not."
+    return ""
 
 
 def rounded(threshold: float) -> float:
@@ -121,27 +216,32 @@ def _without_gap(counts: Sequence[SharedCounts], false: Bools, units: Int64s) ->
     unit, length, threshold = NO_GAP
     chosen = next(one for one in counts if (one.kind.unit, one.kind.length) == (unit, length))
     similar = chosen.similar("resemblance")
+    outcome, n, links = "no near copies", len(similar), spanning_tree(similar).similarity
     if false.any():
-        above = (1 + float(similar[false].max())) / 2
-        return _outlook("template", chosen, "resemblance", max(threshold, rounded(above)), None, units)
-    n, links = len(similar), spanning_tree(similar).similarity
-    if n >= FAMILY and links[-1] >= ALIKE and (similar >= ALIKE).sum() > MOST_TOGETHER * n * (n - 1):
-        lowest = int(links[-1] * 100) / 100
-        return _outlook("one family", chosen, "resemblance", min(threshold, lowest), None, units)
-    outcome = "no gap" if len(similar) and similar.max() >= ALIKE else "no near copies"
-    return _outlook(outcome, chosen, "resemblance", threshold, None, units)
+        outcome, threshold = "template", max(threshold, rounded((1 + float(similar[false].max())) / 2))
+    elif n >= FAMILY and links[-1] >= ALIKE and (similar >= ALIKE).sum() > MOST_TOGETHER * n * (n - 1):
+        outcome, threshold = "one family", min(threshold, int(links[-1] * 100) / 100)
+    elif n and similar.max() >= ALIKE:
+        outcome = "no gap"
+    return _outlook(outcome, chosen, "resemblance", threshold, units, None, DOUBTS[outcome])
 
 
 def _outlook(
-    outcome: str, counts: SharedCounts, measure: str, threshold: float, gap: Gap | None, units: Int64s
+    outcome: str,
+    counts: SharedCounts,
+    measure: str,
+    threshold: float,
+    units: Int64s,
+    gap: Gap | None,
+    doubt: str,
 ) -> Outlook:
     similar = counts.similar(measure)
     tree = spanning_tree(similar)
     chained = pairs_in(groups_at(tree, threshold))
     principal = pairs_in(_principal(similar, threshold, units))
-    chains = (gap is not None or outcome == "one family") and principal < SAME_GROUPS * chained
-    groups = "components" if chains else "principal"
-    return Outlook(outcome, counts, measure, threshold, groups, similar, tree, gap, chained, principal)
+    safe = outcome == "one family" or (gap is not None and gap.cut.false < CHAINS * gap.cut.links)
+    groups = "components" if safe and principal < SAME_GROUPS * chained else "principal"
+    return Outlook(outcome, counts, measure, threshold, groups, similar, tree, gap, doubt, chained, principal)
 
 
 def pairs_in(of_each: Int64s) -> int:
@@ -164,31 +264,40 @@ def _principal(similar: Floats, threshold: float, units: Int64s) -> Int64s:
     return leader
 
 
-def _described(kind: SharedCounts, measure: str, similar: Floats, tree: LinkTree, gap: Gap | None) -> Look:
-    unit, length = kind.kind.unit, kind.kind.length
+def _described(kind: SharedCounts, measure: str, gaps: Gaps, found: _Candidate | None) -> Look:
+    unit, length, similar = kind.kind.unit, kind.kind.length, kind.similar(measure)
     a, b = np.triu_indices(len(similar), 1)
     values = similar[a, b].astype(np.float64)
-    if gap is None:
-        median, high = np.quantile(values, [0.5, 0.99]) if len(values) else (0.0, 0.0)
-        return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, 0, float(median), float(high), 0.0, 0.0)
-    of_each = groups_at(tree, gap.middle)
+    if found is None:
+        median, high = _quantile(values, 0.5), _quantile(values, 0.99)
+        return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, 0, median, high, 0.0, 0.0)
+    gap = found.gap
+    of_each = groups_at(gaps.tree, gap.threshold)
     within = of_each[a] == of_each[b]
-    strangers = np.quantile(values[~within], [0.5, 0.99]) if not within.all() else np.zeros(2)
-    relatives = np.quantile(values[within], [0.05, 0.5]) if within.any() else np.zeros(2)
+    few = gap.cut.links < FEW
     _, often = np.unique(of_each, return_counts=True)
     return Look(
         unit=unit,
         length=length,
         measure=measure,
-        threshold=rounded(max(gap.middle, LEAST)),
+        threshold=rounded(max(gap.threshold, LEAST)),
         low=gap.low,
         high=gap.high,
-        clearness=gap.clearness,
-        clear=gap.clearness >= CLEAR,
+        expected_f1=0.0 if few else gap.cut.expected,
+        clear=gap.cut.expected >= SURE and not few,
         pairs=int(within.sum()),
         groups=int((often > 1).sum()),
-        strangers_median=float(strangers[0]),
-        strangers_high=float(strangers[1]),
-        relatives_low=float(relatives[0]),
-        relatives_median=float(relatives[1]),
+        strangers_median=_quantile(values[~within], 0.5),
+        strangers_high=_quantile(values[~within], 0.99),
+        relatives_low=_quantile(values[within], 0.05),
+        relatives_median=_quantile(values[within], 0.5),
     )
+
+
+def _quantile(values: Floats, share: float) -> float:
+    """Return the value that the share of the values does not exceed, or does not fall short of; 0 without any.
+
+    >>> _quantile(np.array([0.1, 0.2, 0.9]), 0.05), _quantile(np.array([0.1, 0.2, 0.9]), 0.99)
+    (0.1, 0.9)
+    """
+    return float(np.quantile(values, share, method="lower" if share < 0.5 else "higher")) if len(values) else 0.0

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from neardup.advice.outlook import Outlook, Separation
-from neardup.advice.record import BandChoice, Look, Recommendation, Seen, Taken
+from neardup.advice.record import BandChoice, Look, Recommendation, Seen, Step, Taken
 from neardup.display import counted, percent, similarity
 from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings
@@ -26,12 +26,22 @@ def recommend(
     bands: Sequence[BandChoice],
     asked: Settings,
     words: Sequence[str],
+    effect: tuple[Step, int],
 ) -> Recommendation:
-    """Return the settings to use with these documents; ``words`` name the documents on the command line.
+    """Return the command with the chosen settings, and why; ``words`` name the documents on the command line.
 
-    Without near copies, the settings stay as asked, and so does everything that is not chosen from the sample.
+    ``effect`` is that of the settings, with the number of documents it was measured on.
     """
-    values, chosen = dict(asked.as_dict()), choice.outlook
+    values = asked.as_dict() | chosen_settings(choice, asked)
+    values["method"] = "exact" if taken.complete else "auto"
+    reasons = [*_why_ignored(choice), *_reasons(seen, choice, asked), _why_method(taken, bands, asked)]
+    return Recommendation(command_line(words, values), values, *effect, tuple(reasons))
+
+
+def chosen_settings(choice: Separation, asked: Settings) -> dict[str, Any]:
+    """Return the settings that are chosen from the sample; without near copies, they are those asked for."""
+    values: dict[str, Any] = {}
+    chosen = choice.outlook
     if choice.ignore_common:
         values["ignore_common"] = choice.ignore_common
     if chosen.outcome != "no near copies":
@@ -40,9 +50,7 @@ def recommend(
         values |= {"threshold": chosen.threshold, "groups": chosen.groups}
     if asked.keep.keep == KEEP_NONE:
         values["groups"] = "components"
-    values["method"] = "exact" if taken.complete else "auto"
-    reasons = [*_why_ignored(choice), *_reasons(seen, choice, asked), _why_method(taken, bands, asked)]
-    return Recommendation(command_line(words, values), values, tuple(reasons))
+    return values
 
 
 def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
@@ -98,6 +106,8 @@ def _reasons(seen: Seen, choice: Separation, asked: Settings) -> Iterator[str]:
         )
         return
     if chosen.outcome == "gap":
+        if chosen.doubt:
+            yield f"Unsure: {chosen.doubt} Look at the pairs around the line first (--dry-run shows the removals)."
         look = look_of(choice.looks, chosen)
         yield _why_shingles(seen, choice, look)
         yield _why_measure(seen, chosen)
@@ -144,18 +154,22 @@ def _why_measure(seen: Seen, chosen: Outlook) -> str:
         )
         return (
             f"--measure overlap: {MEASURES['overlap'].help.partition(' ')[2]} keeps {longer} together; by "
-            "resemblance the threshold would be low, where few runs decide."
+            "resemblance, relatives are less clearly apart from strangers."
         )
     return "--measure resemblance: relatives are of similar length, so their common text is most of both."
 
 
 def _why_threshold(chosen: Outlook, look: Look) -> str:
-    return (
-        f"--threshold {chosen.threshold:g}: 99 of 100 pairs of strangers are below {_up(look.strangers_high)}, "
-        "and 19 of "
-        f"20 pairs of relatives reach {similarity(look.relatives_low, 2)}. Any threshold from {_up(look.low)} to "
-        f"{similarity(look.high, 2)} finds nearly the same groups."
+    low, high, near = similarity(look.low, 2), similarity(look.high, 2), _up(look.strangers_high)
+    weakest = similarity(look.relatives_low, 2)
+    seen = (
+        f"the {counted(look.pairs, 'pair')} found reach {weakest}, and 99 of 100 others are at most {near}."
+        if not look.expected_f1
+        else f"99 of 100 pairs of strangers are at most {near}, and 19 of 20 pairs of relatives reach {weakest}. "
+        f"The expected F1 is {similarity(look.expected_f1, 2)}."
     )
+    others = f"Any threshold from {low} to {high} finds nearly the same groups."
+    return f"--threshold {chosen.threshold:g}: {seen} {others}"
 
 
 def _up(value: float) -> str:

@@ -142,11 +142,11 @@ class Trap:
 class Look:
     """The similarities of all pairs looked at, by one kind of shingles and one measure, and the gap in them.
 
-    ``low`` and ``high`` bound the gap; ``clearness`` is its width on a logarithmic scale, less for groups that
-    grow or chain within it, and ``clear`` whether it counts. ``pairs`` and ``groups`` are those of a threshold in
-    the gap. Of the pairs between the groups, ``strangers_median`` and ``strangers_high`` (1 pair in 100 reaches
-    it); of the pairs within, ``relatives_low`` (1 in 20 is below it) and ``relatives_median``. Without any pair
-    above the level of chance, ``threshold`` is None and the values are 0.
+    ``low`` and ``high`` bound the gap; ``expected_f1`` is the F1 of its groups, as expected from the tails of both
+    sides (0 for a handful of pairs, which have none), and ``clear`` whether that is high. ``pairs`` and ``groups``
+    are those of the ``threshold`` in the gap. Of the pairs between the groups, ``strangers_median`` and
+    ``strangers_high`` (1 pair in 100 is above it); of the pairs within, ``relatives_low`` (1 in 20 is below it)
+    and ``relatives_median``. Without a gap, ``threshold`` is None, strangers are all pairs, and the others are 0.
     """
 
     unit: str
@@ -155,7 +155,7 @@ class Look:
     threshold: float | None
     low: float
     high: float
-    clearness: float
+    expected_f1: float
     clear: bool
     pairs: int
     groups: int
@@ -210,13 +210,16 @@ class Seen:
 
     ``outcome`` is "gap" (relatives and strangers are apart), "no gap" (every threshold cuts through pairs that are
     alike), "template" (strangers in one template are as alike as relatives), "one family" (all documents are
-    linked) or "no near copies". ``traits`` are noise, revisions, quotes, excerpts, short texts and templates, if
-    the documents have them.
+    linked) or "no near copies". ``sure`` is False if the recommended settings may miss relatives or take strangers
+    for some, and ``doubt`` is the reason, otherwise "". ``traits`` are noise, revisions, quotes, excerpts, short
+    texts and templates, if the documents have them.
     """
 
     documents: int
     bytes: int
     outcome: str
+    sure: bool
+    doubt: str
     looks: tuple[Look, ...]
     common: InCommon | None
     traits: tuple[Trap, ...]
@@ -224,10 +227,15 @@ class Seen:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A command line to copy, its settings, and the reasons."""
+    """A command line to copy, its settings, and the reasons.
+
+    ``effect`` is what the command does to the first ``documents`` of the sample.
+    """
 
     command: str
     settings: dict[str, Any]
+    effect: Step
+    documents: int
     reasons: tuple[str, ...]
 
 

@@ -86,29 +86,41 @@ def _histogram(advice: AdviceRecord) -> AdviceSection:
 
 
 def _thresholds(advice: AdviceRecord) -> AdviceSection:
-    steps, threshold = advice.thresholds, advice.near.threshold
+    steps, threshold, chosen = advice.thresholds, advice.near.threshold, advice.recommended
+    named = chosen.settings
+    part = (
+        ""
+        if chosen.documents == advice.sample.documents
+        else f" on the first {number(chosen.documents)} documents"
+    )
+    shown = (*steps, chosen.effect)
     return AdviceSection(
         "The effect of each threshold",
         (
             "Pairs at or above the threshold; groups; documents removed, because a near or exact copy of them is "
             "kept, and their text. Exact copies are removed at every threshold, and do not count as pairs. "
             "Losing: removed documents with text that no kept document of their group has (--lose bounds it).",
+            f"The thresholds apply to resemblance of runs of {shingle_words(advice)}, <- marks the given one. "
+            f"The last row is the effect of the recommended command{part}, by {named['measure']} of runs of "
+            f"{named['length']} {NOUNS[named['unit']]} from {named['threshold']:g} on.",
         ),
         ("threshold", "pairs", "groups", "removed", "share", "text", "losing"),
         tuple(
             (
-                f"{step.threshold:.6f}".rstrip("0").ljust(4, "0"),
+                "recommended" if step is chosen.effect else f"{step.threshold:.6f}".rstrip("0").ljust(4, "0"),
                 number(step.pairs),
                 number(step.groups),
                 number(step.removed),
-                percent(step.removed, advice.sample.documents),
+                percent(step.removed, documents),
                 size(step.removed_bytes),
                 number(step.losing),
             )
-            for step in steps
+            for step, documents in zip(
+                shown, (*[advice.sample.documents] * len(steps), chosen.documents), strict=True
+            )
         ),
-        tuple(scale([step.removed for step in steps], [True] * len(steps))),
-        tuple("<-" if step.threshold == threshold else "" for step in steps),
+        tuple(scale([step.removed for step in shown], [True] * len(shown))),
+        tuple("<-" if step.threshold == threshold and step is not chosen.effect else "" for step in shown),
     )
 
 

@@ -10,9 +10,9 @@ from neardup.display import counted, number, printable, similarity, size
 
 OUTCOMES = {
     "gap": "There is a gap between relatives and strangers.",
-    "no gap": "There is no gap: no threshold separates groups clearly; each one cuts through alike pairs.",
-    "one family": "All documents are one family: most pairs are alike, and there are no strangers.",
-    "template": "There is no gap: strangers in one template are as alike as relatives.",
+    "no gap": "There is no gap: each threshold cuts through alike pairs.",
+    "one family": "All documents are one family: most pairs are alike.",
+    "template": "There is no gap: all alike are in one template, with different contents.",
     "no near copies": "There is no sign of near copies: no pairs stand out from the others.",
 }
 
@@ -24,9 +24,12 @@ def relatives(advice: AdviceRecord) -> AdviceSection:
     before = [
         f"All pairs of {counted(seen.documents, 'document')} ({size(seen.bytes)}; {part}), counted by several "
         "kinds "
-        f"of runs. {OUTCOMES[seen.outcome]}",
+        f"of runs. {OUTCOMES[seen.outcome]} "
+        + ("The advice is sure." if seen.sure else f"The advice is unsure. {seen.doubt}"),
         "Strangers: 99 of 100 pairs in different groups are at or below this value. Relatives: 19 of 20 pairs in "
-        "one group reach this value. Gap: the thresholds that find nearly the same groups. <- marks the choice.",
+        "one group reach this value. Gap: the thresholds that find nearly the same groups. F1: that of these "
+        "groups, as expected from the most alike strangers and the weakest links of relatives; few: a handful of "
+        "pairs lets expect nothing. <- marks the choice.",
         *(printable(trait.text) for trait in seen.traits if trait not in advice.traps),
         *([_common(seen.common)] if seen.common else []),
     ]
@@ -35,7 +38,7 @@ def relatives(advice: AdviceRecord) -> AdviceSection:
     return AdviceSection(
         "Relatives and strangers",
         tuple(before),
-        ("a run of", "measure", "strangers", "relatives", "gap", "groups", "pairs"),
+        ("a run of", "measure", "strangers", "relatives", "gap", "F1", "pairs"),
         tuple(_look(look) for look in seen.looks),
         marks=tuple(
             "<-" if (look.unit, look.length, look.measure) == wanted and seen.outcome == "gap" else ""
@@ -51,14 +54,14 @@ def _different(advice: AdviceRecord) -> int:
 
 def _look(look: Look) -> tuple[str, ...]:
     first = (f"{look.length} {NOUNS[look.unit]}", look.measure)
-    if look.threshold is None or not look.clear:
+    if look.threshold is None:
         return (*first, similarity(look.strangers_high, 2), "", "none", "", "")
     return (
         *first,
         similarity(look.strangers_high, 2),
         similarity(look.relatives_low, 2),
         f"{similarity(look.low, 2)}-{similarity(look.high, 2)}",
-        number(look.groups),
+        similarity(look.expected_f1, 2) if look.expected_f1 else "few",
         number(look.pairs),
     )
 

@@ -46,6 +46,9 @@ EXACT: dict[str, Any] = {"method": "exact", "slots": 16, "recall": 0.5}
 """The engine that misses no pair. It still plans bands: 16 slots are the fewest it accepts from .05 up."""
 
 
+MOST_WORK = 24_000_000_000
+"""The most documents, times their bytes, on which the effect of the recommended settings is measured."""
+
 GIVEN = ("unit", "length", "ignore_common", "groups", "within", "across", "keep", "lose", "threads")
 """The asked settings that change pairs or removals."""
 
@@ -129,18 +132,36 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
     """
     most = 0
     for threshold, stricter in sorted(results.items(), reverse=True):
-        counts, lost = stricter.run["counts"], lost_text(stricter)
         most = max(most, stricter.pairs.num_rows, int(alike(found.pairs, ratio(threshold)).sum()))
-        yield Step(
-            threshold=threshold,
-            pairs=most,
-            groups=counts["groups"],
-            removed=counts["removed"],
-            removed_share=counts["removed"] / max(counts["read"], 1),
-            removed_bytes=stricter.run["bytes"]["removed_text"],
-            losing=lost.losing,
-            lost_share=lost.share,
-        )
+        yield _step(threshold, most, stricter)
+
+
+def _step(threshold: float, pairs: int, found: Found) -> Step:
+    counts, lost = found.run["counts"], lost_text(found)
+    return Step(
+        threshold=threshold,
+        pairs=pairs,
+        groups=counts["groups"],
+        removed=counts["removed"],
+        removed_share=counts["removed"] / max(counts["read"], 1),
+        removed_bytes=found.run["bytes"]["removed_text"],
+        losing=lost.losing,
+        lost_share=lost.share,
+    )
+
+
+def effect(sample: SampledTexts, settings: Settings, chosen: dict[str, Any]) -> tuple[Step, int]:
+    """Return the effect of the chosen settings in place of those asked for, and the documents it is measured on.
+
+    These are the first documents of a large sample, because at a low threshold the work grows with the square of
+    their number.
+    """
+    bytes_read = np.cumsum(sample.sizes)
+    fits = int(np.searchsorted(bytes_read * np.arange(1, len(bytes_read) + 1), MOST_WORK, side="right"))
+    part = sample.first(int(bytes_read[max(fits, 1) - 1]))
+    made = Settings.of(**{**settings.as_dict(), **chosen})
+    found = exactly(part, made.search.threshold, made, measure=made.search.measure, slots=128)
+    return _step(made.search.threshold, found.pairs.num_rows, found), len(part.texts)
 
 
 def near(pairs: pa.Table, sample: SampledTexts, settings: Settings) -> NearThreshold:

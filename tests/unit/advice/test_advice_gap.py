@@ -5,32 +5,22 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections import Counter
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
 
-import numpy as np
 import pytest
 
 import neardup as nd
 from neardup.advice import choices, looks, outlook
 from neardup.advice.around import EACH, passages
-from neardup.advice.gap import CLEAR, find_gap, groups_at, spanning_tree
 from neardup.advice.looks import KINDS, counts_of
 from neardup.advice.templates import find_templates
 from neardup.errors import LimitError
 from neardup.settings import Settings
 from neardup.text import keys
 from support import made_advice_sets as made
-from support.reference_advice import as_texts, components, principal, shared_shingles
-
-
-def matrix(n: int, seed: int) -> np.ndarray[Any, Any]:
-    drawn = np.random.default_rng(seed).random((n, n)).astype(np.float32)
-    found = np.maximum(drawn, drawn.T)
-    np.fill_diagonal(found, 0)
-    return found
+from support.reference_advice import as_texts, shared_shingles
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.unit}-{kind.length}")
@@ -54,83 +44,6 @@ def test_the_shingles_of_all_pairs_are_counted(kind: looks.RunKind) -> None:
         together = sizes[a] + sizes[b] - shared[a, b]
         assert counts.similar("resemblance")[a, b] == pytest.approx(shared[a, b] / max(together, 1))
         assert counts.similar("overlap")[a, b] == pytest.approx(shared[a, b] / max(min(sizes[a], sizes[b]), 1))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_the_tree_links_what_the_pairs_link(seed: int) -> None:
-    similar = matrix(30, seed)
-    tree = spanning_tree(similar)
-    assert (np.diff(tree.similarity) <= 0).all()
-    for threshold in (0.5, 0.9, 0.97, 0.995):
-        ours, naive = groups_at(tree, threshold).tolist(), components(similar, threshold)
-        assert [ours.index(k) for k in ours] == [naive.index(k) for k in naive]
-
-
-@pytest.mark.parametrize("n", [0, 1])
-def test_no_document_and_one_document_have_no_tree(n: int) -> None:
-    tree = spanning_tree(np.zeros((n, n), np.float32))
-    assert len(tree.similarity) == 0
-    assert groups_at(tree, 0.5).tolist() == [0]
-
-
-def families(sizes: list[int], inside: float, outside: float, seed: int = 1) -> np.ndarray[Any, Any]:
-    """Return similarities close to ``inside`` within families and below ``outside`` between them."""
-    number = np.repeat(np.arange(len(sizes)), sizes)
-    noise = matrix(len(number), seed)
-    found = np.where(number[:, None] == number, inside * (0.9 + noise / 10), outside * noise).astype(np.float32)
-    np.fill_diagonal(found, 0)
-    return found
-
-
-def ones(n: int) -> np.ndarray[Any, Any]:
-    return np.ones(n, np.int64)
-
-
-def none_false(n: int) -> np.ndarray[Any, Any]:
-    return np.zeros((n, n), np.bool_)
-
-
-@pytest.mark.parametrize(("inside", "outside"), [(0.9, 0.3), (0.5, 0.1), (0.2, 0.05), (0.95, 0.6)])
-def test_the_gap_is_between_strangers_and_relatives(inside: float, outside: float) -> None:
-    sizes = [4, 3, 2, 2, 5, *[1] * 30]
-    gap, tree = find_gap(families(sizes, inside, outside), 0.02, none_false(sum(sizes)), ones(sum(sizes)))
-    assert gap is not None
-    assert gap.clearness >= CLEAR
-    assert outside * 0.8 < gap.middle <= inside
-    assert gap.low <= gap.middle <= gap.high
-    often = Counter(groups_at(tree, gap.middle).tolist())
-    assert sorted(often.values(), reverse=True) == sorted(sizes, reverse=True)
-    assert gap.pairs == sum(size * (size - 1) // 2 for size in sizes)
-
-
-def test_a_continuum_has_no_clear_gap() -> None:
-    place = np.sort(np.random.default_rng(3).random(120)) * 12
-    similar = np.exp(-np.abs(place[:, None] - place)).astype(np.float32)
-    np.fill_diagonal(similar, 0)
-    gap, _ = find_gap(similar, 0.02, none_false(120), ones(120))
-    assert gap is None or gap.clearness < CLEAR
-
-
-def test_known_strangers_raise_the_gap_above_them() -> None:
-    sizes = [12, 3, 3, 2, *[1] * 20]
-    similar, false = families(sizes, 0.9, 0.1), none_false(sum(sizes))
-    similar[:12, :12] *= 0.7
-    false[:12, :12] = ~np.eye(12, dtype=bool)
-    before, _ = find_gap(similar, 0.02, none_false(sum(sizes)), ones(sum(sizes)))
-    after, _ = find_gap(similar, 0.02, false, ones(sum(sizes)))
-    assert before is not None
-    assert after is not None
-    assert before.low < 0.5
-    assert after.low >= np.quantile(similar[false], 0.99) - 0.02
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_groups_around_representatives_are_those_of_the_definition(seed: int) -> None:
-    similar = matrix(40, seed)
-    units = np.random.default_rng(seed).integers(1, 20, 40)
-    for threshold in (0.9, 0.97):
-        ours = outlook._principal(similar, threshold, units).tolist()
-        assert ours == principal(similar, threshold, units.tolist())
 
 
 # ---------------------------------------------------------------------------------------------------------
@@ -313,12 +226,13 @@ def test_five_pairs_on_either_side_are_the_closest() -> None:
     advice = nd.advise(texts)
     line = advice.around
     counts = shared_shingles(texts, line.unit, line.length)
+    sizes, by_overlap = counts[1], line.measure == "overlap"
     values = {
-        (str(a), str(b)): count / (counts[1][a] + counts[1][b] - count) for (a, b), count in counts[0].items()
+        (str(a), str(b)): count / (min(sizes[a], sizes[b]) if by_overlap else sizes[a] + sizes[b] - count)
+        for (a, b), count in counts[0].items()
     }
     above = sorted(value for value in values.values() if value >= line.threshold)
     below = sorted((value for value in values.values() if 0 < value < line.threshold), reverse=True)
-    assert line.measure == "resemblance"
     assert len(line.above) == len(line.below) == EACH
     assert min(pair.value for pair in line.above) == pytest.approx(above[0], abs=1e-6)
     assert max(pair.value for pair in line.below) == pytest.approx(below[0], abs=1e-6)

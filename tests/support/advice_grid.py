@@ -1,0 +1,52 @@
+"""The commands that ``neardup plan`` can recommend, and the groups of each, from all pairs of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from neardup.advice import outlook
+from neardup.advice.choices import unit_counts
+from neardup.advice.gap import groups_at, spanning_tree
+from neardup.advice.looks import KINDS, counts_of
+from neardup.settings import Settings
+from support.reference_advice import as_texts
+
+THRESHOLDS = tuple(step / 20 for step in range(1, 20))
+
+ENOUGH = 0.9
+"""A recommendation is right if its F1 is at least this part of the best F1 of the grid."""
+
+
+def grid(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """Yield each command in words, and int64[n]: the group of each document."""
+    units = unit_counts(as_texts(texts), Settings())
+    for kind, measure in product(KINDS, outlook.MEASURES):
+        similar = counts_of(as_texts(texts), kind, Settings()).similar(measure)
+        tree = spanning_tree(similar)
+        for threshold in THRESHOLDS:
+            said = f"{kind.unit} {kind.length} {measure} {threshold:g}"
+            yield f"{said} principal", outlook._principal(similar, threshold, units)
+            yield f"{said} components", groups_at(tree, threshold)
+
+
+def together(groups: Any) -> Any:
+    """Return bool[n, n]: the pairs within the groups."""
+    pairs = np.equal.outer(np.asarray(groups), np.asarray(groups))
+    np.fill_diagonal(pairs, False)
+    return pairs
+
+
+def score(found: Any, truth: Any) -> tuple[float, float, float]:
+    """Return F1, precision and recall of bool[n, n]; nothing found where nothing is to be found is right."""
+    pairs, relatives, right = int(found.sum()), int(truth.sum()), int((found & truth).sum())
+    if not pairs and not relatives:
+        return 1.0, 1.0, 1.0
+    return (
+        2 * right / (pairs + relatives),
+        right / pairs if pairs else 1.0,
+        right / relatives if relatives else 1.0,
+    )
