@@ -117,6 +117,23 @@ def of_choices(folder: Path) -> None:
         )
 
 
+def of_splits(folder: Path) -> None:
+    rows = [
+        {
+            **row,
+            **{name: f"{name}-{k % 3}" for name in ("mailbox", "language", "customer")},
+            "site": ("wiki", "news", "shop")[k % 3],
+            "split": ("train", "valid", "test")[k % 3],
+            "date": k,
+        }
+        for k, row in enumerate(sample())
+    ]
+    for name in ("mails", "pages", "all"):
+        parquet(folder / f"{name}.parquet", rows)
+    parquet(folder / "train.parquet", rows[:60])
+    parquet(folder / "test.parquet", rows[40:])
+
+
 OWN: dict[str, Callable[[Path], None]] = {
     "README.md": of_readme,
     "mail.md": of_mail,
@@ -129,5 +146,6 @@ OWN: dict[str, Callable[[Path], None]] = {
     "templates.md": of_templates,
     "trust-removals.md": of_laws,
     "what-is-compared.md": of_choices,
+    "who-removes-whom.md": of_splits,
 }
 """By the name of a page, the function that writes the files of its reader into a folder."""
