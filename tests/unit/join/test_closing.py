@@ -104,9 +104,9 @@ def test_a_family_of_more_than_a_hundred_is_joined(monkeypatch: pytest.MonkeyPat
 
 
 def test_large_families_are_left_out_where_the_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two chains of 800 and 500 shingles, 1,600 bytes each, in a megabyte: the smaller one is joined."""
+    """Two chains of 800 and 500 shingles, 48 bytes each, in the 30 kB that a megabyte leaves: the smaller is joined."""
     monkeypatch.setattr("neardup.join.closing.HUB", 3)
-    monkeypatch.setattr("neardup.join.closing.BYTES_A_SHINGLE", 1600)
+    monkeypatch.setattr("neardup.join.closing.BYTES_A_SHINGLE", 48)
     sets = [*slid(8), *({10_000 + shingle for shingle in of} for of in slid(5))]
     chains = [*((k, k + 1) for k in range(7)), *((k, k + 1) for k in range(8, 12))]
     got = closed(sets, chains, memory=0.001)
