@@ -104,7 +104,7 @@ def test_a_family_of_more_than_a_hundred_is_joined(monkeypatch: pytest.MonkeyPat
 
 
 def test_large_families_are_left_out_where_the_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two chains of 800 and 500 shingles, 48 bytes each, in the 30 kB that a megabyte leaves: the smaller is joined."""
+    """Two chains of 800 and 500 shingles, 48 bytes each, in the 30 kB of a megabyte: the smaller is joined."""
     monkeypatch.setattr("neardup.join.closing.HUB", 3)
     monkeypatch.setattr("neardup.join.closing.BYTES_A_SHINGLE", 48)
     sets = [*slid(8), *({10_000 + shingle for shingle in of} for of in slid(5))]
