@@ -6,14 +6,15 @@ import os
 import sys
 
 from neardup.cli.hidden import hide_pandas
-from neardup.cli.stored_help import show, stored_help
+from neardup.cli.stored_help import show as show_page
+from neardup.cli.stored_help import stored_help
 
 
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
     _open_closed_streams()
     if page := stored_help(sys.argv[1:]):
-        show(page)
+        show_page(page)  # a name of its own: neardup.cli.show is a module
     hide_pandas()
     try:
         from neardup.cli.app import app
