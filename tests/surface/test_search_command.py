@@ -44,9 +44,9 @@ def test_hits(search: Search) -> None:
 
 
 def test_pages(search: Search) -> None:
-    first = search("FINGERPRINT:a", "--limit", "1")[1]
+    first = search("FINGERPRINT:a_1", "--limit", "1")[1]
     token = first.splitlines()[-1].removeprefix("more: --after ")
-    second = search("FINGERPRINT:a", "--limit", "1", "--after", token)[1]
+    second = search("FINGERPRINT:a_1", "--limit", "1", "--after", token)[1]
     assert "\nb\n" in second
     assert "more:" not in second
     assert search("FINGERPRINT:a", "--after", "x") == (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,12 @@ from neardup.collection.query.plan import (
     Step,
     WordsStep,
 )
+from neardup.collection.query.syntax import Stored, clause_text
 from neardup.errors import QueryError
 from neardup.tables import Bools, Int64s
+
+_SHOWN = 80
+"""The most characters of a clause in an error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,7 @@ class Evaluation:
         self.include_self, self.most_candidates = include_self, most_candidates
         self.letters = {step: LETTERS[step.way] for step in plan.fingerprints}
         self._counted: dict[FingerprintStep, Counts] = {}
+        self._held: dict[FingerprintStep, tuple[Int64s, Int64s]] = {}
 
     @property
     def taken(self) -> str:
@@ -100,7 +105,21 @@ class Evaluation:
         assert within is not None
         return within
 
+    def held(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        """int64[n]: how many of the shingles that a step looks up the documents have postings for."""
+        found, hits = self._held.get(step) or self.lookups.holders(step.sampled, 1, documents)
+        places = np.minimum(np.searchsorted(found, documents), max(len(found) - 1, 0))
+        held: Int64s = (
+            np.where(found[places] == documents, hits[places], 0) if len(found) else np.zeros_like(documents)
+        )
+        return held
+
     def _fingerprint(self, step: FingerprintStep, within: Int64s | None) -> Int64s:
+        if step.way == "sample":
+            documents, hits = self.lookups.holders(step.sampled, 1, within)
+            if within is None:
+                self._held[step] = documents, hits
+            return self._without_self(step, documents)
         if within is not None and len(within) <= step.candidates:
             self.letters[step] = LETTERS["every document"]  # few: comparing them all is exact and no slower
             candidates = within
@@ -108,12 +127,17 @@ class Evaluation:
             candidates = self._candidates(step)
             if within is not None:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
-        if not (self.include_self or step.negated or step.target.number is None):
-            candidates = candidates[candidates != step.target.number]
+        candidates = self._without_self(step, candidates)
         counts = self._count(step, candidates, step.possible_sizes())
         found = counts.where(step.reached_by(counts.shared, counts.sizes))
         self._counted[step] = found
         return found.documents
+
+    def _without_self(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        if self.include_self or step.negated or step.target.number is None:
+            return documents
+        others: Int64s = documents[documents != step.target.number]
+        return others
 
     def _candidates(self, step: FingerprintStep) -> Int64s:
         if step.way == "every document":
@@ -123,10 +147,15 @@ class Evaluation:
 
     def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
         if self.most_candidates is not None and len(documents) > self.most_candidates:
+            number = step.target.number
+            source = step.clause.source if number is None else Stored(self.lookups.ids(np.array([number]))[0])
+            clause = clause_text(replace(step.clause, source=source, overlap=None, probability=None))
+            quick = clause if len(clause) <= _SHOWN else f"{clause[:_SHOWN]}…"
             raise QueryError(
                 f"{len(documents):,} documents would have to be compared with {step.target.name}",
                 f"At most {self.most_candidates:,} are here",
-                "Ask for more overlap, or add words or metadata with AND",
+                "Ask for more overlap, add words or metadata with AND, "
+                f"or write {quick} for the documents that share a sampled shingle, which compares none",
                 query=self.plan.query.text,
                 position=step.clause.span[0],
             )

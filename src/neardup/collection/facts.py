@@ -66,7 +66,7 @@ def merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 def plain(value: Any) -> Any:
     """Convert a value of a table to JSON: dates in ISO 8601, decimals as numbers, bytes as text.
 
-    NaN and infinity become null, because JSON cannot represent them.
+    Values that JSON cannot represent are refused before (``limits.metadata_fault``).
     """
     if value is None or isinstance(value, bool | int):
         return value

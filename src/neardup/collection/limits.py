@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Any
+
+import numpy as np
 
 LARGEST_TEXT = 64_000_000
 """The most bytes of a text."""
@@ -36,6 +40,7 @@ One character, U+FDFA, becomes 33 bytes.
 STREAM_FAULT = f"the text has more than {LARGEST_STREAM:,} bytes when it is normalised"
 WORDS_FAULT = f"the text has more than {MOST_WORDS:,} different words"
 
+_SHOWN = 80
 _TOO_LARGE = 10**MOST_DIGITS
 
 
@@ -49,6 +54,8 @@ def metadata_fault(metadata: Any) -> str:
 
     >>> metadata_fault({"n": 10**300})
     'the metadata holds a whole number of more than 300 digits'
+    >>> metadata_fault({"scores": [1.5, float("nan")]})
+    "the metadata holds nan in 'scores', which JSON cannot represent; leave it out"
     """
     if not isinstance(metadata, Mapping):
         return f"the metadata is a {type(metadata).__name__}, not a record"
@@ -94,6 +101,8 @@ def _fault(name: str, value: Any) -> str:
         return f"a name in the metadata has {_size(name):,} bytes, more than {LONGEST_KEY:,}"
     if isinstance(value, int) and not -_TOO_LARGE < value < _TOO_LARGE:
         return f"the metadata holds a whole number of more than {MOST_DIGITS} digits"
+    if isinstance(value, float | Decimal | np.floating) and not math.isfinite(value):
+        return f"the metadata holds {value} in {name[:_SHOWN]!r}, which JSON cannot represent; leave it out"
     return ""
 
 

@@ -38,6 +38,10 @@ class Sampling(Protocol):
     def limit(self) -> int:
         """Every document that contains a shingle with a hash below this, at most 2⁶⁴, has a posting for it."""
 
+    @property
+    def floor(self) -> int:
+        """Every document has postings for at least this many of its smallest shingles, if it has so many."""
+
 
 class Lookups(Protocol):
     """The state of a collection at one moment; later additions, changes and removals are not visible.

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from neardup.collection.evaluate import Counts, Evaluation
+from neardup.collection.evaluate import Evaluation
 from neardup.collection.lookups import Lookups
 from neardup.collection.pages import Cursor, Hit, HitEvidence, Page, Passage, read_token, search_digest
 from neardup.collection.query import Query, parse
@@ -45,11 +45,12 @@ def search(
     """Return the hits of a query, ``limit`` at a time, by descending score and then by id.
 
     The score is the containment of the query document in the hit, or the resemblance for SIMILAR. If several
-    fingerprint clauses hold, the highest score counts; without any it is 0. ``after`` is the ``next`` of the
-    previous page. A page begins at a position in that order and uses the methods of the first page, so documents
-    added meanwhile cause neither repeats nor gaps. ``open_file`` reads FILE:; ``most_candidates`` bounds the
-    documents that are compared. Raises QueryError, SettingError for the limit, and InputError for a token of
-    another search.
+    fingerprint clauses hold, the highest score counts; without any it is 0. That of a clause without numbers is
+    estimated from the sampled shingles; then hits of equal score are in the order in which they were first added.
+    ``after`` is the ``next`` of the previous page. A page begins at a position in that order and uses the methods
+    of the first page, so documents added meanwhile cause neither repeats nor gaps. ``open_file`` reads FILE:;
+    ``most_candidates`` bounds the documents that are compared. Raises QueryError, SettingError for the limit, and
+    InputError for a token of another search.
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
         raise SettingError(f"limit = {limit!r} is not possible", f"A whole number from 1 to {MOST_LIMIT:,}")
@@ -68,16 +69,14 @@ def search(
     evaluation = Evaluation(planned, lookups, include_self=include_self, most_candidates=most_candidates)
     documents = evaluation.documents()
     ranking = _Ranking(evaluation, documents)
-    ids = lookups.ids(documents)
-    scores = ranking.scores.tolist()
-    order = sorted(
-        (k for k in range(len(ids)) if cursor is None or cursor.is_before(scores[k], ids[k])),
-        key=lambda k: (-scores[k], ids[k]),
-    )
-    hits = tuple(Hit(ids[k], ranking.evidence(k)) for k in order[:limit])
-    more = len(order) > limit
-    last = Cursor(scores[order[limit - 1]], ids[order[limit - 1]], digest, evaluation.taken) if more else None
-    return _page(hits, len(ids), last.token() if last else None, planned)
+    first, more = ranking.following(cursor, limit)
+    shown = ranking.of(first[:limit])
+    hits = tuple(hit for hit in map(shown.hit, range(len(shown.documents))) if hit is not None)
+    last = None
+    if more:
+        at = int(first[limit - 1])
+        last = Cursor(float(ranking.scores[at]), ranking.tie(at), digest, evaluation.taken)
+    return _page(hits, len(documents), last.token() if last else None, planned)
 
 
 def _page(hits: tuple[Hit, ...], found: int | None, next: str | None, plan: QueryPlan) -> Page:
@@ -128,46 +127,112 @@ class _Ranking:
     """The best fingerprint clause for each of the documents, and its score.
 
     Counts on the texts, not the look-ups, decide whether a clause holds, so a score does not depend on the order
-    of evaluation.
+    of evaluation. Only the score of a clause whose hits are those that share a sampled shingle is an estimate.
     """
 
     def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:
-        self.lookups, self.documents, self.include_self = evaluation.lookups, documents, evaluation.include_self
+        self.evaluation, self.lookups, self.documents = evaluation, evaluation.lookups, documents
         self.steps = [step for step in evaluation.plan.fingerprints if not step.negated]
-        self.clauses = [clause_text(step.clause) for step in self.steps]  # once: the text is long for pasted text
-        self.counts = [evaluation.counts(step, documents) for step in self.steps]
-        scores = [self._scores(step, counts) for step, counts in zip(self.steps, self.counts, strict=True)]
+        self.estimated = any(step.way == "sample" for step in self.steps)
+        scores = [self._scores(step) for step in self.steps]
         table = np.array([np.full(len(documents), 0.0), *scores])
         self.best: Int64s = np.argmax(table, axis=0).astype(np.int64)
         self.scores: Floats = table.max(axis=0)
 
-    def _scores(self, step: FingerprintStep, counts: Counts) -> Floats:
+    def _scores(self, step: FingerprintStep) -> Floats:
         """float64[n]: the measure of the clause where it holds, else 0."""
-        whole = step.target.n + counts.sizes - counts.shared if step.clause.symmetric else np.int64(step.target.n)
-        holds = step.reached_by(counts.shared, counts.sizes)
-        if step.target.number is not None and not self.include_self:
-            holds &= counts.documents != step.target.number
-        return np.where(holds, counts.shared / whole, 0.0)
+        if step.way == "sample":
+            scores = self._estimates(step)
+        else:
+            counts = self.evaluation.counts(step, self.documents)
+            whole = step.target.n + counts.sizes - counts.shared if step.clause.symmetric else step.target.n
+            scores = np.where(step.reached_by(counts.shared, counts.sizes), counts.shared / whole, 0.0)
+        if step.target.number is not None and not self.evaluation.include_self:
+            scores[self.documents == step.target.number] = 0.0
+        return scores
 
-    def evidence(self, k: int) -> HitEvidence | None:
-        """The evidence for document k: the counts for its best clause, and the longest common passage."""
+    def _estimates(self, step: FingerprintStep) -> Floats:
+        """float64[n]: the measure, estimated by the share of the sampled shingles that a document holds."""
+        part = self.evaluation.held(step, self.documents) / len(step.sampled)
+        if not step.clause.symmetric:
+            return part
+        shared = part * step.target.n
+        sizes = self.lookups.sizes(self.documents)
+        return np.where(part > 0, np.minimum(shared / np.maximum(step.target.n + sizes - shared, 1), 1.0), 0.0)
+
+    def following(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
+        """Return the places of the next ``limit`` + 1 documents, in order, and whether there are so many."""
+        if self.estimated:
+            return self._following_estimated(cursor, limit)
+        ids = self.lookups.ids(self.documents)
+        scores = self.scores.tolist()
+        order = sorted(
+            (k for k in range(len(ids)) if cursor is None or cursor.is_before(scores[k], ids[k])),
+            key=lambda k: (-scores[k], ids[k]),
+        )
+        return np.array(order[: limit + 1], np.int64), len(order) > limit
+
+    def _following_estimated(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
+        """The same by score and then by number: thousands may have the same score, whose ids are not read."""
+        places, scores = np.arange(len(self.documents)), self.scores
+        if cursor is not None:
+            later = (scores == cursor.score) & (self.documents > int(cursor.id))
+            places = places[(scores < cursor.score) | later]
+        order = np.argsort(-scores[places], kind="stable")[: limit + 1]
+        return places[order], len(order) > limit
+
+    def tie(self, place: int) -> str:
+        """What orders the document at ``place`` among those of the same score: its id, or its number."""
+        document = self.documents[place : place + 1]
+        return str(int(document[0])) if self.estimated else self.lookups.ids(document)[0]
+
+    def of(self, places: Int64s) -> _Shown:
+        """Return the documents at ``places`` with their counts."""
+        return _Shown(self, places)
+
+
+class _Shown:
+    """The documents of a page, counted on their texts."""
+
+    def __init__(self, ranking: _Ranking, places: Int64s) -> None:
+        self.ranking, self.documents = ranking, ranking.documents[places]
+        self.best, self.scores = ranking.best[places], ranking.scores[places]
+        self._ids = ranking.lookups.ids(np.sort(self.documents))
+        self._row = np.searchsorted(np.sort(self.documents), self.documents)
+        used = [step for number, step in enumerate(ranking.steps, 1) if number in self.best]
+        self.counts = {step: ranking.evaluation.counts(step, np.sort(self.documents)) for step in used}
+        # once: the text is long for pasted text
+        self.clauses = {step: clause_text(step.clause) for step in used}
+
+    def hit(self, k: int) -> Hit | None:
+        """Document k of the page with its evidence; None if its posting was that of another shingle.
+
+        A store may keep only some bits of a hash.
+        """
+        id = self._ids[self._row[k]]
         if not self.best[k]:
+            return Hit(id, None)
+        step = self.ranking.steps[self.best[k] - 1]
+        counts, row = self.counts[step], int(self._row[k])
+        shared, size, n = int(counts.shared[row]), int(counts.sizes[row]), step.target.n
+        if not shared:
             return None
-        best = self.best[k] - 1
-        step, counts = self.steps[best], self.counts[best]
-        passage = longest_passage(step, self.lookups.text(int(self.documents[k])))
-        shared, size = int(counts.shared[k]), int(counts.sizes[k])
-        found = HitEvidence(self.clauses[best], float(self.scores[k]), shared, step.target.n, size, passage)
+        passage = longest_passage(step, self.ranking.lookups.text(int(self.documents[k])))
+        score = float(self.scores[k])
+        if step.way == "sample":
+            score = shared / (n + size - shared if step.clause.symmetric else n)
+        found = HitEvidence(self.clauses[step], score, shared, n, size, passage)
         if not len(step.target.base):
-            return found
-        return replace(found, full_size_a=step.target.full_size, full_size_b=int(counts.full_sizes[k]))
+            return Hit(id, found)
+        full = {"full_size_a": step.target.full_size, "full_size_b": int(counts.full_sizes[row])}
+        return Hit(id, replace(found, **full))
 
 
 def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
     """The longest passage of the query document that also appears in ``text``."""
     a, b, least = step.target.units, step.target.units_of(text), step.target.length
     in_b = length = -1
-    if min(len(a), len(b)) >= least:
+    if not step.target.is_short:
         found = step.target.shingles_in_order(b)
         if len(step.target.base):  # 0 is the hash of no shingle, but for one case in 2⁶⁴: the run ends there
             found[step.target.base.contains(found)] = 0

@@ -47,8 +47,8 @@ class Index:
     Raises SettingError for a threshold or recall out of range.
 
     >>> index = Index(threshold=0.5)
-    >>> index.insert("memo", index.family.of("please hand in your travel costs by friday noon"))
-    >>> one, = index.query(index.family.of("please hand in your travel costs by friday noon today"))
+    >>> index.insert("memo", "please hand in your travel costs by friday noon")
+    >>> one, = index.query("please hand in your travel costs by friday noon today")
     >>> one.id, one.resemblance.value > 0.5
     ('memo', True)
     >>> index.remove("memo")
@@ -81,17 +81,19 @@ class Index:
         lines = [("signatures", f"{len(self):,}"), ("family", repr(self.family))]
         return view(heading("Index"), facts(lines), self.bands.figure())
 
-    def insert(self, id: Id, signature: Signature) -> None:
-        """Store a signature. Raises InputError if the id is taken, FormatError for one of another family or kind.
+    def insert(self, id: Id, signature: Signature | str | NDArray[Any]) -> None:
+        """Store a signature, a text of which ``family`` makes one, or a row of ``family.sketch(texts)``.
 
-        Ids are strings or whole numbers. All signatures of an index are of texts, or all of ids and tokens.
+        Raises InputError if the id is taken and for any other value, FormatError for a signature of another family
+        or kind. Ids are strings or whole numbers. All signatures of an index are of texts, or all of ids and
+        tokens.
         """
         if isinstance(id, bool) or not isinstance(id, str | int):
             raise InputError(f"An id is a {type(id).__name__}", "Ids that are strings or whole numbers")
         if id in self._stored:
             raise InputError(f"The id {id!r} is in the index already"[:100], "", "Remove it first")
-        self._require(signature)
-        self._stored[id] = stored = Signature(self.family, signature.values, signature.of_ids)
+        given = self._signature(signature)
+        self._stored[id] = stored = Signature(self.family, given.values, given.of_ids)
         for bucket, key in self._keys(stored):
             bucket.setdefault(key, {})[id] = None
 
@@ -106,13 +108,14 @@ class Index:
         for name, values in zip(names, signatures, strict=True):
             self.insert(name, Signature(self.family, values))
 
-    def query(self, signature: Signature) -> list[Candidate]:
+    def query(self, signature: Signature | str | NDArray[Any]) -> list[Candidate]:
         """Return the stored signatures that share a bucket with this one, the most similar first.
 
-        Equally similar ones are in the order in which they were stored. Raises FormatError for a signature of
-        another family or kind.
+        A text and a row of ``family.sketch(texts)`` are accepted, too. Equally similar ones are in the order in
+        which they were stored. Raises FormatError for a signature of another family or kind, InputError for any
+        other value.
         """
-        self._require(signature)
+        signature = self._signature(signature)
         found: dict[Id, None] = {}
         for bucket, key in self._keys(signature):
             found.update(bucket.get(key, {}))
@@ -167,6 +170,27 @@ class Index:
             return
         for table, (begin, end) in zip(self._buckets, self._cuts, strict=True):
             yield table, signature.values[begin:end].tobytes()
+
+    def _signature(self, given: Signature | str | NDArray[Any]) -> Signature:
+        """Return a signature that is comparable with those of the index; raises FormatError and InputError."""
+        if isinstance(given, str):
+            given = self.family.of(given)
+        elif isinstance(given, np.ndarray):
+            if given.shape != (self.family.slots,) or given.dtype != self.family.dtype:
+                wanted = f"{np.dtype(self.family.dtype)}[{self.family.slots}]"
+                raise InputError(
+                    f"The row has the form {given.dtype}{list(given.shape)}",
+                    f"A row of family.sketch(texts): {wanted}",
+                    "Sketch the texts with the family of the index",
+                )
+            given = Signature(self.family, given)
+        elif not isinstance(given, Signature):
+            raise InputError(
+                f"A signature is a {type(given).__name__}",
+                "A text, a row of family.sketch(texts), or a signature of family.of(text)",
+            )
+        self._require(given)
+        return given
 
     def _require(self, signature: Signature) -> None:
         """Raise FormatError unless the signature is comparable with those of the index."""

@@ -3,11 +3,13 @@
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -184,7 +186,6 @@ def test_metadata_is_kept_as_json_has_it(collection: Collection) -> None:
         "price": [Decimal("1.50")],
         "bytes": [b"caf\xff"],
         "none": [None],
-        "nan": [float("nan")],
         "list": [["x", "y"]],
         "record": [{"name": "ann", "n": 3}],
     }
@@ -195,13 +196,35 @@ def test_metadata_is_kept_as_json_has_it(collection: Collection) -> None:
         "price": 1.5,
         "bytes": "caf\ufffd",
         "none": None,
-        "nan": None,
         "list": ["x", "y"],
         "record": {"name": "ann", "n": 3},
     }
     assert collection.store.where("day", ">=", "2020").tolist() == [1]
     assert collection.store.where("record.n", "<", 4).tolist() == [1]
     assert collection.check() == []
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -np.inf, np.float32("nan"), Decimal("NaN")])
+def test_numbers_that_json_lacks_are_refused_everywhere(collection: Collection, value: Any) -> None:
+    metadata = {"year": 2020, "scores": {"first": [1, value]}}
+    refused: list[Callable[[], object]] = [
+        lambda: collection.put("a", "text", metadata),
+        lambda: collection.prepare(["a"], ["text"], [metadata]),
+        lambda: collection.update_metadata("known", {"scores": metadata["scores"]}),
+    ]
+    collection.put("known", "text", {"year": 2019})
+    for act in refused:
+        with pytest.raises(InputError, match=r"in 'scores.first', which JSON cannot represent"):
+            act()
+    assert collection["known"].metadata == {"year": 2019}
+    done = collection.add(
+        [{"id": "a", "text": "t", "metadata": metadata}, {"id": "b", "text": "t", "metadata": {}}]
+    )
+    assert (done.added, done.rejected) == (1, 1)
+    assert "scores.first" in done.problems[0].reason
+    rows = table({"c": "text", "d": "text"}, score=[float(value), 1.0])
+    done = collection.add(rows, metadata=["score"], text="text", id="id")
+    assert (done.added, done.rejected, "c" in collection) == (1, 1, False)
 
 
 def test_columns_that_are_not_there(collection: Collection) -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from neardup.collection.pages import Cursor, Hit, Page, read_token
 from neardup.collection.query import parse
+from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause
-from neardup.collection.search import search
+from neardup.collection.search import longest_passage, search
 from neardup.collection.why import why_not
 from neardup.errors import InputError, QueryError, SettingError
 from support import reference
@@ -51,7 +52,7 @@ def ids(query: str, **given: Any) -> list[str]:
 
 
 def test_reprs_of_pages_and_hits_are_short() -> None:
-    page = search(DOCUMENTS, "FINGERPRINT:half", limit=4)
+    page = search(DOCUMENTS, "FINGERPRINT:half_1", limit=4)
     assert repr(page.hits[0]) == "Hit('copy', shared 46 of 49 + 96 shingles)"
     first = ", ".join(repr(hit.id) for hit in page.hits[:3])
     assert repr(page) == f"Page({len(page.hits)} of {page.found} hits: {first}{', …' * (len(page.hits) > 3)})"
@@ -65,7 +66,7 @@ def test_reprs_of_pages_and_hits_are_short() -> None:
 
 
 def test_hits_by_containment_then_id_with_both_directions() -> None:
-    page = search(DOCUMENTS, "FINGERPRINT:half")
+    page = search(DOCUMENTS, "FINGERPRINT:half_1")
     hits = [hit.as_dict() for hit in page.hits]
     assert [(hit["id"], hit["shared"], hit["size_a"], hit["size_b"]) for hit in hits] == [
         ("copy", 46, 49, 96),
@@ -76,8 +77,18 @@ def test_hits_by_containment_then_id_with_both_directions() -> None:
         assert hit["containment_a"] == hit["shared"] / hit["size_a"]
         assert hit["containment_b"] == hit["shared"] / hit["size_b"]
         assert hit["resemblance"] == hit["shared"] / (hit["size_a"] + hit["size_b"] - hit["shared"])
-        assert hit["clause"] == "FINGERPRINT:half"
+        assert hit["clause"] == "FINGERPRINT:half_1"
     assert (page.found, page.next) == (3, None)
+
+
+@pytest.mark.parametrize(("a", "b"), [(3, 3), (3, 9), (9, 3), (9, 9), (5, 5), (4, 4)])
+def test_the_passage_of_texts_with_fewer_words_than_a_shingle(a: int, b: int) -> None:
+    """Only equal short texts share their one shingle; a short text and a longer one have no passage."""
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    documents = MemoryCollection({"a": " ".join(words[:a])})
+    step = plan(parse("FINGERPRINT:a_100"), documents).fingerprints[0]
+    found = longest_passage(step, " ".join(words[:b]))
+    assert (None if found is None else found.words) == (a if a == b else None)
 
 
 def test_the_passage_is_the_longest_one_in_the_words_of_the_document_found() -> None:

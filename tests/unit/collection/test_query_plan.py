@@ -142,8 +142,8 @@ def test_several_hits_find_what_holds_that_many_and_nothing_else(documents: Memo
 @pytest.mark.parametrize(
     ("query", "look_ups"),
     [
-        ("FINGERPRINT:short", 1),
-        ("FINGERPRINT:a_b", 26),
+        ("FINGERPRINT:short_100", 1),
+        ("FINGERPRINT:a_b_1_100", 26),
         ("FINGERPRINT:a_b_20", 21),
         ("FINGERPRINT:a_b_100", 1),
         ("FINGERPRINT:a_b_4_99.9", 25),
@@ -188,7 +188,7 @@ def test_complete_look_ups_are_the_rarest(documents: MemoryCollection) -> None:
 
 
 def test_every_document_is_compared_where_that_costs_less(documents: MemoryCollection) -> None:
-    assert step(documents, 'FINGERPRINT:"1234"').way == "every document"
+    assert step(documents, 'FINGERPRINT:"1234"_1_100').way == "every document"
     alone = MemoryCollection(documents={"x": text("w", 1000)})
     assert step(alone, "FINGERPRINT:x_50_100").way == "every document"
 
@@ -254,11 +254,13 @@ def test_a_plan_in_english(documents: MemoryCollection) -> None:
         ("FINGERPRINT:short", "fewer than 5 words and is one shingle: only documents of the very same words"),
         ("FINGERPRINT:a_b_4_99.9", "complete, 99.9 % asked for, for which its sampled shingles are too few"),
         ("FINGERPRINT:a_b_20_80", r"its 6 shingles of smallest hash, \d in the sample and \d by their words"),
-        ("FINGERPRINT:a_b", "documents that share a shingle with document"),
+        ("FINGERPRINT:a_b", "documents that share a sampled shingle with document"),
+        ("FINGERPRINT:a_b", r"look up its \d+ sampled shingles; every document with one of them is a hit"),
+        ("FINGERPRINT:a_b", r"shares 7 of its 26 shingles \(26.9 %\) has one with 95% or more"),
         ("SIMILAR:a_b_30", 'documents that resemble document "a_b" by 30 % or more'),
         ("FINGERPRINT:mixed_80_90", r"sampled shingles of smallest hash; \d+ hits make a candidate\n"),
-        ("NOT FINGERPRINT:a_b", "a miss under NOT would be a false hit"),
-        ('FINGERPRINT:"1234"', "compare every document"),
+        ("NOT FINGERPRINT:a_b_1", "a miss under NOT would be a false hit"),
+        ('FINGERPRINT:"1234"_1', "compare every document"),
         ('"a1 a2"', "one after the other the words a1 a2"),
         ("a OR b", "any of these:"),
         ('TEXT:"\\u{1b}[2J x"', r"\\u{1b}\[2J x"),

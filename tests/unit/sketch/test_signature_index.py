@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup import Index, InputError
 
 FAMILIES = [nd.MinHash(64), nd.MinHash(64, sketch="classic"), nd.MultiplyShift(64), nd.BBit(nd.MinHash(64), 8)]
 
@@ -94,3 +95,25 @@ def test_refusals_name_the_fault(tmp_path: Path) -> None:
     nd.write_signatures(index.family.to_arrow(["a"], index.family.sketch(["a"])), tmp_path / "plain.parquet")
     with pytest.raises(nd.FormatError, match=r"plain\.parquet is not an index"):
         nd.Index.load(tmp_path / "plain.parquet")
+
+
+def test_texts_and_rows_are_accepted_like_signatures() -> None:
+    texts = ["the harbour office is closed on friday because of the storm", "pay the invoice by the end of may"]
+    given, made = Index(0.5), Index(0.5)
+    rows = made.family.sketch(texts)
+    for number, text in enumerate(texts):
+        given.insert(number, text)
+        made.insert(number, rows[number])
+    for text, row in zip(texts, rows, strict=True):
+        wanted = made.query(made.family.of(text))
+        assert [one.id for one in wanted]
+        assert given.query(text) == given.query(row) == made.query(text) == made.query(row) == wanted
+
+
+@pytest.mark.parametrize("wrong", [None, 7, b"text", ["a"], np.zeros(3, np.uint32), np.zeros(112, np.int64)])
+def test_other_values_are_refused_in_words(wrong: Any) -> None:
+    index = Index(0.5)
+    for act in (lambda: index.insert("a", wrong), lambda: index.query(wrong)):
+        with pytest.raises(InputError, match=r"family\.sketch"):
+            act()
+    assert len(index) == 0

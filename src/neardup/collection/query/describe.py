@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,9 +18,11 @@ from neardup.collection.query.plan import (
     Step,
     WordsStep,
 )
+from neardup.collection.query.promise import passing
 from neardup.collection.query.syntax import canonical, clause_text
 
 STEP = "  "
+_OFTEN = 0.95
 
 
 def describe(plan: QueryPlan) -> list[str]:
@@ -30,9 +33,15 @@ def describe(plan: QueryPlan) -> list[str]:
     return [
         f"query: {display.printable(canonical(plan.query.root))}",
         *_lines(plan.root, ""),
-        f"{_sure(plan.recall)}: {_promised(plan.recall)}; every hit is verified on its text",
+        f"{_sure(plan.recall)}: {_promised(plan.recall)}; {_verified(plan)}",
         f"candidates: about {_about(plan.candidates)} of {display.counted(plan.total, 'document')}",
     ]
+
+
+def _verified(plan: QueryPlan) -> str:
+    if any(step.way == "sample" for step in plan.fingerprints):
+        return "the hits of a page are counted on their texts"
+    return "every hit is verified on its text"
 
 
 def as_dict(plan: QueryPlan) -> dict[str, Any]:
@@ -93,7 +102,9 @@ def _leaf(step: Leaf) -> Iterator[str]:
 def _fingerprint(step: FingerprintStep) -> Iterator[str]:
     target = step.target
     name = display.printable(target.name)
-    if target.overlap is None:
+    if step.way == "sample":
+        yield f"documents that share a sampled shingle with {name}"
+    elif target.overlap is None:
         yield f"documents that share a shingle with {name}"
     elif step.clause.symmetric:
         yield f"documents that resemble {name} by {target.overlap:f} % or more"
@@ -109,11 +120,15 @@ def _fingerprint(step: FingerprintStep) -> Iterator[str]:
             "words overlap it; to find texts that hold these words, search for them as a phrase"
         )
     yield STEP + _lookups(step)
+    if step.way == "sample":
+        yield STEP + _found(step)
     expected = f"about {display.counted(round(step.candidates), 'candidate')}"
     yield f"{STEP}{_sure(step.recall)}, {_asked(step)}; {expected}"
 
 
 def _lookups(step: FingerprintStep) -> str:
+    if step.way == "sample":
+        return f"look up its {step.n_lookups} sampled shingles; every document with one of them is a hit"
     if step.way == "one hit":
         return f"look up its {step.n_lookups} sampled shingles of smallest hash; one hit makes a candidate"
     if step.way == "several hits":
@@ -133,7 +148,17 @@ def _lookups(step: FingerprintStep) -> str:
     )
 
 
+def _found(step: FingerprintStep) -> str:
+    """The share of the query document that a document must share to be found with 95 %."""
+    n, drawn = step.target.n, len(step.sampled)
+    shared = 1 + bisect_left(range(1, n), _OFTEN, key=lambda c: passing(n, c, drawn)[1])
+    parts = display.percent(shared, n)
+    return f"a document that shares {shared:,} of its {n:,} shingles ({parts}) has one with {_OFTEN:.0%} or more"
+
+
 def _asked(step: FingerprintStep) -> str:
+    if step.way == "sample":
+        return "for a document that shares a single one; FINGERPRINT:…_1_100 misses none from 1 % on"
     if step.negated:
         return "because a miss under NOT would be a false hit"
     if step.target.probability is None:

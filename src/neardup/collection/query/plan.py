@@ -8,8 +8,7 @@ rarest n − c + 1 are looked up, again by postings or by words.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -21,13 +20,17 @@ from neardup.collection.query.merging import merged
 from neardup.collection.query.promise import Promise, fewest_lookups, passing, promised
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, Query, WordsClause
 from neardup.collection.query.target import Open, Target, target_of
+from neardup.collection.query.worded import Worded
 from neardup.errors import QueryError
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.normalise import tokens
 
-Way = Literal["one hit", "several hits", "one hit or words", "complete", "every document"]
-"""One hit or several among sampled shingles; some by their words; complete look-ups; every document compared."""
+Way = Literal["sample", "one hit", "several hits", "one hit or words", "complete", "every document"]
+"""All sampled shingles, whose holders are the hits; one or several of them, whose holders are candidates; some by
+their words; complete look-ups; every document compared.
+"""
 LETTERS: dict[Way, str] = {
+    "sample": "q",
     "one hit": "1",
     "several hits": "s",
     "one hit or words": "w",
@@ -36,16 +39,13 @@ LETTERS: dict[Way, str] = {
 }
 """One letter for each method, for page tokens."""
 
-COST_POSTING, COST_LOOKUP, COST_PHRASE, COST_VERIFY = 0.01, 10, 300, 40
+COST_POSTING, COST_LOOKUP, COST_VERIFY = 0.01, 10, 40
 """Approximate costs in microseconds; they choose between methods that all keep the promise."""
-COST_PHRASE_WORD = 1
 COST_SMALL = 20_000
 """A method with at most this cost is used without estimating the cost of complete look-ups."""
 FEWER = 4
 """Of documents that could have several hits, by the lengths of the postings, one in this many does (measured)."""
 MOST_BY_WORDS = 16
-COMMON = 8
-"""A word in more than one in this many documents does not help to look up a shingle by its words."""
 MOST_LOOKUPS = 200_000
 """Choosing among more shingles needs more memory than comparing every document."""
 
@@ -61,6 +61,8 @@ class FingerprintStep:
     (uint64), or all words of any of ``phrases``; these are for shingles that do not have a posting in every
     document that contains them. ``recall`` is guaranteed, ``candidates`` is expected. ``negated``: the clause is
     under NOT, where a miss would be a false hit.
+
+    With the way "sample" the documents that share a sampled shingle are the hits themselves.
     """
 
     clause: Fingerprint
@@ -282,25 +284,6 @@ def _recall(parts: Sequence[Step], *, all_needed: bool) -> float:
     return min(part.recall for part in parts)
 
 
-@dataclass(frozen=True)
-class _Worded:
-    """A shingle as words to look up, with the cost of the look-up and the documents expected from it."""
-
-    words: tuple[str, ...]
-    cost: float
-    candidates: float
-
-    @classmethod
-    def of(cls, counted: Mapping[str, int], total: int) -> _Worded:
-        """The words worth looking up, rarest first; ``counted``: the approximate number of documents with each."""
-        rarest = sorted(counted, key=lambda word: (counted[word], word))
-        words = [word for place, word in enumerate(rarest) if place < 2 or counted[word] * COMMON <= total]
-        # words of a text are not independent; as usual, each word has half the weight of the one before
-        shares = [min(1.0, counted[word] / max(1, total)) ** 0.5**place for place, word in enumerate(words)]
-        cost = COST_PHRASE + COST_PHRASE_WORD * counted[words[0]]
-        return cls(tuple(words), cost, total * math.prod(shares))
-
-
 class _Choice:
     """The choice among the methods for one query document."""
 
@@ -316,6 +299,9 @@ class _Choice:
         self.sampled = target.n if target.is_short else below
 
     def step(self, taken: str) -> FingerprintStep:
+        # of a short text hardly a shingle is in the sample; its others are few enough to look up by their words
+        if self.target.overlap is None and self.target.n - self.sampled > MOST_BY_WORDS:
+            return self.by_whole_sample()
         if taken == LETTERS["every document"]:
             return self.empty
         asked = Fraction(self.target.probability or 100) / 100
@@ -326,6 +312,18 @@ class _Choice:
             if taken != LETTERS["complete"]:
                 return self.with_words(float(asked), taken)
         return self.completely(taken)
+
+    def by_whole_sample(self) -> FingerprintStep:
+        """Look up every sampled shingle: those below the limit, or the few smallest if these are fewer."""
+        n = self.target.n
+        hashes = self.target.hashes[: max(self.sampled, min(n, self.lookups.sampling.floor))]
+        return replace(
+            self.empty,
+            way="sample",
+            sampled=hashes,
+            recall=self.sampled / n,  # of a document that shares a single shingle
+            candidates=min(float(self.lookups.posting_counts(hashes).sum()), float(self.total)),
+        )
 
     def by_sample(self, found: Promise) -> FingerprintStep:
         hashes = self.target.hashes[: found.drawn]
@@ -386,10 +384,10 @@ class _Choice:
             candidates=candidates,
         )
 
-    def _worded(self, places: Sequence[int]) -> list[_Worded]:
+    def _worded(self, places: Sequence[int]) -> list[Worded]:
         """The look-ups of shingles by their words."""
         shingles = [tuple(dict.fromkeys(self.target.words_of(k))) for k in places]
         vocabulary = sorted({word for shingle in shingles for word in shingle})
         counts = self.lookups.word_counts(vocabulary).tolist() if vocabulary else []
         counted = dict(zip(vocabulary, counts, strict=True))
-        return [_Worded.of({word: counted[word] for word in shingle}, self.total) for shingle in shingles]
+        return [Worded.of({word: counted[word] for word in shingle}, self.total) for shingle in shingles]

@@ -66,8 +66,8 @@ Source = Stored | Unresolved | Pasted | File
 class Fingerprint:
     """Documents that overlap the source by at least ``overlap`` %, found with at least ``probability`` %.
 
-    ``overlap`` None: any overlap. ``probability`` None: by complete look-ups. ``symmetric``: the measure is the
-    resemblance instead of the containment of the source in the document.
+    ``overlap`` None: that share a sampled shingle with it. ``probability`` None: by complete look-ups.
+    ``symmetric``: the measure is the resemblance instead of the containment of the source in the document.
     """
 
     source: Source

@@ -196,5 +196,5 @@ def _quoted(reading: IdReading) -> str:
 
 
 def _meaning(reading: IdReading) -> str:
-    overlap = "any overlap" if reading.overlap is None else f"{reading.overlap:f} %"
+    overlap = "a sampled shingle" if reading.overlap is None else f"{reading.overlap:f} %"
     return f"{overlap} of document {display.printable(_shown(reading.id))}"

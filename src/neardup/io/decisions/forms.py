@@ -30,7 +30,8 @@ _BREAKS = re.compile(f"[{SEPARATOR}\r\n]")
 def as_bytes_of(table: pa.Table, form: str, ids: tuple[str, ...] = ("id",)) -> Iterator[bytes]:
     """Yield the table as a file; ``form`` is one of FORMS, and ``ids`` are columns that must not change.
 
-    Raises SettingError for another form, and InputError for an id that a DAT file cannot hold.
+    Raises SettingError for another form, and InputError for an id that a DAT file cannot hold, before the first
+    byte.
     """
     return FORMS[form](table, ids)
 
@@ -103,14 +104,18 @@ def _parquet(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
 
 def _dat(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
     """With a byte order mark, by which platforms recognise UTF-8, and the line ends of Windows."""
+    for name in ids:
+        if name in table.column_names:  # before anything is written: a file that breaks off would seem to be whole
+            for chunk in table[name].chunks:
+                for id in chunk.to_pylist():
+                    _require_one_line(_plain(id))
+    return _dat_lines(table)
+
+
+def _dat_lines(table: pa.Table) -> Iterator[bytes]:
     yield b"\xef\xbb\xbf" + _dat_line(table.column_names)
     for rows in _rows(table):
-        lines = []
-        for row in rows:
-            for name in ids:
-                _require_one_line(_plain(row.get(name)))
-            lines.append(_dat_line([_one_line(_plain(value)) for value in row.values()]))
-        yield b"".join(lines)
+        yield b"".join(_dat_line([_one_line(_plain(value)) for value in row.values()]) for row in rows)
 
 
 def _dat_line(values: list[str]) -> bytes:

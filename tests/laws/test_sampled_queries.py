@@ -1,0 +1,167 @@
+"""A fingerprint clause without numbers finds the documents that share a sampled shingle; it compares no others."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from neardup import Collection, QueryError
+from neardup.collection.evaluate import Evaluation
+from neardup.collection.query import parse
+from neardup.collection.query.plan import MOST_BY_WORDS, plan
+from neardup.collection.search import search
+from neardup.collection.sets import Sets
+
+WORDS = [f"word{number}" for number in range(150)]
+
+
+def made_texts(seed: int) -> dict[str, str]:
+    """Texts of 1 to 400 words that quote each other, and a sentence that many contain."""
+    draw = random.Random(seed)
+    texts: dict[str, str] = {"one": "alone", "none": "… !"}
+    for number in range(60):
+        words = draw.choices(WORDS, k=draw.choice((2, 20, 80, 400)))
+        if texts and draw.random() < 0.7:
+            quoted = draw.choice([*texts.values()]).split()
+            words[5:5] = quoted[: draw.randint(1, 120)]
+        if draw.random() < 0.5:
+            words += WORDS[:20]
+        texts[f"d{number}"] = " ".join(words)
+    return texts
+
+
+class Naive:
+    """Sets of Python: the sample of each document, and the ranking that the reference page states."""
+
+    def __init__(self, collection: Collection) -> None:
+        settings = collection.settings
+        self.ids = list(collection)
+        numbers = collection.store.numbers(self.ids)
+        sets = Sets(collection.store).of([numbers[id] for id in self.ids])
+        self.sets = {id: set(found.tolist()) for id, found in zip(self.ids, sets, strict=True)}
+        self.samples = {
+            id: {hash for rank, hash in enumerate(sorted(found)) if hash < settings.limit or rank < settings.floor}
+            for id, found in self.sets.items()
+        }
+
+        self.long = [
+            id for id, found in self.sets.items() if sum(hash >= settings.limit for hash in found) > MOST_BY_WORDS
+        ]
+
+    def ranked(self, id: str, *, symmetric: bool) -> list[str]:
+        sample, a = self.samples[id], self.sets[id]
+        scores = {}
+        for other in self.ids:
+            held = len(sample & self.samples[other])
+            if other != id and held:
+                part = Fraction(held, len(sample))
+                shared = part * len(a)
+                whole = max(len(a) + len(self.sets[other]) - shared, Fraction(1))
+                scores[other] = float(min(shared / whole, Fraction(1))) if symmetric else float(part)
+        # sums of floats may differ in the last place from those of fractions
+        return sorted(scores, key=lambda other: (-round(scores[other], 9), self.ids.index(other)))
+
+
+@pytest.fixture(scope="module", params=[(1, 16, 8), (2, 4, 2)])
+def collection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    seed, scale, floor = request.param
+    with Collection(tmp_path_factory.mktemp("made") / "made.neardup", scale=scale, floor=floor) as made:
+        made.add([{"id": id, "text": text} for id, text in made_texts(seed).items()])
+        yield made
+
+
+@pytest.mark.parametrize("form", ["FINGERPRINT", "SIMILAR"])
+def test_the_hits_share_a_sampled_shingle_and_are_ranked_by_their_number(
+    collection: Collection, form: str
+) -> None:
+    naive = Naive(collection)
+    for id in naive.long:
+        wanted = naive.ranked(id, symmetric=form == "SIMILAR")
+        hits, after = [], None
+        while True:
+            page = collection.search(f'{form}:"{id}"', limit=7, after=after)
+            assert page.found == len(wanted)
+            hits += page.hits
+            after = page.next
+            if after is None:
+                break
+        assert [hit.id for hit in hits] == wanted
+        for hit in hits:
+            found = hit.evidence
+            assert found is not None
+            a, b = naive.sets[id], naive.sets[hit.id]
+            assert (found.shared, found.size_a, found.size_b) == (len(a & b), len(a), len(b))
+            assert found.score == (found.resemblance if form == "SIMILAR" else found.containment_a)
+
+
+def test_the_recall_is_that_of_a_single_shared_shingle_and_is_kept(collection: Collection) -> None:
+    naive = Naive(collection)
+    found = expected = 0.0
+    for id in naive.long:
+        with collection.view() as view:
+            planned = plan(parse(f'FINGERPRINT:"{id}"'), view)
+            step = planned.fingerprints[0]
+            documents = view.ids(Evaluation(planned, view).documents())
+        assert (step.way, len(step.sampled)) == ("sample", len(naive.samples[id]))
+        share = len(naive.sets[id] & naive.samples[id]) / len(naive.sets[id])
+        assert planned.recall <= share
+        sharing = [other for other in naive.ids if other != id and naive.sets[id] & naive.sets[other]]
+        found += len(set(documents) & set(sharing))
+        expected += planned.recall * len(sharing)
+        assert set(documents) <= set(sharing)
+    assert found >= expected
+
+
+def test_no_document_is_compared_and_a_refusal_names_the_quick_form(collection: Collection) -> None:
+    longest = max(collection, key=lambda id: len(collection[id].text))
+    with collection.view() as view:
+        page = search(view, f"FINGERPRINT:{longest}", most_candidates=3, limit=3)
+        assert page.found > 3
+        with pytest.raises(QueryError) as refused:
+            search(view, f"FINGERPRINT:{longest}_1_100", most_candidates=0)
+    assert f"FINGERPRINT:{longest} for" in str(refused.value)
+
+
+def test_a_short_text_is_looked_up_completely(collection: Collection) -> None:
+    naive = Naive(collection)
+    for id in set(naive.ids) - set(naive.long) - {"none"}:
+        sharing = {other for other in naive.ids if other != id and naive.sets[id] & naive.sets[other]}
+        page = collection.search(f'FINGERPRINT:"{id}"', limit=1000)
+        assert (page.recall, {hit.id for hit in page.hits}) == (1, sharing)
+    quote = " ".join(WORDS[3:15])
+    holding = {id for id in naive.ids if quote in collection[id].text}
+    assert {hit.id for hit in collection.near(quote, limit=1000).hits} >= holding > set()
+
+
+def test_combinations_keep_the_meaning(collection: Collection) -> None:
+    naive = Naive(collection)
+    for id in naive.long[:10]:
+        held = set(naive.ranked(id, symmetric=False))
+        clause = f"FINGERPRINT:{id}"
+        having = {other for other in naive.ids if "word3" in collection[other].text.split()}
+
+        def found(query: str) -> set[str]:
+            return {hit.id for hit in collection.search(query, limit=1000).hits}
+
+        assert found(f"{clause} AND word3") == held & having
+        assert found(f"{clause} OR word3") == held | having
+        assert found(f"word3 AND NOT {clause}") == having - held - {id}
+
+
+def test_why_a_document_that_shares_other_shingles_is_not_found(tmp_path: Path) -> None:
+    with Collection(tmp_path / "made", scale=1000, floor=1) as made:
+        made.add([{"id": id, "text": text} for id, text in made_texts(3).items()])
+        naive = Naive(made)
+        for id in naive.long:
+            held = naive.ranked(id, symmetric=False)
+            for other in naive.ids[2:]:
+                if other != id and other not in held and naive.sets[id] & naive.sets[other]:
+                    reason = made.why_not(f"FINGERPRINT:{id}", other)
+                    assert reason.reason == "missed"
+                    assert "holds 0" in str(reason)
+                    return
+    raise AssertionError("every document shares a sampled shingle")
