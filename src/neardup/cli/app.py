@@ -31,6 +31,7 @@ from neardup.cli.serve import serve
 from neardup.cli.shards import fingerprint, merge, shingles
 from neardup.cli.show import show
 from neardup.cli.stored_help import show_version
+from neardup.cli.target import with_local_paths
 from neardup.cli.warm import warm
 
 # plain help: it looks the same in a pipe, and importing rich would double the time of --help
@@ -72,7 +73,7 @@ def _add(command: Callable[[T], int], record: type[T], name: str = "") -> None:
     if RECORDS[name] is not record:
         raise TypeError(f"{name} receives {record.__name__}, not {RECORDS[name].__name__} of the table")
     summary = (command.__doc__ or "").partition("\n")[0]
-    run = command if name in _SAY_IT_THEMSELVES else watched(command)
+    run = with_local_paths(command if name in _SAY_IT_THEMSELVES else watched(command))
     declared = with_options(guarded(run), record, config_parameters(), configured)
     app.command(name, cls=GroupedCommand, short_help=summary, hidden=name == LOOK)(declared)
 

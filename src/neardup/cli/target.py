@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from neardup.errors import OutputError, SettingError
+from neardup.io.urls import require_local
 
 if TYPE_CHECKING:
     from neardup.io.writers import OutputFolder
@@ -23,7 +26,28 @@ _FOLDER_ONLY = {
 }
 """Options that need a folder."""
 
+T = TypeVar("T")
+
 _rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)
+
+
+def with_local_paths(command: Callable[[T], int]) -> Callable[[T], int]:
+    """Wrap a command: raise OutputError for an option that names a file or folder here and is a URL.
+
+    These are outputs, results, collections and keys; names of inputs are not paths. Spark itself writes to URLs.
+    """
+
+    @functools.wraps(command)
+    def run(options: T) -> int:
+        if getattr(options, "engine", None) != "spark":
+            for field in dataclasses.fields(options):  # type: ignore[arg-type]
+                given = getattr(options, field.name)
+                for path in given if isinstance(given, list) else [given]:
+                    if isinstance(path, Path):
+                        require_local(path)
+        return command(options)
+
+    return run
 
 
 def refuse_unusable_out(out: Path | None, explicit: frozenset[str], *, dry_run: bool, overwrite: bool) -> None:

@@ -32,6 +32,7 @@ from neardup.collection.stored import entries_again
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.readers import Problem, open_documents
 from neardup.io.readers.fields import joined
+from neardup.io.urls import require_local
 from neardup.runtime import Progress, Silent
 
 _REMOVED = 1000
@@ -80,6 +81,7 @@ class Collection(Questions, GroupsAndDecisions):
         on_problem: Callable[[Problem], None] | None = None,
         **settings: Unpack[CollectionKeywords],
     ) -> None:
+        require_local(path)
         self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:
             raise SettingError(f"wait is {wait!r}", "A number of seconds from 0 to 86 400")
@@ -272,6 +274,7 @@ class Collection(Questions, GroupsAndDecisions):
         The copy is a collection of its own, with the same secret and permissions. It appears complete or not at
         all. Raises OutputError if the file exists or cannot be written.
         """
+        require_local(path)
         self.store.backup(Path(path))
 
     def compact(self) -> None:

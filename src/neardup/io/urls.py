@@ -1,17 +1,20 @@
-"""URLs in messages: without their passwords."""
+"""URLs: in messages without their passwords, and not where a path of this machine is needed."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from neardup.display import printable
-from neardup.errors import InputError, NeardupError, NetworkError
+from neardup.errors import InputError, NeardupError, NetworkError, OutputError
 
 _USER = re.compile(r"(?<=://)[^/?#]*@")
 _ASKED = re.compile(r"[?#].*", re.DOTALL)
+_URL = re.compile(r"([a-z][a-z0-9+.-]+):[/\\]+(.*)", re.IGNORECASE | re.DOTALL)
+"""A scheme of at least two letters, as one letter is a drive. As a path it has lost one of its slashes."""
 
 
 def without_password(text: str) -> str:
@@ -63,3 +66,21 @@ class RemoteFile:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
+
+
+def require_local(path: str | os.PathLike[str]) -> None:
+    """Raise OutputError for a URL, which would become folders with strange names on this machine.
+
+    >>> require_local("s3://bucket/out")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    neardup.errors.OutputError: s3://bucket/out is a URL. Allowed: A path on this machine. Try: ...
+    """
+    found = _URL.fullmatch(os.fspath(path))
+    if found:
+        shown = without_password(f"{found[1]}://{found[2]}")
+        raise OutputError(
+            f"{shown} is a URL",
+            "A path on this machine",
+            "Write it to a folder here, and copy the folder there; inputs may be URLs",
+        )

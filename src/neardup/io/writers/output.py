@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import ClassVar, Self
 
 from neardup.errors import OutputError
+from neardup.io.urls import require_local
 from neardup.io.writers.place import WorkingPlace
 
 
@@ -23,6 +24,7 @@ class Output:
     """Where this output can be written, and what to do otherwise."""
 
     def __init__(self, path: str | Path, overwrite: bool) -> None:
+        require_local(path)
         self.target = Path(os.path.abspath(os.path.expanduser(path)))
         self.overwrite = overwrite
         self.place = WorkingPlace(self.target)

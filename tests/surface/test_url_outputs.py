@@ -1,0 +1,95 @@
+"""Outputs, results and collections are on this machine: a URL is refused before any work, by every command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import neardup
+from neardup.cli.option import REQUIRED, Option, options_of
+from neardup.cli.options import RECORDS
+from support.command_line import ROWS, Run
+
+URLS = [
+    "s3://bucket/out",
+    "gs://bucket/out",
+    "az://box/out",
+    "hdfs://host:9000/a b",
+    "https://host/x",
+    "memory://x",
+]
+
+
+def paths() -> Iterator[tuple[str, Option]]:
+    """Yield every option that names a file or folder of this machine, with its command."""
+    for command, record in RECORDS.items():
+        types = get_type_hints(record)
+        for option in options_of(record):
+            kind = types.get(option.name)
+            if kind is Path or Path in get_args(kind):
+                yield command, option
+
+
+def typed(command: str, asked: Option, url: str) -> list[str]:
+    """Return a command line with a URL in one option and a word in all required ones."""
+    words = [command]
+    for option in options_of(RECORDS[command]):
+        value = url if option.name == asked.name else "nothing"
+        if not option.spelling:
+            words.append(value)
+        elif option.default is REQUIRED or option.name == asked.name:
+            words += [option.spelling[-1], value]
+    return words
+
+
+@pytest.mark.parametrize(("command", "option"), list(paths()), ids=lambda value: getattr(value, "name", value))
+def test_a_url_is_refused_where_a_path_is_needed(
+    command: str, option: Option, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    url = URLS[len(command + option.name) % len(URLS)]
+    result = run(*typed(command, option, url))
+    assert result.status == 2
+    assert f"{url} is a URL" in result.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_kinds_of_paths_are_among_them() -> None:
+    known = {(command, option.name) for command, option in paths()}
+    assert {("dedup", "out"), ("merge", "out"), ("add", "path"), ("report", "page"), ("export", "file")} <= known
+
+
+@pytest.mark.parametrize("url", URLS)
+def test_dedup_writes_no_folder_with_the_name_of_a_url(
+    url: str, run: Run, mails: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("dedup", mails, "-o", url)
+    assert result.status == 2
+    assert f"{url} is a URL" in result.err
+    assert [path.name for path in tmp_path.iterdir()] == [mails.name]
+
+
+def test_urls_are_refused_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = neardup.find([str(row["text"]) for row in ROWS])
+    with pytest.raises(neardup.OutputError, match="s3://bucket/out is a URL"):
+        found.save("s3://bucket/out")
+    with pytest.raises(neardup.OutputError, match=r"s3://bucket/a\.neardup is a URL"):
+        neardup.Collection("s3://bucket/a.neardup")
+    with (
+        neardup.Collection(tmp_path / "a.neardup") as mails,
+        pytest.raises(neardup.OutputError, match="s3://bucket/b is a URL"),
+    ):
+        mails.backup("s3://bucket/b")
+    assert not (tmp_path / "s3:").exists()
+
+
+def test_a_drive_and_a_name_with_a_colon_are_paths() -> None:
+    from neardup.io.urls import require_local
+
+    for path in ("C:/data/out", "C:\\data\\out", "./s3:/x", "/data/s3:/x", "out:1", "-", "a/http:b"):
+        require_local(path)
