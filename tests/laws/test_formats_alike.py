@@ -123,12 +123,14 @@ def test_kept_files_are_copied_byte_for_byte(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
     documents.mkdir()
     write_in_every_format(documents, "a", text)
+    for path in list(documents.iterdir()):  # files with one name would be a sample, and all stay
+        path.rename(path.with_stem(f"{path.suffix[1:]}-a"))
     (documents / "b.pdf").write_bytes(pdf_of("something else entirely that has its own words"))
     (documents / "c.pdf").write_bytes(b"%PDF-1.4 broken")
     out = tmp_path / "out"
     assert neardup("dedup", documents, "-o", out) == 1
     kept = {path.name: path.read_bytes() for path in (out / "kept").iterdir()}
-    assert kept == {name: (documents / name).read_bytes() for name in ("a.docx", "b.pdf", "c.pdf")}
+    assert kept == {name: (documents / name).read_bytes() for name in ("docx-a.docx", "b.pdf", "c.pdf")}
     (problem,) = (json.loads(line) for line in (out / "problems.jsonl").read_text(encoding="utf-8").splitlines())
     assert problem["reason"].startswith("cannot read c.pdf: It is not a PDF file, or is damaged")
 

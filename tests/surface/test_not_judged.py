@@ -174,13 +174,13 @@ def test_group_and_annotate_remove_nothing_that_was_not_judged(run: Run, tmp_pat
 
 
 def test_files_of_a_reference_set_that_hold_no_text_are_said(run: Run, tmp_path: Path) -> None:
-    make(tmp_path / "old", {"a.png": PNG, "a.txt": BASE.encode(), "empty.txt": b""})
-    make(tmp_path / "new", {"b.png": PNG, "b.txt": NEAR.encode(), "empty2.txt": b""})
+    make(tmp_path / "old", {"old.png": PNG, "a.txt": BASE.encode(), "empty.txt": b""})
+    make(tmp_path / "new", {"new.png": PNG, "b.txt": NEAR.encode(), "empty2.txt": b""})
     said = run("dedup", tmp_path / "new", "--against", tmp_path / "old", "-o", tmp_path / "out")
     assert said.status == 0
     assert "note          files of the reference set with which nothing was compared: 1 image\n" in said.out
     assert "not judged    2 files: 1 without text, 1 image (kept)\n" in said.out
-    assert names(tmp_path / "out" / "kept") == {"b.png", "empty2.txt"}
+    assert names(tmp_path / "out" / "kept") == {"new.png", "empty2.txt"}
 
 
 def test_what_holds_no_text_is_refused_where_one_document_is_asked_for(run: Run, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.attachments import Carried, lacking_places
+from neardup.io.attachments import Carried, in_samples, lacking_places
 from neardup.join.criterion import formula_of_old, similarity_of
 from neardup.join.pair_file import PairLookup, Pairs
 from neardup.measures import MEASURES
@@ -244,12 +244,16 @@ def only_contained(decisions: Decisions, documents: CopyClasses, pairs: pa.Table
 
 
 def with_attachments(decisions: Decisions, documents: CopyClasses, carried: Carried) -> Decisions:
-    """Keep rows with an attachment that their representative lacks; among exact copies only the best such row."""
+    """Keep rows with an attachment that their representative lacks; among exact copies only the best such row.
+
+    Files of samples all stay.
+    """
     lost = lacking_places(decisions.rows, decisions.representative_row, carried)
     kept = decisions.kept.copy()
     lost = lost[~kept[lost]]
     best = documents.best_row[documents.of_row[decisions.rows[lost]]]
-    kept[lost[best == decisions.rows[lost]]] = True
+    stay = (best == decisions.rows[lost]) | in_samples(decisions.rows[lost], carried)
+    kept[lost[stay]] = True
     return replace(decisions, kept=kept)
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.io.formats import Attachment
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Bools, Int64s, UInt64s
 
 ATTACHMENTS = "attachments"
 """The column of readers and tables that holds them."""
@@ -23,6 +23,9 @@ ATTACHMENTS = "attachments"
 ATTACHMENTS_TYPE = pa.list_(
     pa.struct([("name", pa.large_string()), ("size", pa.int64()), ("sha256", pa.large_string())])
 )
+
+BESIDE = "beside"
+"""In place of a hash: a file beside a document, of the same sample, whose content is not compared."""
 
 Carried: TypeAlias = Mapping[int, tuple[Attachment, ...]]
 """The attachments of rows that have some, sorted by name."""
@@ -60,12 +63,26 @@ def mix_in(keys: UInt64s, carried: Carried) -> None:
     Two texts have the same key only if they have the same stream, and attachments of the same names, sizes and
     contents.
     """
-    for place, listed in carried.items():
+    for place, found in carried.items():
+        listed = own_of(found)
+        if not listed:
+            continue
         digest = hashlib.blake2b(keys[place].tobytes(), digest_size=16, person=b"attachments")
         for one in listed:
             name = one.name.encode("utf-8", "surrogatepass")
             digest.update(b"%d:%b%d:%b" % (len(name), name, one.size, one.sha256.encode("ascii", "replace")))
         keys[place] = np.frombuffer(digest.digest(), np.uint64)
+
+
+def own_of(found: Sequence[Attachment]) -> tuple[Attachment, ...]:
+    """Return the attachments without the files beside the document."""
+    return tuple(one for one in found if one.sha256 != BESIDE)
+
+
+def in_samples(rows: Int64s, carried: Carried) -> Bools:
+    """bool[n]: which of the rows are files of samples."""
+    found = [row for row, listed in carried.items() if any(one.sha256 == BESIDE for one in listed)]
+    return np.isin(rows, np.array(found, np.int64))
 
 
 def lacking(own: Sequence[Attachment], kept: Sequence[Attachment]) -> list[Attachment]:
@@ -75,12 +92,12 @@ def lacking(own: Sequence[Attachment], kept: Sequence[Attachment]) -> list[Attac
 
 
 def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
-    """Return the places of ``rows`` with an attachment that their head lacks."""
+    """Return the places of ``rows`` with an attachment that their head lacks, and of files of samples."""
     if not carried:
         return np.empty(0, np.int64)
     having = np.flatnonzero(np.isin(rows, np.fromiter(carried, np.int64, len(carried)))).tolist()
-    found = [k for k in having if lacking(carried[int(rows[k])], carried.get(int(heads[k]), ()))]
-    return np.array(found, np.int64)
+    found = [k for k in having if lacking(own_of(carried[int(rows[k])]), own_of(carried.get(int(heads[k]), ())))]
+    return np.union1d(np.array(found, np.int64), np.flatnonzero(in_samples(rows, carried) & (rows != heads)))
 
 
 def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> Iterator[tuple[int, str]]:
@@ -92,26 +109,41 @@ def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> I
         return
     having = np.fromiter(carried, np.int64, len(carried))
     for k in np.flatnonzero(np.isin(rows, having) | np.isin(heads, having)).tolist():
-        own, other = (carried.get(int(row), ()) for row in (rows[k], heads[k]))
-        yield k, _difference(own, other, labels[k].as_py())
+        all_own, all_other = (carried.get(int(row), ()) for row in (rows[k], heads[k]))
+        own, other = own_of(all_own), own_of(all_other)
+        said = [_difference(own, other, labels[k].as_py())] if own or other else []
+        if len(own) < len(all_own):
+            said.append(_sample_in_words(all_own))
+        if said:
+            yield k, "; ".join(said)
 
 
 def in_words(found: Sequence[Attachment]) -> str:
-    """Return the number of attachments and the names of the first ones.
+    """Return the number of attachments and the names of the first ones, or the files beside the document.
 
     >>> in_words([Attachment("plan.pdf", 4, "88d4")])
     '1 attachment: plan.pdf'
     """
+    own = own_of(found)
+    if not own:
+        return f"files beside it: {_names(found)}"
+    return f"{len(own):,} attachment{'s' * (len(own) != 1)}: {_names(own)}"
+
+
+def _names(found: Sequence[Attachment]) -> str:
     shown = (one.name[:SHOWN_LETTERS] + "…" * (len(one.name) > SHOWN_LETTERS) for one in found[:SHOWN])
-    names = ", ".join(shown) + ", …" * (len(found) > SHOWN)
-    return f"{len(found):,} attachment{'s' * (len(found) != 1)}: {names}"
+    return ", ".join(shown) + ", …" * (len(found) > SHOWN)
+
+
+def _sample_in_words(found: Sequence[Attachment]) -> str:
+    return f"shares its name with {_names([one for one in found if one.sha256 == BESIDE])}"
 
 
 def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
     """Return for each pair of rows whether their attachments differ; null where neither has any."""
     said = []
     for one, other in zip(a.tolist(), b.tolist(), strict=True):
-        own, theirs = carried.get(one, ()), carried.get(other, ())
+        own, theirs = own_of(carried.get(one, ())), own_of(carried.get(other, ()))
         said.append(own != theirs if own or theirs else None)
     return pa.array(said, pa.bool_())
 

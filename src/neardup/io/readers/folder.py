@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -39,6 +39,7 @@ from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.findings import Findings
 from neardup.io.readers.maildirs import is_message
+from neardup.io.readers.samples import samples, samples_note
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
 from neardup.io.writers.kept_members import document_sink
 
@@ -84,7 +85,9 @@ class TextDocuments:
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
-        self._known = _Known(encoding, pages, self.findings)
+        beside = samples(self.sources)
+        self.findings.notes += samples_note(self.sources, beside)
+        self._known = _Known(encoding, pages, self.findings, beside)
         self.virtual = VirtualColumns()
 
     def require(self, text: str, id: str | None) -> None:
@@ -131,12 +134,13 @@ class _Known:
     """The results of the first read of each file; later reads must agree with them.
 
     ``reasons`` has for each row its problem, or None; ``read`` the extracted contents, while there is room;
-    ``charsets`` the encoding of plain text, ``stamps`` the state of the file.
+    ``charsets`` the encoding of plain text, ``stamps`` the state of the file; ``beside`` the files beside it.
     """
 
     encoding: str
     pages: str
     findings: Findings
+    beside: Mapping[int, tuple[Attachment, ...]]
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
     reasons: dict[int, Problem | None] = field(default_factory=dict)
@@ -186,7 +190,9 @@ class _FilesChunk:
             "text": pa.array([content.text for content in contents], pa.large_binary()),
         }
         if ATTACHMENTS in columns:
-            values[ATTACHMENTS] = column_of([content.attachments for content in contents])
+            beside = (self.known.beside.get(self.first_row + i, ()) for i in good)
+            both = [(*content.attachments, *files) for content, files in zip(contents, beside, strict=True)]
+            values[ATTACHMENTS] = column_of(both)
         for name in set(columns) & set(METADATA):
             values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
         table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))

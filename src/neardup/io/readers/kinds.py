@@ -13,6 +13,7 @@ from neardup.errors import InputError
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, named
+from neardup.io.readers.samples import samples
 from neardup.io.readers.sources import Source
 
 _FORMATS: dict[str, Format] = {
@@ -72,9 +73,9 @@ def decide(folder: str, sources: Sequence[Source]) -> FolderFiles:
     documents = [source for source in others if format_of(source.name) == "text"]
     if not data:
         return FolderFiles("text", tuple(sources))
-    if _few_beside(documents, data):
-        return _as_data(folder, data, [*documents, *speaking])
     tables = [source for source in data if format_of(source.name) in _BINARY]
+    if _few_beside(documents, data) and (tables or not _are_samples([*data, *documents], len(data))):
+        return _as_data(folder, data, [*documents, *speaking])
     if tables and not _few_beside(data, documents):
         raise InputError(
             f"{folder} holds data ({_counted(data)}) and documents ({len(documents):,}: "
@@ -113,6 +114,11 @@ def _speaks_of_data(name: str) -> bool:
 def _few_beside(few: Sequence[Source], many: Sequence[Source]) -> bool:
     sizes = [sum(source.size or 0 for source in part) for part in (few, many)]
     return not few or (len(few) <= len(many) and 10 * sizes[0] <= sizes[1])
+
+
+def _are_samples(files: Sequence[Source], data: int) -> bool:
+    """Whether most of the first files, which may be data, have other files of their sample beside them."""
+    return 2 * sum(place < data for place in samples(files)) > data > 1
 
 
 def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> FolderFiles:
