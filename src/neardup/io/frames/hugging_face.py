@@ -89,7 +89,7 @@ def _as_stream(kind: Any, features: Any) -> Returned:
 
 
 class _Examples:
-    """The generator of a stream of rows. It is the same as itself only: what it reads is of this process."""
+    """The generator of a stream of rows. It is the same as itself only: its rows are of this process."""
 
     def __init__(self, portions: Callable[[], Portions]) -> None:
         self._portions = portions

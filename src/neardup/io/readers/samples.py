@@ -73,7 +73,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _beginnings(stem: str) -> Iterator[str]:
-    """Yield the stem, and what is before its further suffixes: a.mask.png goes with a.txt."""
+    """Yield the stem, and the stem without its further suffixes: a.mask.png goes with a.txt."""
     yield stem
     while _SUFFIX.fullmatch((parts := os.path.splitext(stem))[1]):
         stem = parts[0]
