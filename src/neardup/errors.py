@@ -34,6 +34,25 @@ def install(extra: str) -> str:
     return f'pip install "{PACKAGE}[{extra}]"' + (" in a clone of neardup" if PACKAGE == "." else "")
 
 
+def unusable(package: str, extra: str, error: ImportError) -> tuple[str, str]:
+    """Return why a package of an extra cannot be imported, to follow its name, and the way out.
+
+    It is not installed only if it is the missing module itself; else the error names what failed.
+
+    >>> unusable("olefile", "formats", ModuleNotFoundError(name="olefile"))
+    ('is not installed', 'pip install ".[formats]" in a clone of neardup')
+    >>> unusable("trafilatura", "web", ImportError("lxml.html.clean is apart. Install lxml_html_clean."))
+    ('cannot be loaded: lxml.html.clean is apart. Install lxml_html_clean', 'pip install "lxml_html_clean"')
+    """
+    absent = error.name if isinstance(error, ModuleNotFoundError) else None
+    if absent == package:
+        return "is not installed", install(extra)
+    said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    named = re.search(r"\b(?:pip )?install (?:-U )?['\"]?([\w.\[\],-]*\w\]?)", said, re.IGNORECASE)
+    wanted = absent or (named[1] if named else None)
+    return f"cannot be loaded: {said}", f'pip install "{wanted}"' if wanted else "Install that package again"
+
+
 def labelled(given: str, allowed: str = "", do: str = "") -> Iterator[str]:
     """Yield the parts of an error that are not empty, with their labels.
 

@@ -251,3 +251,13 @@ def test_a_pipe_that_ends_early_is_quiet(tmp_path: Path) -> None:
         assert process.wait() == 0
     assert "Traceback" not in said
     assert "error" not in said.lower()
+
+
+def test_the_number_of_kept_documents_is_that_of_their_files(run: Run, tmp_path: Path) -> None:
+    for name, text in (("a", BASE), ("b", NEAR), ("c", OTHER), ("d/e", OTHER + " more words")):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / f"{name}.txt").write_text(text)
+    result = run("dedup", tmp_path / "in", "-o", tmp_path / "out", "--threshold", "0.95")
+    files = [path for path in (tmp_path / "out" / "kept").rglob("*") if path.is_file()]
+    assert f"kept ({len(files)} files)" in " ".join(result.out.split())
+    assert account(tmp_path / "out")["kept_files"]["files"] == len(files) == 2

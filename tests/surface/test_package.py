@@ -91,12 +91,14 @@ def test_the_wheel_runs_where_it_is_installed(built: tuple[Path, Path], tmp_path
     assert done.stdout.split()[2] == "True"
 
 
-def test_the_source_archive_has_the_sources_and_no_fetched_data(built: tuple[Path, Path]) -> None:
+def test_the_source_archive_has_the_sources_and_all_that_its_tests_need(built: tuple[Path, Path]) -> None:
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "NOTICE", "CITATION.cff", "SECURITY.md"} <= names
     assert {f"src/{name}" for name in tracked()} <= names
-    assert not [name for name in names if name.startswith((".venv", "tests/data"))]
+    tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*") if path.is_file()}
+    assert {name for name in tests if "__pycache__" not in name} <= names
+    assert not [name for name in names if name.startswith(".venv")]
 
 
 @pytest.mark.skipif(not FULL, reason="building takes a minute; scripts/test --full and scripts/docs --site do it")

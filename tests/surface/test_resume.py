@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -147,7 +148,7 @@ def list_of_parts(out: Path) -> list[str]:
     [
         ("setting", "setting threshold was 0.7 and is 0.75"),
         ("column", "column id was id and is absent"),
-        ("input", "part03.jsonl changed was"),
+        ("input", "part03.jsonl content was"),
         ("version", "neardup_version was 0.0.1 and is"),
     ],
 )
@@ -169,10 +170,31 @@ def test_another_run_is_refused_with_the_difference(change: str, said: str, sour
         told = json.loads(about.read_text())
         about.write_text(json.dumps({**told, "run": {**told["run"], "neardup_version": "0.0.1"}}))
     else:
-        os.utime(source / "part03.jsonl", ns=(0, 10**18))
+        data = (source / "part03.jsonl").read_bytes()
+        (source / "part03.jsonl").write_bytes(data[:-2] + b" \n")
     with pytest.raises(InputError) as caught:
         opened()
     assert said in str(caught.value)
+
+
+def test_a_copy_with_the_same_content_is_the_same_input(source: Path, tmp_path: Path) -> None:
+    columns = Chosen("text", "id", (), False)
+    for _ in range(2):
+        documents = open_files([str(source)])
+        open_journal(tmp_path / "out", "dedup", Settings(), columns, {"input": documents}, None, None).close()
+        copy = (source / "part03.jsonl").rename(source.parent / "copied")
+        shutil.copyfile(copy, source / "part03.jsonl")
+        os.utime(source / "part03.jsonl", ns=(0, 10**18))
+
+
+def test_outputs_with_long_names_have_journals_of_their_own(tmp_path: Path) -> None:
+    for char in ("x", "ü", "語"):
+        most = 255 // len(char.encode())
+        one, other = tmp_path / (char * most), tmp_path / (char * (most - 1) + "y")
+        one.mkdir()
+        assert journal_of(one) != journal_of(other)
+        journal_of(one).mkdir()
+        journal_of(other).mkdir()
 
 
 def test_a_journal_that_others_may_write_into_is_refused(source: Path, tmp_path: Path) -> None:

@@ -180,3 +180,18 @@ def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: py
     for command in commands:
         assert run(*command).status == 0
     assert (kept("kept/00"), kept("kept/01")) == (["a", "b"], [])
+
+
+def test_a_missing_number_of_the_parts_in_a_folder_is_named(day: Path, run: Run) -> None:
+    (day / "numbered").mkdir()
+    for number, name in ((0, "one"), (1, "two"), (3, "one")):
+        (day / f"{number}.jsonl").write_text(
+            (day / f"{name}.jsonl").read_text().replace('"id": "', f'"id": "{number}')
+        )
+        assert run("fingerprint", f"{number}.jsonl", "-o", f"numbered/part-{number:02}").status == 0
+    result = run("merge", "numbered", "-o", "incomplete")
+    assert result.status == 2
+    assert "numbered lacks 1 part: part-02" in result.err
+    assert not (day / "incomplete").exists()
+    parts = [f"numbered/part-{number:02}" for number in (0, 1, 3)]
+    assert run("merge", *parts, "-o", "some").status == 0

@@ -8,6 +8,7 @@ import sys
 from neardup.cli.hidden import hide_pandas
 from neardup.cli.stored_help import show as show_page
 from neardup.cli.stored_help import stored_help
+from neardup.io.names import ESCAPED
 
 
 def main() -> None:
@@ -16,6 +17,9 @@ def main() -> None:
     if page := stored_help(sys.argv[1:]):
         show_page(page)  # a name of its own: neardup.cli.show is a module
     hide_pandas()
+    for stream in (sys.stdout, sys.stderr):  # names of files may have no form in the encoding of the terminal
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=ESCAPED)
     try:
         from neardup.cli.app import app
     except KeyboardInterrupt:  # the imports take long enough for an interrupt

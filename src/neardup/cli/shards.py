@@ -87,11 +87,11 @@ def merge(options: MergeOptions) -> int:
     from neardup.run.shards.asking import open_answers, require_sets, wanted
     from neardup.run.shards.growing import name_parts
     from neardup.run.shards.merge import merge_opened as merged
-    from neardup.run.shards.merge import open_parts, parts_at, with_settings
+    from neardup.run.shards.merge import open_parts, parts_to_merge, with_settings
 
     if options.wanted is None:
         refuse_unusable_out(options)
-    folders = [part for name in options.parts for part in parts_at(Path(name)) or [Path(name)]]
+    folders = [part for name in options.parts for part in parts_to_merge(Path(name))]
     documents, shared = open_parts(folders, key=options.key, inputs=options.moved)
     settings = with_settings(shared, given_settings(options.settings, options.explicit))
     if options.shingles:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError, NeardupError
+from neardup.io.names import shown_name
 from neardup.io.readers import AUTO
 from neardup.io.readers.base import Documents, FailedChunk
 from neardup.io.readers.discover import find_files
@@ -353,7 +354,7 @@ def _refused(file: Recorded, why: str) -> InputError:
 
 def _looked(id: Id, read: Read, file: Recorded, row: int | None) -> Looked:
     text = read.text.decode("utf-8", "replace")
-    return Looked(id, text, len(read.text), file.path, None if file.format == "text" else row)
+    return Looked(id, text, len(read.text), shown_name(file.path), None if file.format == "text" else row)
 
 
 def _size_of(file: Recorded) -> int | None:

@@ -12,7 +12,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
-from neardup.io.readers.digests import digest_of_file
+from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_file
 from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers.journal import RunJournal, journal_of
 from neardup.settings import Settings
@@ -64,8 +64,8 @@ def _files(documents: Documents) -> dict[str, Any]:
 
 
 def _described(paths: Iterable[Path]) -> dict[str, Any]:
-    """Size, time of the last change, and a digest of each file: of the whole or, above a megabyte, of samples."""
-    found = {}
+    """Size and digest of each file; above a megabyte the digest is that of samples, and the time counts, too."""
+    found: dict[str, Any] = {}
     for path in paths:
         try:
             state, content = os.stat(path), digest_of_file(str(path)).hex()
@@ -75,5 +75,7 @@ def _described(paths: Iterable[Path]) -> dict[str, Any]:
                 "With --resume, regular files",
                 "Leave out --resume",
             ) from error
-        found[os.path.abspath(path)] = {"size": state.st_size, "changed": state.st_mtime_ns, "content": content}
+        found[os.path.abspath(path)] = {"size": state.st_size, "content": content}
+        if state.st_size > BLOCKS * BLOCK_BYTES:
+            found[os.path.abspath(path)]["changed"] = state.st_mtime_ns
     return found

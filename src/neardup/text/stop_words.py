@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from neardup.errors import SettingError, install
+from neardup.errors import SettingError, unusable
 from neardup.tables import UInt64s
 
 OWN = "words:"
@@ -112,11 +112,12 @@ def words_of(language: str) -> list[str]:
     """Return the stop words of a language, sorted (ISO 639-1 code, in either case)."""
     try:
         import stopwordsiso
-    except ImportError:
+    except ImportError as error:
+        why, do = unusable("stopwordsiso", "stopwords", error)
         raise SettingError(
-            f"The stop words of {language!r} are not here",
-            "Lists by language come with the package stopwordsiso",
-            f"{install('stopwords')}, or give the words themselves",
+            f"The stop words of {language!r} are not here: the package stopwordsiso {why}",
+            "Lists by language come with that package",
+            f"{do}, or give the words themselves",
         ) from None
     if not stopwordsiso.has_lang(language.lower()):
         known = ", ".join(sorted(stopwordsiso.langs()))

@@ -68,7 +68,11 @@ def safe_name(name: str) -> str | None:
         return None
     if len(name.encode("utf-8", "replace")) > NAME_BYTES:
         return None
-    found = posixpath.normpath(name).encode("utf-8", "replace").decode("utf-8")  # names need not be Unicode
+    found = posixpath.normpath(name)
+    try:
+        found.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # neither Unicode nor bytes of a name
+        found = found.encode("utf-8", "replace").decode("utf-8")
     return None if found == "." else found
 
 

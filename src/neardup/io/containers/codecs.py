@@ -91,7 +91,7 @@ def unpacked_file(path: str, codec: str, most: int) -> tuple[Held, str | None]:
 
 
 def _unpacking_file(path: str, codec: str) -> Any:
-    return unpacking(pa.OSFile(path), codec)
+    return unpacking(pa.OSFile(os.fsencode(path)), codec)
 
 
 def _rest(path: str, codec: str, done: int) -> bytes:

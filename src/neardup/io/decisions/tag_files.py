@@ -81,8 +81,9 @@ def _jsonl(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
-    for batch in pq.ParquetFile(path).iter_batches():
-        yield from batch.to_pylist()
+    with open(path, "rb") as file:
+        for batch in pq.ParquetFile(file).iter_batches():
+            yield from batch.to_pylist()
 
 
 def _dat(path: Path) -> Iterator[Mapping[str, Any]]:

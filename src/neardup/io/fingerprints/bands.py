@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pyarrow as pa
 
@@ -17,7 +19,7 @@ class SortedBands:
         self._part, self._rows = part, part.manifest.counts.rows
         try:
             # the file is mapped, not read: it may be larger than memory
-            self._reader = pa.ipc.open_file(pa.memory_map(str(part.checked(BANDS))))
+            self._reader = pa.ipc.open_file(pa.memory_map(os.fsencode(part.checked(BANDS))))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise part.unusable(f"{BANDS} cannot be used: {error}") from error
         whole = self._reader.num_record_batches == len(part.manifest.bands) + 1

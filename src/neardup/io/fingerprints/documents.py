@@ -22,6 +22,7 @@ from neardup.io.fingerprints.exchange import Answer
 from neardup.io.fingerprints.reading import SavedFingerprints
 from neardup.io.fingerprints.records import SavedChunk, only_rows
 from neardup.io.formats.detection import Charset
+from neardup.io.names import path_of
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Column, Documents, Format, NativeRows, ReadRows, RowNumbers, Sink
 from neardup.io.readers.columns import Chosen
@@ -189,7 +190,8 @@ class _Part:
         files = saved.manifest.input.sources
         self.full_names = {file.name: file.full for file in files} if several else {}
         self.sources = tuple(
-            Source(file.full if several else file.name, file.path, file.size, file.partition) for file in files
+            Source(file.full if several else file.name, path_of(file.path), file.size, file.partition)
+            for file in files
         )
         made = saved.manifest.input
         self.names = made.names if made.format == "text" else tuple(source.name for source in self.sources)
@@ -269,7 +271,7 @@ class _Part:
     def _reachable(self, number: int) -> Source:
         """The file at its place of today, if it is the recorded one."""
         file = self.saved.manifest.input.sources[number]
-        source = Source(file.name, file.path, file.size, file.partition)
+        source = Source(file.name, path_of(file.path), file.size, file.partition)
         if self._inputs:
             source = replace(source, path=self._moved(source))
         digest = self._digests.get(number)

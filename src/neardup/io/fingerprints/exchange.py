@@ -7,6 +7,7 @@ Arrow IPC file, sealed by the key of the fingerprints.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ class ExchangeFile(OutputFile):
     def is_own(self, path: Path) -> bool:
         """Return whether it is a file of this kind."""
         try:
-            with pa.OSFile(str(path)) as file:
+            with pa.OSFile(os.fsencode(path)) as file:
                 return _ABOUT in (pa.ipc.open_file(file).schema.metadata or {})
         except (OSError, pa.ArrowException):
             return False

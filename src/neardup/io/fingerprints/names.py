@@ -50,7 +50,7 @@ def write_names(part: Path, table: pa.Table, access: int) -> None:
         path.parent.mkdir(exist_ok=True)
         restrict(path.parent, access)
         try:
-            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, stamped(NAMES)) as writer:
+            with pa.OSFile(os.fsencode(partial), "wb") as file, pa.ipc.new_file(file, stamped(NAMES)) as writer:
                 writer.write_table(table.cast(NAMES))
             restrict(partial, access)
             os.replace(partial, path)

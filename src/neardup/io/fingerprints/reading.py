@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -240,7 +241,7 @@ class SavedFingerprints:
         """Open a file batch by batch, after comparing all of it or a sample."""
         path = self._whole(name) if whole else self.checked(name)
         try:
-            return pa.ipc.open_file(pa.OSFile(str(path)))
+            return pa.ipc.open_file(pa.OSFile(os.fsencode(path)))
         except (pa.ArrowException, OSError, ValueError) as error:
             raise self.unusable(f"{name} cannot be used: {error}") from error
 

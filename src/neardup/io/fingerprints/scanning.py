@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 def _batches(path: Path, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
     options = pa.ipc.IpcReadOptions(included_fields=list(columns), ensure_native_endian=False)
-    with pa.OSFile(str(path)) as file:
+    with pa.OSFile(os.fsencode(path)) as file:
         reader = pa.ipc.open_file(file, options=options)
         for number in range(reader.num_record_batches):
             yield reader.get_batch(number)

@@ -205,7 +205,7 @@ class _Growing:
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self.schema = schema
         self._path = path
-        self._file = pa.OSFile(str(path), "wb")
+        self._file = pa.OSFile(os.fsencode(path), "wb")
         self._writer = pa.ipc.new_file(self._file, schema)
 
     def write(self, columns: list[pa.Array]) -> None:
@@ -230,7 +230,7 @@ def sealed_manifest(manifest: SavedManifest, secret: bytes) -> SavedManifest:
 
 def _write(path: Path, table: pa.Table, batches: Sequence[int] = ()) -> SavedFile:
     """Write a table; with ``batches``, in batches of these numbers of rows."""
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    with pa.OSFile(os.fsencode(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         if not batches:
             writer.write_table(table)
         first = 0

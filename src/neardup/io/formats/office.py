@@ -56,8 +56,8 @@ def load() -> None:
 def _read(data: bytes, converter: str, suffix: str, what: str, cleaned: Callable[[str], str]) -> Content:
     try:
         from markitdown import MissingDependencyException, StreamInfo, converters
-    except ImportError:
-        raise missing(what, "markitdown", "office") from None
+    except ImportError as error:
+        raise missing(what, "markitdown", error, "office") from None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             # pages of e-books declare document types, and are not parsed as XML
@@ -67,7 +67,8 @@ def _read(data: bytes, converter: str, suffix: str, what: str, cleaned: Callable
     except (InputError, MemoryError):
         raise
     except MissingDependencyException:
-        raise missing(what, f"markitdown[{suffix[1:]}]", "office") from None
+        package = f"markitdown[{suffix[1:]}]"
+        raise missing(what, package, ModuleNotFoundError(name=package), "office") from None
     except Exception as error:  # the libraries behind it fail in many ways on damaged files
         raise InputError(
             f"It is damaged, or not a file of the type {suffix[1:].upper()}: {type(error).__name__}: {error}",

@@ -47,8 +47,8 @@ def read_msg(data: bytes) -> Content:
     """
     try:
         import olefile
-    except ImportError:
-        raise missing("An Outlook message", "olefile") from None
+    except ImportError as error:
+        raise missing("An Outlook message", "olefile", error) from None
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as ole:
             message = _Message(ole)

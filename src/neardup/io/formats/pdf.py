@@ -31,8 +31,8 @@ def read_pdf(data: bytes) -> Content:
     """
     try:
         import pypdfium2
-    except ImportError:
-        raise missing("A PDF file", "pypdfium2") from None
+    except ImportError as error:
+        raise missing("A PDF file", "pypdfium2", error) from None
     with _ONE_AT_A_TIME:
         try:
             document = pypdfium2.PdfDocument(data)

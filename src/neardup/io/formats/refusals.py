@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from neardup.errors import InputError, install
+from neardup.errors import InputError, unusable
 from neardup.io.formats.limits import TEXT_CHARACTERS
 
 
-def missing(what: str, package: str, extra: str = "formats") -> InputError:
-    """Return the error for a format whose package is missing, with the extra that installs it.
+def missing(what: str, package: str, error: ImportError, extra: str = "formats") -> InputError:
+    """Return the error for a format whose package cannot be imported, with the way out.
 
-    >>> print(missing("A PDF file", "pypdfium2"))
+    >>> print(missing("A PDF file", "pypdfium2", ModuleNotFoundError(name="pypdfium2")))
     A PDF file needs pypdfium2, which is not installed. Try: pip install ".[formats]" in a clone of neardup.
     """
-    return InputError(f"{what} needs {package}, which is not installed", "", install(extra))
+    why, do = unusable(package, extra, error)
+    return InputError(f"{what} needs {package}, which {why}", "", do)
 
 
 def too_long() -> InputError:

@@ -64,8 +64,8 @@ def read_main(data: bytes) -> Content:
     """
     try:
         import trafilatura
-    except ImportError:
-        raise missing("The main content of a web page", "trafilatura", "web") from None
+    except ImportError as error:
+        raise missing("The main content of a web page", "trafilatura", error, "web") from None
     page = _decoded(data)
     found = trafilatura.extract(page, include_comments=False) if page.strip() else None
     if len(found or "") > TEXT_CHARACTERS:

@@ -13,6 +13,7 @@ from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.opened import is_container, split_address
 from neardup.io.containers.stdin import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
+from neardup.io.names import shown_name
 from neardup.io.readers.base import Format
 from neardup.io.readers.findings import Aside, aside_note, named
 from neardup.io.readers.inside import find_member, holds_several, is_lost, partition_in, unfolded
@@ -235,13 +236,12 @@ def _require_regular(name: str, path: str) -> None:
 
 
 def local_source(name: str, path: str) -> Source:
-    """Return a local file; a name that is not Unicode is shown with replacement characters."""
+    """Return a local file; bytes of a name that are not UTF-8 are shown as escapes."""
     try:
         size: int | None = os.stat(path).st_size
     except OSError:
         size = None
-    shown = os.fsencode(name).decode("utf-8", "replace")
-    return Source(shown, os.path.abspath(path), size)
+    return Source(shown_name(name), os.path.abspath(path), size)
 
 
 def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discovered:
@@ -257,10 +257,10 @@ def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discove
         found = tuple(sorted((*found, *lost), key=lambda source: places[source.path]))
     if decided.format != "text":
         found = tuple(
-            replace(source, name=_joined(name, source.name), partition=partition_in(source.name))
+            replace(source, name=_joined(shown_name(name), source.name), partition=partition_in(source.name))
             for source in found
         )
-    return Discovered(decided.format, name, found, (*decided.aside, *aside), decided.notes)
+    return Discovered(decided.format, shown_name(name), found, (*decided.aside, *aside), decided.notes)
 
 
 def _joined(folder: str, name: str) -> str:
@@ -272,7 +272,7 @@ def _files(name: str, sources: list[Source]) -> Discovered:
     for source in sources:
         if format_of(source.path) != format_of(first.path):
             raise _mixed(first, format_of(first.path), source, format_of(source.path))
-    return Discovered(format_of(first.path), name, tuple(sources))
+    return Discovered(format_of(first.path), shown_name(name), tuple(sources))
 
 
 def _mixed(first: Source, format: Format, other: Source, other_format: Format) -> InputError:

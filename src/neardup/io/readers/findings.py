@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from neardup.io.formats.detection import UTF_8, Charset
+from neardup.io.names import shown_name
 
 LISTED = 1000
 """Maximum number of files that ``run.json`` lists one by one; beyond it, only the number is stored."""
@@ -43,7 +44,7 @@ class Findings:
         """Return the findings for ``run.json``, with lists of at most ``LISTED`` files."""
         encodings = sorted(self.encodings.items())
         return {
-            "roots": list(self.roots),
+            "roots": list(map(shown_name, self.roots)),
             "left_aside": len(self.aside),
             "left_aside_files": [asdict(aside) for aside in self.aside[:LISTED]],
             "encodings": dict(sorted(Counter(encoded.encoding for _, encoded in encodings).items())),

@@ -6,6 +6,7 @@ import os
 
 from neardup.errors import InputError
 from neardup.io.containers.opened import MARK, is_container, opened, split_address
+from neardup.io.names import shown_name
 from neardup.io.readers.findings import Aside
 from neardup.io.readers.kinds import partition_of
 from neardup.io.readers.sources import Source
@@ -30,11 +31,11 @@ def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
     for name, size in container.members:
         why = _not_input(name)
         if why:
-            aside.append(Aside(f"{source.name}{MARK}{name}", why))
+            aside.append(Aside(f"{source.name}{MARK}{shown_name(name)}", why))
         else:
-            found.append(Source(f"{source.name}{MARK}{name}", f"{source.path}{MARK}{name}", size))
+            found.append(Source(f"{source.name}{MARK}{shown_name(name)}", f"{source.path}{MARK}{name}", size))
     for name, why in container.left_out:
-        aside.append(Aside(f"{source.name}{MARK}{name}" if name else source.name, why))
+        aside.append(Aside(f"{source.name}{MARK}{shown_name(name)}" if name else source.name, why))
     if container.broken is not None:
         found.append(Source(source.name, source.path + MARK, 0))
     return found

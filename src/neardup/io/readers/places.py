@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.io.containers.stdin import STDIN
+from neardup.io.names import path_of, shown_name
 from neardup.io.readers.base import Documents, Format
 from neardup.io.readers.digests import DIGEST_BYTES
 from neardup.io.readers.sources import Source
@@ -78,7 +79,7 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
         for row, offset in stretches:
             found["file"].append(first + number)
             found["name"].append(source.name)
-            found["path"].append(source.path)
+            found["path"].append(shown_name(source.path))
             found["size"].append(source.size)
             found["digest"].append(digest)
             found["row"].append(row)
@@ -140,7 +141,7 @@ class RecordedFiles:
         head = rows.slice(0, 1).to_pylist()[0]
         stretches = tuple(zip(rows["row"].to_pylist(), rows["offset"].to_pylist(), strict=True))
         values = {name: head[name] for name in PLACES.names if name not in ("file", "row", "offset")}
-        return Recorded(**values, stretches=stretches)
+        return Recorded(**{**values, "path": path_of(values["path"])}, stretches=stretches)
 
     def documents_named(self, name: str) -> list[int]:
         """Return the numbers of the files of this name that are one document each, the new input first."""

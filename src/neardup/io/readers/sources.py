@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from neardup.errors import InputError, install
+from neardup.errors import InputError, install, unusable
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.opened import open_member, opened, split_address, stamp_of
 from neardup.io.containers.stdin import STDIN, piped
@@ -101,7 +101,7 @@ class Source:
         if self.path == STDIN:
             return pa.PythonFile(piped().stretch(), mode="r")
         if self.is_local:
-            return pa.OSFile(self.path)
+            return pa.OSFile(os.fsencode(self.path))
         system, path = filesystem(self.path)
         with reaching(self.path):
             return pa.PythonFile(RemoteFile(system.open(path, "rb"), self.path), mode="r")
@@ -168,12 +168,10 @@ def filesystem(url: str) -> tuple[Any, str]:
     """Return the fsspec filesystem of a URL and the path within it."""
     try:
         import fsspec
-    except ImportError:
-        raise InputError(
-            f"{without_password(url)} is a URL, and fsspec is not installed",
-            "Files, and URLs that fsspec reads",
-            install("remote"),
-        ) from None
+    except ImportError as error:
+        why, do = unusable("fsspec", "remote", error)
+        given = f"{without_password(url)} is a URL, and fsspec {why}"
+        raise InputError(given, "Files, and URLs that fsspec reads", do) from None
     try:
         system, path = fsspec.core.url_to_fs(url)
     except (ImportError, ValueError, OSError) as error:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator
 
+from neardup.io.names import shown_name
 from neardup.io.readers.findings import Aside
 from neardup.io.readers.maildirs import BESIDE_MAILS, UNDELIVERED, is_maildir
 
@@ -29,7 +30,7 @@ def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[t
         relative = os.path.relpath(folder, root)
         if relative != "." and is_result(folder, files):
             folders[:] = []
-            aside.append(Aside(_shown(relative), RESULT))
+            aside.append(Aside(shown_name(relative), RESULT))
             continue
         _prune(folder, relative, folders, aside)
         for name in files:
@@ -38,7 +39,7 @@ def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[t
                 continue
             why = not_input(name) or (BESIDE_MAILS if is_maildir(folder) else None) or _unfit(path, roots)
             if why:
-                aside.append(Aside(_shown(below), why))
+                aside.append(Aside(shown_name(below), why))
             else:
                 yield below, path
 
@@ -100,7 +101,7 @@ def _prune(folder: str, relative: str, folders: list[str], aside: list[Aside]) -
     for name in sorted(why.keys() & set(folders)):
         below = os.path.normpath(os.path.join(relative, name))
         if why[name] != UNDELIVERED or os.listdir(os.path.join(folder, name)):
-            aside.append(Aside(_shown(below) + "/", why[name]))
+            aside.append(Aside(shown_name(below) + "/", why[name]))
     folders[:] = [name for name in folders if name not in why]
 
 
@@ -118,7 +119,3 @@ def _blobs(root: str) -> Iterator[str]:
     blobs = os.path.join(before, "blobs")
     if found and os.path.isdir(blobs):
         yield os.path.realpath(blobs)
-
-
-def _shown(name: str) -> str:
-    return os.fsencode(name).decode("utf-8", "replace")

@@ -21,11 +21,14 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError, OutputError
+from neardup.io.names import shown_values
 from neardup.io.writers.place import flush_folder, is_private
 
 _HEAD = struct.Struct("<QH16s")
 """Length of the part, length of its name, digest of both."""
 _ABOUT, _LOG = "about.json", "log"
+_LONGEST = 50
+"""Characters of an output's name in that of its journal; four bytes each, a file name has at most 255."""
 _SYNC = 1 << 28
 """The log is flushed to the disk whenever it has grown by this many bytes."""
 
@@ -38,7 +41,11 @@ class _About(msgspec.Struct, forbid_unknown_fields=True):
 def journal_of(out: Path) -> Path:
     """The folder of the journal of a run that writes ``out``."""
     target = Path(os.path.abspath(os.path.expanduser(out)))
-    return target.parent / f".{target.name[:100]}.resume"
+    if len(target.name) <= _LONGEST:
+        return target.parent / f".{target.name}.resume"
+    # two long names may begin alike
+    digest = hashlib.blake2b(os.fsencode(target.name), digest_size=8).hexdigest()
+    return target.parent / f".{target.name[: _LONGEST // 2]}.{digest}.resume"
 
 
 class RunJournal:
@@ -52,7 +59,7 @@ class RunJournal:
         self.folder, self._lock = folder, Lock()
         self._places: dict[str, tuple[int, int, bytes]] = {}
         try:
-            self.secret = self._begin(msgspec.to_builtins(dict(about)), secret)
+            self.secret = self._begin(shown_values(msgspec.to_builtins(dict(about))), secret)
             self._file: IO[bytes] = open(folder / _LOG, "a+b", buffering=0)  # noqa: SIM115
             self._scan()
         except OSError as error:

@@ -51,6 +51,9 @@ class KeptWriter:
     def account(self) -> dict[str, Any]:
         """Return the files that were written, for ``run.json``; after ``close``."""
         found = self._opened.account()
+        files = getattr(self._sink, "files", 1)
+        if files != 1:
+            return {"form": "as the input", "files": files, "listed": []}
         one = {"form": "one file", "files": 1, "listed": [{"file": self.path.name, "rows": self.rows}]}
         return one if found.get("form") == "one file" else found
 

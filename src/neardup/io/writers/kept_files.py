@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from neardup.io.names import name_below, shown_name
 from neardup.io.readers.base import NativeFiles
 from neardup.io.readers.sources import Source
 
@@ -21,6 +22,8 @@ class FilesSink:
     def __init__(self, path: Path, files: Sequence[Source]) -> None:
         self.path = path
         self._places = places_of_files(files)
+        self.files = 0
+        """The number of files written."""
         path.mkdir()
 
     def prepare(
@@ -32,6 +35,7 @@ class FilesSink:
 
     def write(self, item: list[tuple[str, Source]]) -> None:
         """Copy the files."""
+        self.files += len(item)
         for place, source in item:
             target = self.path / place
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -54,12 +58,12 @@ def places_of_files(files: Sequence[Source]) -> dict[str, str]:
         # For names that lead out of the folder, files are placed relative to the common part of their paths.
         paths = [file.path.split("://", 1)[-1].lstrip("/") for file in files]
         base = os.path.commonpath(["/" + os.path.dirname(path) for path in paths])
-        names = [os.path.relpath("/" + path, base) for path in paths]
+        names = [shown_name(os.path.relpath("/" + path, base)) for path in paths]
     places: dict[str, str] = {}
     taken: set[str] = set()
     for file, name in zip(files, names, strict=True):
-        # Names that are not Unicode are shown with replacement characters, and may look alike.
+        # the escape of a name that is not Unicode may be the name of another file
         place = name if name not in taken else f"{name}.{len(taken)}"
         taken.add(place)
-        places[file.path] = place
+        places[file.path] = name_below(place, file.path)
     return places

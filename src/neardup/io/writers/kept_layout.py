@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from neardup.errors import OutputError
+from neardup.io.names import name_below
 from neardup.io.readers.base import Documents, Natives, SeparateFiles, Sink, SizedSink
 from neardup.io.readers.findings import LISTED
 from neardup.io.writers.kept_pages import PagesSink
@@ -87,7 +88,8 @@ def opened_kept(
     if layout.form == "as the input" and isinstance(documents, SeparateFiles):
         separate = documents.separate(extra, threads, judged)
         places = places_of(documents.sources, documents.findings.roots)
-        apart = SeparateSink(folder / "kept", separate, places)
+        paths = [name_below(place, source.path) for place, source in zip(places, documents.sources, strict=True)]
+        apart = SeparateSink(folder / "kept", separate, paths)
         return OpenedKept(apart, separate.natives, lambda: _of_inputs(documents, places, apart.rows))
     one = partial(_one_sized, documents, extra, threads)
     if layout.form == "by value":

@@ -57,6 +57,8 @@ class MembersSink:
         self.path = folder / ("kept" if only is None else "kept" + _suffix(only))
         self._order = {source.path: place for place, source in enumerate(files)}
         self._only, self._holder = only, only
+        self.files = 0 if only is None else 1
+        """The number of files, archives and mailboxes written."""
         self._copy: _Copy | None = None
         self._places = {} if only else places_of_files(_holders(files))
         if only is None:
@@ -79,6 +81,7 @@ class MembersSink:
             if holder != self._holder:
                 self._finish()
                 self._holder, self._copy = holder, _new_copy(self._place(holder), holder)
+                self.files += 1
             assert self._copy is not None
             self._copy.add(opened(holder), name)
 
@@ -97,6 +100,7 @@ class MembersSink:
         return target
 
     def _write_file(self, source: Source) -> None:
+        self.files += 1
         target = self._place(source.path)
         if source.is_local:
             shutil.copyfile(source.path, target)

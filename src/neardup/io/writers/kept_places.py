@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
+from neardup.io.names import shown_name
 from neardup.io.readers.sources import Source
 
 
@@ -21,7 +22,7 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
     ['a/x.csv', 'b/x.csv']
     """
     names = [_path(source.name) for source in sources]
-    folders = [_path(root) for root in roots]
+    folders = [_path(shown_name(root)) for root in roots]
     outside = [os.path.dirname(name) for name in names if not any(_is_below(name, folder) for folder in folders)]
     base = os.path.commonpath(
         [*(folder for folder in folders if any(_is_below(n, folder) for n in names)), *outside]

@@ -12,6 +12,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
+from neardup.io.names import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
 from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.output import Output
@@ -69,7 +70,10 @@ class OutputFolder(Output):
         """Write an Arrow table as Parquet."""
         try:
             # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
-            with pq.ParquetWriter(self.path(name), stamped(table.schema), compression="zstd") as writer:
+            with (
+                open(self.path(name), "wb") as file,
+                pq.ParquetWriter(file, stamped(table.schema), compression="zstd") as writer,
+            ):
                 for first in range(0, max(1, table.num_rows), TABLE_ROWS):
                     # in one piece, since the pages of a column depend on its pieces
                     writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)
@@ -87,7 +91,11 @@ class OutputFolder(Output):
 
     def write_json(self, name: str, value: object) -> None:
         """Write a value as human-readable JSON: indented, keys sorted, except stages, which are in their order."""
-        encoded = msgspec.json.encode(value, enc_hook=_plain_value, order="sorted")
+        try:
+            encoded = msgspec.json.encode(value, enc_hook=_plain_value, order="sorted")
+        except UnicodeEncodeError:  # names of files that are not Unicode
+            value = shown_values(msgspec.to_builtins(value, enc_hook=_plain_value))
+            encoded = msgspec.json.encode(value, order="sorted")
         if isinstance(value, dict) and isinstance(value.get(STAGES), dict):
             plain = msgspec.json.decode(encoded)
             encoded = msgspec.json.encode({**plain, STAGES: {name: plain[STAGES][name] for name in value[STAGES]}})

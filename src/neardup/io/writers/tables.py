@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ class OutputTable(OutputFile):
     def is_own(self, path: Path) -> bool:
         """Return whether it is a table with our mark in its schema."""
         try:
-            with pa.OSFile(str(path)) as file:
+            with pa.OSFile(os.fsencode(path)) as file:
                 return self._mark in (_schema(path, file).metadata or {})
         except (OSError, pa.ArrowException):
             return False

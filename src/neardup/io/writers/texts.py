@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,8 +18,9 @@ _GROUP_BYTES = 4 << 20
 def write_texts(path: Path, texts: Iterable[tuple[int, bytes]]) -> None:
     """Write pairs (row of the run, text in UTF-8), ascending; holds a few megabytes at a time. Raises OSError."""
     # statistics would repeat whole texts, uncompressed
-    options = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-    with pq.ParquetWriter(path, stamped(TEXTS), write_page_checksum=True, **options) as writer:
+    options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+    options["write_page_checksum"] = True
+    with open(path, "wb") as file, pq.ParquetWriter(file, stamped(TEXTS), **options) as writer:
         rows: list[int] = []
         held: list[bytes] = []
         size = 0

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from neardup.display import printable
+from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret
 from neardup.io.fingerprints.reading import SavedFingerprints, is_fingerprints, read_fingerprints
+from neardup.io.readers.findings import named
 from neardup.io.writers import common_access
 from neardup.run.asked_columns import asked_columns
 from neardup.run.find import Outcome, run
@@ -75,6 +77,34 @@ def parts_at(path: Path) -> list[Path]:
     return below if any(map(is_fingerprints, below)) else []
 
 
+def parts_to_merge(path: Path) -> list[Path]:
+    """Return a folder of fingerprints, or the parts in it. Raises InputError if a number of them is missing."""
+    parts = parts_at(path)
+    if len(parts) > 1:
+        _require_all_numbers(path, [part.name for part in parts])
+    return parts or [path]
+
+
+def _require_all_numbers(folder: Path, names: Sequence[str]) -> None:
+    """Raise InputError if parts that are numbered from 0 or 1 on, such as part-00 and part-02, lack a number."""
+    found = [re.fullmatch(r"(.*?)(\d+)(\D*)", name, re.DOTALL) for name in names]
+    kinds = {(match[1], match[3], len(match[2]) * match[2].startswith("0")) for match in found if match}
+    if not all(found) or len({(before, after) for before, after, _ in kinds}) != 1:
+        return
+    numbers = {int(match[2]): match[2] for match in found if match}
+    first, last = min(numbers), max(numbers)
+    lacking = [number for number in range(first, last) if number not in numbers]
+    if first > 1 or not lacking or len(lacking) >= len(numbers):
+        return
+    (before, after), width = next(kind[:2] for kind in kinds), len(numbers[first])
+    shown = [f"{before}{number:0{width}}{after}" for number in lacking]
+    raise InputError(
+        f"{printable(str(folder))} lacks {counted(len(shown), 'part')}: {printable(named(shown))}",
+        f"All parts up to {printable(before + numbers[last] + after)}",
+        "Fingerprint them; or name the folders of the parts one by one to merge these alone",
+    )
+
+
 def with_settings(shared: Settings, asked: Mapping[str, Any]) -> Settings:
     """Return the settings of the parts with those ``asked`` for.
 
@@ -106,7 +136,7 @@ def merge(
     they have moved. ``settings`` replace those of the parts, except those that fingerprints depend on. Raises
     InputError, FormatError and SettingError for parts that are missing, torn, changed or do not fit together.
     """
-    folders = [part for name in parts for part in parts_at(Path(name)) or [Path(name)]]
+    folders = [part for name in parts for part in parts_to_merge(Path(name))]
     documents, shared = open_parts(folders, key=None if key is None else Path(key), inputs=inputs)
     found = merge_opened(documents, with_settings(shared, settings), progress).found
     return replace(found, access=found.access & common_access(folders))

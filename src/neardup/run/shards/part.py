@@ -12,6 +12,7 @@ from neardup.errors import SettingError
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
 from neardup.io.fingerprints.records import SavedChunk, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.writing import FingerprintFolder
+from neardup.io.names import shown_name
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
@@ -126,7 +127,7 @@ def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     name = documents.names[0] if documents.format == "text" else ""
     return tuple(
-        SavedSource(file.name, _full(file, documents, name), file.path, file.size, file.partition)
+        SavedSource(file.name, _full(file, documents, name), shown_name(file.path), file.size, file.partition)
         for file in sources
     )
 
