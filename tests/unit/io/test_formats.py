@@ -239,7 +239,7 @@ def test_outlook_messages() -> None:
 @pytest.mark.parametrize(("name", "module"), [("a.pdf", "pypdfium2"), ("a.msg", "olefile")])
 def test_without_the_package_of_a_format(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=r'needs .* not installed\. Try: pip install "neardup\[formats\]"'):
+    with pytest.raises(InputError, match=r'needs .* not installed\. Try: pip install "\.\[formats\]"'):
         extract(MAKERS[name]("words"), name)
 
 
