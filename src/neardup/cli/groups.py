@@ -12,7 +12,7 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, told_if_stopped
 from neardup.cli.options.on_collections import DecideOptions, GroupsOptions
-from neardup.cli.shown import Counting, watcher
+from neardup.cli.shown import CountedStages, watcher
 from neardup.errors import SettingError
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending
     recall = options.near_recall
     near = Near(options.near) if recall is None else Near(options.near, recall)
     with watcher() as progress:
-        counting = Counting(progress)
+        counting = CountedStages(progress)
 
         def said() -> str:
             compared = f"{display.number(counting.done)} of {display.counted(counting.total, 'document')} compared"

@@ -84,7 +84,7 @@ class Shown:
             self._bars.stop_task(task)
 
 
-class Counting:
+class CountedStages:
     """A watcher that forwards everything, and counts what was done.
 
     Without a terminal it prints a line for each tenth of long work: such work is stored in pieces.

@@ -40,7 +40,7 @@ class Sampling(Protocol):
 
     @property
     def floor(self) -> int:
-        """Every document has postings for at least this many of its smallest shingles, if it has so many."""
+        """Every document has postings for at least this many of its smallest shingles, or for all of them."""
 
 
 class Lookups(Protocol):
