@@ -161,7 +161,7 @@ class _Ranking:
         return np.where(part > 0, np.minimum(shared / np.maximum(step.target.n + sizes - shared, 1), 1.0), 0.0)
 
     def following(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
-        """Return the places of the next ``limit`` + 1 documents, in order, and whether there is one more than ``limit``."""
+        """Return the places of the next ``limit`` + 1 documents, in order, and whether that many exist."""
         if self.estimated:
             return self._following_estimated(cursor, limit)
         ids = self.lookups.ids(self.documents)

@@ -28,7 +28,8 @@ def dedup(
     """Return the documents that stay, in the type that was given, in their order and with all their columns.
 
     The arguments are those of :func:`neardup.find`, which also gives the reasons: this is
-    ``find(documents, …).kept``. A pandas frame keeps its index.
+    ``find(documents, …).kept``. A pandas frame keeps its index. No columns are added; those of ``count`` and
+    ``sources`` are in ``find(documents, …).groups``.
 
     Raises SettingError and InputError as ``find`` does, and InputError for names of files, whose documents
     ``neardup dedup`` writes; OutputError if more would go than ``most_removed`` allows.
