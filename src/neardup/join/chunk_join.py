@@ -98,6 +98,7 @@ def chunk_index(
     by_size = np.argsort(number[owner], kind="stable")
     listed = Prefixes(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
     shingles = sets.hashes, starts[order], sets.offsets[1:][order]
-    across = related.of(order).across
-    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order], across)
+    mine = related.of(order)
+    sides = mine.across, None, mine.within
+    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order], *sides)
     return index_of(numbered, listed, None, len(order), threads)

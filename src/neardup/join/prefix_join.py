@@ -60,6 +60,7 @@ class Numbered(NamedTuple):
     least: Int64s | None = None
     across: UInt64s | None = None
     listed: Bools | None = None
+    within: UInt64s | None = None
 
 
 class Joined(NamedTuple):
@@ -150,7 +151,7 @@ def joined_sets(
     mine = related.of(documents[order])
     prefixes = prefixes._replace(entries=mine.apart(prefixes.entries, prefixes.owner))
     about = documents[order], sets.hashes, starts, starts + sizes, sizes, largest
-    numbered = Numbered(*about, across=mine.across, listed=listed)
+    numbered = Numbered(*about, across=mine.across, listed=listed, within=mine.within)
     return Joined(index_of(numbered, prefixes, reach, total, threads), int(tied))
 
 
@@ -200,6 +201,7 @@ def index_of(numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: 
         least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
         **_parities(numbered, threads),
         **_sides(members, first, numbered.across),
+        within=np.zeros(0, np.uint64) if numbered.within is None else numbered.within,
     )
 
 
@@ -209,7 +211,7 @@ def no_hubs(total: int) -> PrefixIndex:
     local, no_reach = np.full(total, -1, np.int64), np.zeros(0, np.int32)
     documents = nothing, local, no_words, nothing, nothing, nothing
     entries = one, nothing, nothing, nothing, nothing, no_reach, one
-    sides = no_words, nothing, nothing
+    sides = no_words, nothing, nothing, no_words
     return PrefixIndex(*documents, *entries, nothing, nothing, no_words, one, *sides)
 
 

@@ -118,6 +118,7 @@ def _swept(x, hubs, criterion, listed, span, met):
     sizes, largest, across = hubs.sizes, hubs.largest, hubs.across
     words, words_at, leaders, any_leaders = hubs.parities, hubs.parity_at, listed.leaders, listed.leader_words
     size, sided, n = sizes[x], across.size > 0, 0
+    within, kept_apart = hubs.within, hubs.within.size > 0
     other, apart = np.int64(-1), np.int64(0)
     y = next_set(leaders, any_leaders, span[0], span[1])
     while y < span[1]:
@@ -125,7 +126,11 @@ def _swept(x, hubs, criterion, listed, span, met):
             other = sizes[y]
             apart = size + other - 2 * least_shared(size, other, criterion)
         may = size <= largest[y] and not (sided and across[y] == across[x])
-        if may and not differ_in_more(words, words_at, x, y, apart):
+        if (
+            may
+            and not (kept_apart and within[y] != within[x])
+            and not differ_in_more(words, words_at, x, y, apart)
+        ):
             met[n] = y
             n += 1
         y += 1

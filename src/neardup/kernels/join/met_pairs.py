@@ -60,6 +60,7 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
     sizes, largest, across = hubs.sizes, hubs.largest, hubs.across
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
     size, old, sided = sizes[x], documents[x] < reference, across.size > 0
+    within, apart = hubs.within, hubs.within.size > 0
     own = np.int64(searched.place[x]) if by_bits else np.int64(0)
     other, least = np.int64(-1), np.int64(0)
     at, until, step = span
@@ -71,6 +72,7 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
         if (
             size <= largest[y]
             and not (sided and across[x] == across[y])
+            and not (apart and within[x] != within[y])
             and not (old and documents[y] < reference)
         ):
             if by_bits:

@@ -60,6 +60,7 @@ class PrefixIndex(NamedTuple):
     across: Any  # uint64[hubs] documents with the same number are not a pair; empty: any two may be one
     run_begin: Any  # int64[members] the run of members with the same number in a list that a place is in: its
     run_end: Any  # int64[members] begin and end; both empty if ``across`` is
+    within: Any  # uint64[hubs] only documents with the same number are a pair, and share a list; empty: all are
 
 
 @njit(cache=True, nogil=True)
