@@ -131,7 +131,7 @@ def test_a_large_group_is_warned_of() -> None:
     alike = [" ".join([*words, f"number{k}"]) for k in range(30)]
     texts = [*alike, *(" ".join(writer.words(30)) for _ in range(1500))]
     assert nd.find(texts).run["warnings"] == [
-        "one group holds 30 of 1,530 different documents (2.0 %): look at it before you remove it"
+        "one group holds 30 of 1,530 different documents (1.9 %): look at it before you remove it"
     ]
     assert nd.find(texts[20:]).run["warnings"] == []
 

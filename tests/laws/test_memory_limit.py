@@ -11,7 +11,7 @@ import pytest
 
 import neardup as nd
 from neardup.group import leaders
-from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.io.writers import scratch
 from neardup.join import pair_file, portions
 from neardup.run.find import run
@@ -37,7 +37,8 @@ def files_of(source: Path, out: Path, against: Path | None = None, **settings: A
     documents, old = open_documents(source), None if against is None else open_documents(against)
     columns = choose_columns(documents, "text", "id")
     with scratch.working_in(out.parent):
-        outcome = run(documents, columns, nd.Settings.of(**settings), old, Silent(), "dedup")
+        reference = None if old is None else choose_reference(old, columns)
+        outcome = run(documents, columns, nd.Settings.of(**settings), reference, Silent(), "dedup")
     save(outcome, out, action="dedup")
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     del files["manifest.json"]  # has the digest of run.json

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.io.readers import choose_columns, open_files
+from neardup.io.readers import choose_columns, choose_reference, open_files
 from neardup.io.writers import OutputFolder
 from neardup.run.find import run
 from neardup.run.found import Found
@@ -208,7 +208,8 @@ def test_saved_fingerprints_are_a_reference_set(format: str, planned: float, tmp
         settings = {"threshold": 0.7, **asked}
         documents = open_files([new])
         columns = choose_columns(documents, None, None)
-        one = run(documents, columns, nd.Settings.of(**settings), open_files(old), Silent(), "dedup").found
+        reference = choose_reference(open_files(old), columns)
+        one = run(documents, columns, nd.Settings.of(**settings), reference, Silent(), "dedup").found
         saved = dedup_against(new, folders, **settings)
         for name in ("pairs", "groups", "copies", "not_judged"):
             assert getattr(saved, name).equals(getattr(one, name)), name

@@ -74,7 +74,7 @@ def test_as_json_ids_are_as_they_are(run: Run, path: Path) -> None:
         ('FINGERPRINT:"100%"_-5', 20, "This is not a percentage", "up to 100"),
         ('SIMILAR:"100%"_20_100.1', 19, "This is not a percentage", "up to 100"),
         ('TEXT:"word1 word2"_1e2', 20, "This is not a percentage", "up to 100"),
-        ("FINGERPRINT:a_20", 1, "more than one meaning", '"a_20" means any overlap of document "a_20"'),
+        ("FINGERPRINT:a_20", 1, "more than one meaning", '"a_20" means a sampled shingle of document "a_20"'),
         ("from:ann", 1, "No document has metadata under this name", "quotation marks"),
         ("FILE:/no/such/file_20", 1, "There is no file /no/such/file", "quotation marks"),
     ],

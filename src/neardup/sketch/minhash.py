@@ -40,7 +40,7 @@ class MinHash(SlotFamily["MinHashSketch"]):
     (2, 128)
     >>> one = family.of("the night is dark and the moon is red")
     >>> print(one.resemblance(one))
-    1.000 (95 % interval 0.971–1.000, 128 slots)
+    1.000 (95 % interval 0.970–1.000, 128 slots)
     """
 
     family = "minhash"

@@ -12,6 +12,7 @@ from neardup.cli import app
 from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of
 from neardup.cli.options import COMMANDS, RECORDS
 from neardup.cli.options.on_files import CompareOptions, DedupOptions, GroupOptions
+from neardup.cli.typed_path import typed_path
 from neardup.errors import SettingError
 from neardup.settings import FIELDS, Settings
 from neardup.settings.rules import listed
@@ -54,6 +55,9 @@ def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
             assert option.type in (str, str | None)
             if option.name == "stop_words":  # a text, read where settings are checked
                 assert option.read("") == ""
+                continue
+            if option.read is typed_path:
+                assert option.read("out") == Path("out")
                 continue
             assert option.read("80%" if option.name != "memory" else "800MB") == 0.8
             continue

@@ -173,7 +173,7 @@ def test_stop_words_by_language() -> None:
 
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "stopwordsiso", None)
-    with pytest.raises(SettingError, match=r"pip install 'neardup\[stopwords\]', or give the words themselves"):
+    with pytest.raises(SettingError, match=r'pip install "\.\[stopwords\]" .*, or give the words themselves'):
         nd.compare("a", "b", stop_words="en")
 
 

@@ -174,9 +174,7 @@ def test_without_the_extra(
     name: str, data: bytes, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        InputError, match=rf'needs {module}, .* not installed\. Try: pip install "neardup\[{extra}\]"'
-    ):
+    with pytest.raises(InputError, match=rf'needs {module}, .* not installed\. Try: pip install "\.\[{extra}\]"'):
         extract(data, name, "main")
 
 

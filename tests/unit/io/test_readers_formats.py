@@ -66,7 +66,8 @@ def test_native_rows_are_the_files_themselves(tmp_path: Path) -> None:
 def test_without_the_extra_a_file_is_a_problem_that_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stubs = make(tmp_path / "stubs", {f"{name}.py": b"raise ImportError" for name in ("pypdfium2", "olefile")})
+    missing = b"raise ModuleNotFoundError(name=__name__)"
+    stubs = make(tmp_path / "stubs", {f"{name}.py": missing for name in ("pypdfium2", "olefile")})
     monkeypatch.syspath_prepend(stubs)
     rows, _, problems = read_all(open_documents(make(tmp_path / "d", FILES)), ["id"])
     assert [row["id"] for row in rows] == [b"a.docx", b"b.EML", b"c.html", b"d.md"]
