@@ -6,7 +6,7 @@ The numbers of bytes were measured with benchmarks/scale.py; docs/explanation/me
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -19,8 +19,10 @@ from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
 from neardup.join.kept_sets import HASH_BYTES
 from neardup.join.method import choose, join_room, surely_exact
+from neardup.join.read_chunk import ReadChunk
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import parts_of, require_reference
+from neardup.run.crowding import NO_CROWDS, Crowding, crowding
 from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
 from neardup.settings import SearchSettings, Settings
 from neardup.settings.memory import PROCESS
@@ -44,7 +46,7 @@ class RunCost:
 
     ``disk`` is the space for working files, besides ``a_pair`` bytes for each pair; ``limit`` that of the
     settings, None without one. ``process`` is the part of ``memory`` that does not depend on the number of
-    documents.
+    documents. ``crowds`` are the documents that resemble many others.
     """
 
     documents: int
@@ -54,15 +56,18 @@ class RunCost:
     limit: int | None
     process: int = PROCESS
     a_pair: int = 0
+    crowds: Crowding = NO_CROWDS
 
     @property
     def in_words(self) -> str:
         """The prediction in one line."""
         pairs = f" and {self.a_pair} bytes for each pair" if self.a_pair else ""
         working = f", {display.size(self.disk)} of working files{pairs}" if self.disk or self.a_pair else ""
+        crowded = self.crowds.documents
+        alike = f" (about {display.number(crowded)} documents resemble each other)" if crowded else ""
         return (
             f"about {display.number(self.documents)} documents, {display.size(self.memory)} of memory{working}, "
-            f"{display.duration(self.seconds)}"
+            f"{display.duration(self.seconds)}{alike}"
         )
 
     @property
@@ -86,13 +91,13 @@ def predict(
     bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
     slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
     rows = text = units = 0
-    keys: list[Any] = []
+    sample: list[ReadChunk] = []
     begin = first = time.perf_counter()
     later = 0
     corpus = Corpus.of(parts_of(documents, columns, settings, against), settings)
     for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
         rows, text, units = rows + len(read.units), text + read.bytes_read, units + int(read.units.sum())
-        keys.append(read.keys)
+        sample.append(replace(read, signatures=read.signatures[:0]))
         if number == 0:  # kernels were loaded meanwhile
             first = time.perf_counter()
         else:
@@ -104,8 +109,9 @@ def predict(
     sketch = 4 * slots or 8 * (settings.simhash.bits // 64) * settings.by_simhash
     banded = 8 * len(bands.bands) if bands is not None and slots else sketch
     limit = search.limit
-    different = _different(keys)
+    different = _different([read.keys for read in sample])
     shingles = round(units * scale * different)
+    crowds = crowding(corpus, sample, round(different * total))
     amounts = Amounts(total, round(text * scale), shingles)
     choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
     disk = (0 if limit is None else banded * total) + (
@@ -114,12 +120,13 @@ def predict(
     disk += _filed_sets(search, shingles, round(different * total))
     return RunCost(
         documents=total,
-        memory=memory_bytes(amounts, settings, choice),
+        memory=memory_bytes(amounts, settings, choice) + (crowds.memory if limit is None else 0),
         disk=disk,
-        seconds=WHOLE * spent * text * scale / (later or text or 1),
+        seconds=WHOLE * spent * text * scale / (later or text or 1) + crowds.seconds,
         limit=limit,
         process=process_bytes(amounts, settings),
         a_pair=0 if limit is None else A_PAIR,
+        crowds=crowds,
     )
 
 
