@@ -134,8 +134,11 @@ class ParquetDocuments(TableDocuments):
         return not refused and sum(size for _, size in decoded) <= sum(stated) + BIG_GROUP_BYTES
 
     def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
-        """See ``SomeTexts``: only the pages with these rows are decoded."""
-        text = self._copied_text
+        """See ``SomeTexts``: only the pages with these rows are decoded.
+
+        None before a pass over all chunks has ended: the file of a chunk is not known yet.
+        """
+        text = None if None in self._counts else self._copied_text
         return None if text is None else self._some_texts(text, wanted)
 
     def _some_texts(
