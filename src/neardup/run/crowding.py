@@ -49,7 +49,7 @@ A_MET_PAIR = 5e-6
 """Processor seconds for each listed pair (12,000 letters: .25 million more, for --pairs all, take 1.3 s)."""
 
 LISTED = 30
-"""Pairs listed for each document of a crowd, at most, unless all are asked for (letters: 25 to 60)."""
+"""Pairs counted for each document of a crowd unless all are asked for; runs list more of some (letters: 25–60)."""
 
 PAIR_MEMORY = 300
 """Bytes in memory for each listed pair without a limit (letters of 12,000, 24,000 and 60,000: 290 to 400)."""
