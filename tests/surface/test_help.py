@@ -14,7 +14,7 @@ from neardup.cli import panels
 from neardup.cli.options import COMMANDS
 from neardup.cli.stored_help import stored_help
 from neardup.settings import FIELDS
-from neardup.settings import RECORDS as SETTINGS
+from neardup.settings.panels import OTHER, PANELS
 from support.command_line import Run
 
 
@@ -26,8 +26,8 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     result = run(command, "--help")
     assert result.status == 0
     headings = re.findall(r"^([A-Z][a-z ]+):$", result.out, re.MULTILINE)
-    assert headings[-2 if command in panels.EXAMPLES else -1] == panels.OTHER
-    assert [one for one in headings if one in panels.PANELS] == [one for one in panels.PANELS if one in headings]
+    assert headings[-2 if command in panels.EXAMPLES else -1] == OTHER
+    assert [one for one in headings if one in PANELS] == [one for one in PANELS if one in headings]
     assert "Options" not in headings
     for option in COMMANDS[command]:
         assert (option.spelling[-1] if option.spelling else str(option.metavar)) in result.out
@@ -79,8 +79,8 @@ def test_help_into_a_pipe_that_ends_is_quiet() -> None:
 
 
 def test_each_setting_has_a_purpose_and_examples_are_of_commands() -> None:
-    assert SETTINGS.keys() == panels.OF_RECORDS.keys()
-    assert {panels.panel_of(field.name, field.record) for field in FIELDS.values()} <= set(panels.PANELS)
+    assert {field.panel for field in FIELDS.values()} <= set(PANELS)
+    assert {option.panel for options in COMMANDS.values() for option in options} <= set(PANELS)
     listed = [name for names in panels.COMMANDS.values() for name in names]
     assert sorted([*listed, "look"]) == sorted(COMMANDS)
     assert panels.EXAMPLES.keys() - COMMANDS.keys() == {""}

@@ -12,8 +12,8 @@ import typer
 
 from neardup.cli.messages import ERROR, error
 from neardup.cli.options import COMMANDS
-from neardup.cli.panels import WORK
 from neardup.errors import NeardupError
+from neardup.settings.panels import WORK
 
 
 def config_parameters() -> tuple[inspect.Parameter, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neardup import display
-from neardup.cli.option import Option
+from neardup.cli.option import NEVER, TOP, Option
 from neardup.errors import InputError, SettingError
 from neardup.settings import FIELDS
 
@@ -22,10 +22,6 @@ NAMES = ("neardup.toml", "pyproject.toml")
 MOST_BYTES = 1 << 20
 _SHOWN = 200
 """The most characters of a value in an error."""
-_SHARED = frozenset((*FIELDS, "text", "id"))
-"""Options that may be at the top, for all commands."""
-TYPED_ONLY = frozenset(("overwrite", "engine", "master", "host", "port", "token_file", "root", "write"))
-"""Options that replace files or open the network: a folder of another person must not choose them."""
 _KINDS = {
     bool: "true or false",
     int: "a whole number",
@@ -117,14 +113,14 @@ def _unusable(path: Path, why: str) -> InputError:
 def _checked(path: Path, found: Mapping[str, Any], commands: Mapping[str, tuple[Option, ...]]) -> Config:
     name = display.printable(str(path))
     options: dict[str, dict[str, Any]] = {command: {} for command in commands}
-    known = {option.name: option for every in commands.values() for option in every}
+    top = _top(commands)
     for key, value in found.items():
         if isinstance(value, dict):
             if key not in commands:
                 raise _unknown(f"{name}: there is no command {_quoted(key)}", key, [*commands])
             options[key].update(_of_command(f"{name}, [{key}]", value, commands[key]))
     for key, value in found.items():
-        option = known.get(_name(key)) if _name(key) in _SHARED else None
+        option = top.get(_name(key))
         if isinstance(value, dict):
             continue
         if option is None:
@@ -136,13 +132,19 @@ def _checked(path: Path, found: Mapping[str, Any], commands: Mapping[str, tuple[
     return Config(str(path), options)
 
 
+def _top(commands: Mapping[str, tuple[Option, ...]]) -> dict[str, Option]:
+    """The options that may be at the top, by name."""
+    return {option.name: option for every in commands.values() for option in every if option.from_file == TOP}
+
+
 def _of_command(where: str, found: Mapping[str, Any], options: tuple[Option, ...]) -> Iterator[tuple[str, Any]]:
     by_name = {_spelled(option): option for option in options if option.spelling}
     for key, value in found.items():
         option = by_name.get(_name(key))
         if option is None:
-            raise _unknown(f"{where}: there is no option {_quoted(key)}", key, [*by_name])
-        if option.name in TYPED_ONLY:
+            names = [name for name, option in by_name.items() if option.from_file != NEVER]
+            raise _unknown(f"{where}: there is no option {_quoted(key)}", key, names)
+        if option.from_file == NEVER:
             raise SettingError(
                 f"{where}: {key} cannot be in a file", "Options that open and replace nothing", f"Type --{key}"
             )
@@ -198,14 +200,14 @@ def _quoted(value: Any) -> str:
 
 
 def _unknown(given: str, key: str, names: list[str]) -> SettingError:
-    shown = [name.replace("_", "-") for name in names if name not in TYPED_ONLY]
+    shown = [name.replace("_", "-") for name in names]
     near = get_close_matches(key.replace("_", "-"), shown, 1)
     return SettingError(given, ", ".join(shown), f"Did you mean {near[0]}?" if near else "")
 
 
 def _misplaced(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) -> SettingError:
     """The error for a key at the top that is no setting: of one command, or of none."""
-    shared = sorted(one.replace("_", "-") for one in _SHARED)
+    shared = sorted(one.replace("_", "-") for one in _top(commands))
     near = get_close_matches(key.replace("_", "-"), shared, 1)
     of = [command for command, options in commands.items() if _name(key) in map(_spelled_or_none, options)]
     if of and not near:

@@ -7,7 +7,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from neardup.cli.panels import COMMANDS, EXAMPLES, LONG, OTHER, PANELS
+from neardup.cli.panels import COMMANDS, EXAMPLES, LONG
+from neardup.settings.panels import OTHER, PANELS
 
 LOOK = "look"
 """The command that bare inputs run."""

@@ -17,7 +17,6 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from neardup.cli.panels import INPUT, panel_of
 from neardup.settings import (
     FIELDS,
     BaseTextSettings,
@@ -34,18 +33,16 @@ from neardup.settings import (
     Sketch,
     Work,
 )
+from neardup.settings.panels import INPUT, OTHER
 
 REQUIRED = inspect.Parameter.empty
 
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
-NAMED = {
-    "keep": "POLICY",
-    "memory": "SIZE",
-    "mask": "REGEX",
-    "stop_words": "NAME",
-    **dict.fromkeys(("within", "across", "sources"), "COLUMN"),
-}
-"""Settings whose values are not plain names."""
+
+TOP, TABLE, NEVER = "top", "table", "never"
+"""Where an option may be in ``neardup.toml``: at the top, for all commands; in the table of its command; nowhere,
+because a folder of another person must neither replace files nor open the network.
+"""
 
 T = TypeVar("T")
 
@@ -54,7 +51,8 @@ T = TypeVar("T")
 class Declared:
     """The parts of an option that a type does not show; without a spelling it is an argument.
 
-    ``read`` makes the value from the typed text, such as .8 from 80%.
+    ``read`` makes the value from the typed text, such as .8 from 80%. ``panel`` is the purpose under which a long
+    help shows it, ``from_file`` the place in ``neardup.toml``, and ``choices`` the words that a shell completes.
     """
 
     spelling: tuple[str, ...]
@@ -62,14 +60,17 @@ class Declared:
     help: str
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
+    panel: str = OTHER
+    from_file: str = TABLE
+    choices: tuple[str, ...] = ()
 
     @classmethod
     def of_field(cls, field: Field) -> Declared:
         """Return the option of a setting."""
         text = field.help if field.type is bool else f"{field.help} Allowed: {field.rule.allowed}."
         default = [field.default] if field.many and field.default else field.default
-        metavar = NAMED.get(field.name, METAVARS.get(field.type))
-        return cls((field.option,), default, text, metavar, field.rule.read)
+        metavar = field.metavar or METAVARS.get(field.type)
+        return cls((field.option,), default, text, metavar, field.rule.read, field.panel, TOP, field.rule.choices)
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""
@@ -87,14 +88,17 @@ def option(
     help: str,
     metavar: str | None = None,
     read: Callable[[Any], Any] | None = None,
+    *,
+    panel: str = OTHER,
+    from_file: str = TABLE,
 ) -> Any:
     """Return a field with an option that only this command has."""
-    return Declared((spelling,), default, help, metavar, read).field()
+    return Declared((spelling,), default, help, metavar, read, panel, from_file).field()
 
 
 def argument(metavar: str, help: str) -> Any:
     """Return a field with a required argument that only this command has."""
-    return Declared((), REQUIRED, help, metavar).field()
+    return Declared((), REQUIRED, help, metavar, panel=INPUT).field()
 
 
 def setting(name: str, **changed: Any) -> Any:
@@ -143,23 +147,18 @@ def settings_of(names: tuple[str, ...]) -> Any:
 
 
 @dataclass(frozen=True)
-class Option:
-    """An option of a command, or an argument if it has no spelling."""
+class Option(Declared):
+    """An option of a command, or an argument if it has no spelling, with the name and the type of its field."""
 
-    name: str
-    spelling: tuple[str, ...]
-    type: Any
-    default: Any
-    help: str
-    metavar: str | None = None
-    read: Callable[[Any], Any] | None = None
+    name: str = ""
+    type: Any = str
 
     @classmethod
     def of(cls, name: str, type: Any, declared: Declared) -> Option:
         """Return the option of a field, which is text before ``read``."""
         if declared.read is not None:
             type = str if declared.default is not None else str | None
-        return cls(name, declared.spelling, type, declared.default, declared.help, declared.metavar, declared.read)
+        return cls(**vars(declared), name=name, type=type)
 
     @property
     def shown(self) -> str:
@@ -172,15 +171,12 @@ class Option:
         """Return the parameter that typer turns into this option."""
         declared: Any
         if self.spelling:
-            field = FIELDS.get(self.name)
-            panel = panel_of(self.name, None if field is None else field.record)
-            complete = _completing(field.rule.choices) if field is not None and field.rule.choices else None
             declared = typer.Option(
                 *self.spelling,
                 help=self.help,
                 metavar=self.metavar,
-                rich_help_panel=panel,
-                autocompletion=complete,
+                rich_help_panel=self.panel,
+                autocompletion=_completing(self.choices) if self.choices else None,
             )
         else:
             declared = typer.Argument(help=self.help, metavar=self.metavar, rich_help_panel=INPUT)

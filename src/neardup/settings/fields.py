@@ -11,7 +11,11 @@ from neardup.settings.rules import Rule, listed
 
 @dataclass(frozen=True)
 class Field:
-    """One row of the table of settings. ``many``: several values of the type may be given."""
+    """One row of the table of settings.
+
+    ``many``: several values of the type may be given. ``panel``: the purpose under which the help shows it.
+    ``metavar``: what the help calls a value; "" for a name or a number.
+    """
 
     record: str
     name: str
@@ -20,6 +24,8 @@ class Field:
     rule: Rule
     help: str
     many: bool = False
+    panel: str = ""
+    metavar: str = ""
 
     @property
     def written(self) -> Any:
@@ -45,6 +51,7 @@ class Field:
         return values[0] if len(values) == 1 and isinstance(self.default, self.type) else values
 
 
-def setting(default: Any, rule: Rule, text: str, *, many: bool = False) -> Any:
-    """Return the declaration of a field of a record."""
-    return dataclasses.field(default=default, metadata={"rule": rule, "help": text, "many": many})
+def setting(default: Any, rule: Rule, text: str, *, many: bool = False, panel: str = "", metavar: str = "") -> Any:
+    """Return the declaration of a field of a record; without ``panel`` it has the ``PANEL`` of its record."""
+    described = {"rule": rule, "help": text, "many": many, "panel": panel, "metavar": metavar}
+    return dataclasses.field(default=default, metadata=described)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from neardup.settings.fields import setting
+from neardup.settings.panels import COMPARED, STAY
 from neardup.settings.rules import (
     KEEP_NONE,
     KEEP_ORDERS,
@@ -31,18 +33,22 @@ class Relations:
     as rows with one and the same value.
     """
 
+    PANEL: ClassVar = COMPARED
+
     within: tuple[str, ...] = setting(
         (),
         several(Rule("names of columns, each once", is_column)),
         "Compare only documents with the same value in this column, for example a language or a mailbox; others "
         "are never pairs, copies, or in one group. Given several times: all these columns count.",
         many=True,
+        metavar="COLUMN",
     )
     across: str = setting(
         "",
         Rule("the name of a column", lambda value: True),
         "Compare only documents with different values in this column, for example train and test; copies and near "
         "copies with the same value stay.",
+        metavar="COLUMN",
     )
     no_self: bool = setting(
         False,
@@ -56,6 +62,8 @@ class Relations:
 class Keep:
     """Which member of a group stays, and what the kept documents say about the others."""
 
+    PANEL: ClassVar = STAY
+
     keep: str | tuple[str, ...] = setting(
         "longest",
         Rule(
@@ -68,6 +76,7 @@ class Keep:
         "documents of a family go, exact copies included, as for decontamination; families are the groups by "
         "components.",
         many=True,
+        metavar="POLICY",
     )
     only_contained: float = setting(
         0.0,
@@ -115,4 +124,5 @@ class Keep:
         Rule("the name of a column", lambda value: True),
         "With count: add the distinct values of this column among a kept document and those it represents, as the "
         "list sources.",
+        metavar="COLUMN",
     )

@@ -8,13 +8,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from neardup import measures
 from neardup.measures import MEASURES, aliases
 from neardup.settings.fields import Field, setting
 from neardup.settings.keeping import Keep, Relations
 from neardup.settings.memory import join_bytes_of, room_of
+from neardup.settings.panels import COMPARED, GROUPS, INPUT, OUTPUT, SEARCH, WORK
 from neardup.settings.rules import (
     Rule,
     is_delimiter,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 class Shingles:
     """How a text becomes a set of shingles."""
 
+    PANEL: ClassVar = COMPARED
+
     unit: str = setting(
         "word",
         one_of("word", "char"),
@@ -49,6 +52,8 @@ class Shingles:
 @dataclass(frozen=True)
 class BaseTextSettings:
     """Which shingles do not count."""
+
+    PANEL: ClassVar = COMPARED
 
     ignore_common: float = setting(
         0.0,
@@ -67,6 +72,8 @@ class BaseTextSettings:
 class Cleaning:
     """Which parts of a text do not count, and its tokens: features are made of these (``text/cleaning.py``)."""
 
+    PANEL: ClassVar = COMPARED
+
     tokenizer: str = setting(
         "",
         tokenizer_rule(),
@@ -79,6 +86,7 @@ class Cleaning:
         "Leave out the text that this regular expression matches, for example a date, an address or a greeting. "
         "May be repeated.",
         many=True,
+        metavar="REGEX",
     )
     ignore_numbers: bool = setting(
         False,
@@ -120,6 +128,8 @@ CLEANING = tuple(field.name for field in dataclasses.fields(Cleaning))
 class Sketch:
     """How a set of shingles becomes a signature."""
 
+    PANEL: ClassVar = SEARCH
+
     sketch: str = setting(
         "one-permutation",
         one_of("one-permutation", "classic", "simhash"),
@@ -132,6 +142,8 @@ class Sketch:
 @dataclass(frozen=True)
 class SimHashing:
     """With sketch simhash: how a text becomes a fingerprint, and which fingerprints are compared."""
+
+    PANEL: ClassVar = SEARCH
 
     bits: int = setting(
         64, Rule("64 or 128", lambda value: value in WIDTHS), "With sketch simhash: bits of a fingerprint."
@@ -166,6 +178,8 @@ class SimHashing:
 class SearchSettings:
     """Which pairs to search for, and how."""
 
+    PANEL: ClassVar = SEARCH
+
     method: str = setting(
         "auto",
         one_of("auto", "lsh", "exact"),
@@ -176,17 +190,20 @@ class SearchSettings:
         "resemblance",
         one_of(*MEASURES, aliases=aliases()),
         f"Similarity measure that the threshold applies to: {measures.listed(MEASURES)}.",
+        panel=COMPARED,
     )
     matching: str = setting(
         "literal",
         one_of("literal", "information"),
         "How a chunk measure counts common text, in runs of at least as many tokens as a shingle has. literal: "
         "each token is matched once; information: text that repeats inside a document adds nothing.",
+        panel=COMPARED,
     )
     threshold: float = setting(
         0.8,
         similarity(0, "a number above 0 and at most 1"),
         "Smallest value of the measure for a pair; a pair exactly at the threshold is found.",
+        panel=COMPARED,
     )
     recall: float = setting(
         0.99,
@@ -203,6 +220,8 @@ class SearchSettings:
         memory_size(0.001, 1_000_000),
         "Memory of the whole process, which takes 350MB itself; the rest goes to files beside the output. An "
         "exact join may take .6 of the rest, at 16 bytes a shingle. 0: no limit but 1GB for that join.",
+        panel=WORK,
+        metavar="SIZE",
     )
     audit: int = setting(
         0,
@@ -236,6 +255,8 @@ class SearchSettings:
 class GroupSettings:
     """How pairs become groups, and what is written about pairs."""
 
+    PANEL: ClassVar = GROUPS
+
     groups: str = setting(
         "principal",
         one_of("principal", "components", "complete"),
@@ -247,6 +268,7 @@ class GroupSettings:
         one_of("needed", "all"),
         "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
         "pair.",
+        panel=OUTPUT,
     )
     kinds: bool = setting(
         False,
@@ -254,12 +276,15 @@ class GroupSettings:
         "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
         "reply, one is contained, one passage inserted/removed, moved, or wording; and of each exact copy to "
         "copies.parquet. Reads the texts once more.",
+        panel=OUTPUT,
     )
 
 
 @dataclass(frozen=True)
 class ReadingSettings:
     """How bytes become texts and columns; an automatic value is detected for each file."""
+
+    PANEL: ClassVar = INPUT
 
     encoding: str = setting(
         "auto",
@@ -284,10 +309,12 @@ class ReadingSettings:
 class Work:
     """How the machine is used."""
 
+    PANEL: ClassVar = WORK
+
     threads: int = setting(0, number(0, 1024), "Worker threads; 0: one per core.")
 
 
-RECORDS: Mapping[str, type] = {
+RECORDS: Mapping[str, Any] = {
     "shingles": Shingles,
     "cleaning": Cleaning,
     "base": BaseTextSettings,
@@ -306,9 +333,9 @@ def _fields() -> Iterator[Field]:
     for record, kind in RECORDS.items():
         types = get_type_hints(kind)
         for field in dataclasses.fields(kind):
-            rule, text, many = (field.metadata[key] for key in ("rule", "help", "many"))
-            of_one = str if many else types[field.name]
-            yield Field(record, field.name, field.default, of_one, rule, text, many)
+            described = {**field.metadata, "panel": field.metadata["panel"] or kind.PANEL}
+            of_one = str if described["many"] else types[field.name]
+            yield Field(record, field.name, field.default, of_one, **described)
 
 
 FIELDS: Mapping[str, Field] = {field.name: field for field in _fields()}

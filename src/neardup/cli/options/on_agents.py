@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from neardup.cli.option import Declared, option
+from neardup.cli.option import NEVER, Declared, option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,8 +15,14 @@ class McpOptions:
     """The options of ``neardup mcp``."""
 
     root: list[Path] = Declared(
-        ("--root",), (), "Folder whose files may be read; by default the working folder. May be repeated.", "DIR"
+        ("--root",),
+        (),
+        "Folder whose files may be read; by default the working folder. May be repeated.",
+        "DIR",
+        from_file=NEVER,
     ).field()
-    write: bool = option("--write", False, "Also offer a tool that adds documents to collections.")
+    write: bool = option(
+        "--write", False, "Also offer a tool that adds documents to collections.", from_file=NEVER
+    )
     largest: float = option("--largest", 64.0, "Largest number of megabytes of files in one call.", "NUMBER")
     seconds: float = option("--seconds", 60.0, "Time limit of a call in seconds.", "NUMBER")

@@ -7,8 +7,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from neardup.cli.option import argument, option, setting
+from neardup.cli.option import NEVER, argument, option, setting
 from neardup.cli.options import shared
+from neardup.settings.panels import ACCESS, COMPARED, INPUT, OUTPUT, SEARCH, WORK
 
 _FIXED = "Fixed when the collection is made. Default:"
 
@@ -28,40 +29,61 @@ class AddOptions:
     delimiter: str = setting("delimiter")
     pages: str = setting("pages")
     metadata: list[str] = option(
-        "--meta", (), "Column to store with each document and to search by. May be repeated.", "COLUMN"
+        "--meta",
+        (),
+        "Column to store with each document and to search by. May be repeated.",
+        "COLUMN",
+        panel=INPUT,
     )
-    replace: bool = option("--replace", False, "Replace documents whose ids exist already.")
+    replace: bool = option("--replace", False, "Replace documents whose ids exist already.", panel=OUTPUT)
     role: str = option(
-        "--role", "document", "document, or base: base texts, such as templates, count in no document.", "NAME"
+        "--role",
+        "document",
+        "document, or base: base texts, such as templates, count in no document.",
+        "NAME",
+        panel=INPUT,
     )
     near: float | None = option(
-        "--near", None, "Report which stored document each one repeats, from this resemblance on.", *shared.SHARE
+        "--near",
+        None,
+        "Report which stored document each one repeats, from this resemblance on.",
+        *shared.SHARE,
+        panel=COMPARED,
     )
     on_near: str | None = option(
         "--on-near",
         None,
         "Treatment of a document that repeats another: keep (the default), link (into a group with it) or reject.",
         "NAME",
+        panel=COMPARED,
     )
     skip_near: float | None = option(
-        "--skip-near", None, "The same as --near with --on-near reject.", *shared.SHARE
+        "--skip-near", None, "The same as --near with --on-near reject.", *shared.SHARE, panel=COMPARED
     )
     near_recall: float | None = option(
         "--recall",
         None,
         "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
         *shared.SHARE,
+        panel=COMPARED,
     )
     problems: Path | None = option(
         "--problems",
         None,
         "Write rejected rows and files in the form of problems.jsonl; replaces the list of an earlier run.",
         "FILE",
+        panel=OUTPUT,
     )
-    new_length: int | None = option("--length", None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER")
-    new_slots: int | None = option("--slots", None, f"Slots of a signature. {_FIXED} 64.", "NUMBER")
-    new_scale: int | None = option("--scale", None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER")
-    new_floor: int | None = option("--floor", None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER")
+    new_length: int | None = option(
+        "--length", None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER", panel=COMPARED
+    )
+    new_slots: int | None = option("--slots", None, f"Slots of a signature. {_FIXED} 64.", "NUMBER", panel=SEARCH)
+    new_scale: int | None = option(
+        "--scale", None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER", panel=COMPARED
+    )
+    new_floor: int | None = option(
+        "--floor", None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER", panel=COMPARED
+    )
     new_tokenizer: str | None = option(
         "--tokenizer", None, "Compare the tokens of a tokenizer (code) in place of words. Fixed, too.", "NAME"
     )
@@ -171,21 +193,31 @@ class ServeOptions:
 
     path: Path = shared.COLLECTION.field()
     host: str = shared.HOST.field()
-    port: int = option("--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER")
-    token_file: Path | None = shared.TOKEN_FILE.field()
-    create: bool = option("--create", False, "Create the collection if it does not exist.")
-    page: bool = option("--page", False, "Also serve pages, at /review/, on which people decide about the groups.")
-    wait: float = shared.WAIT.field()
-    largest_body: float = option("--largest-body", 64.0, "Largest number of megabytes of a request.", "NUMBER")
-    most_hits: int = option("--most-hits", 1000, "Largest number of hits on a page, from 1 to 1,000.", "NUMBER")
-    most_candidates: int = option(
-        "--most-candidates", 100_000, "Largest number of documents that a search compares.", "NUMBER"
+    port: int = option(
+        "--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER", panel=ACCESS, from_file=NEVER
     )
-    seconds: float = option("--seconds", 10.0, "Time limit of a request in seconds.", "NUMBER")
-    requests: int = option("--requests", 200, "Largest number of concurrent requests; more are refused.", "NUMBER")
-    threads: int = option("--threads", 2, "Number of threads that read.", "NUMBER")
+    token_file: Path | None = shared.TOKEN_FILE.field()
+    create: bool = option("--create", False, "Create the collection if it does not exist.", panel=ACCESS)
+    page: bool = option(
+        "--page", False, "Also serve pages, at /review/, on which people decide about the groups.", panel=ACCESS
+    )
+    wait: float = shared.WAIT.field()
+    largest_body: float = option(
+        "--largest-body", 64.0, "Largest number of megabytes of a request.", "NUMBER", panel=WORK
+    )
+    most_hits: int = option(
+        "--most-hits", 1000, "Largest number of hits on a page, from 1 to 1,000.", "NUMBER", panel=WORK
+    )
+    most_candidates: int = option(
+        "--most-candidates", 100_000, "Largest number of documents that a search compares.", "NUMBER", panel=WORK
+    )
+    seconds: float = option("--seconds", 10.0, "Time limit of a request in seconds.", "NUMBER", panel=WORK)
+    requests: int = option(
+        "--requests", 200, "Largest number of concurrent requests; more are refused.", "NUMBER", panel=WORK
+    )
+    threads: int = option("--threads", 2, "Number of threads that read.", "NUMBER", panel=WORK)
     stop_seconds: float = option(
-        "--stop-seconds", 30.0, "Seconds to finish pending requests when the service stops.", "NUMBER"
+        "--stop-seconds", 30.0, "Seconds to finish pending requests when the service stops.", "NUMBER", panel=WORK
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neardup.cli.option import (
+    NEVER,
     REQUIRED,
     Declared,
     SettingOptions,
@@ -20,6 +21,7 @@ from neardup.cli.option import (
 from neardup.cli.options import shared
 from neardup.cli.typed_path import typed_path
 from neardup.settings import CLEANING
+from neardup.settings.panels import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
 SELECTION = (*CLEANING, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
 """The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
@@ -51,6 +53,7 @@ class DedupOptions:
         "Follow the decisions that people made about the result in this folder: documents that are duplicates or "
         "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
         "OUT",
+        panel=EARLIER,
     )
     stored: Path | None = option(
         "--from",
@@ -58,6 +61,7 @@ class DedupOptions:
         "Compare nothing: write the documents that stay after the review of the result in this folder, read again "
         "from its input. Only with -o, --inputs, --dry-run, --json and --overwrite.",
         "OUT",
+        panel=EARLIER,
     )
     moved: list[str] = replace(
         shared.MOVED, help="With --from: the input where it is now, if it has moved. May be repeated."
@@ -68,6 +72,7 @@ class DedupOptions:
         "Compare nothing: the input is a part whose fingerprints were merged into the result in this folder; "
         "write the documents of the part that stay. Only with -o, --dry-run, --json and --overwrite.",
         "OUT",
+        panel=EARLIER,
     )
     key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     update: Path | None = option(
@@ -75,6 +80,7 @@ class DedupOptions:
         None,
         "With fingerprints in --against: add the new documents to this folder of fingerprints as another part.",
         "FP",
+        panel=EARLIER,
     )
     by: str | None = shared.BY_COLUMN.field()
     shard_size: str | None = option(
@@ -83,11 +89,13 @@ class DedupOptions:
         "Write the kept rows into numbered files of about this size, such as 500MB. By default each data file of "
         "the input has its own file in kept, with the same name.",
         "SIZE",
+        panel=OUTPUT,
     )
     annotate: bool = option(
         "--annotate",
         False,
         "Remove nothing: write every document, with the columns group, representative and similarity.",
+        panel=OUTPUT,
     )
     engine: str = option(
         "--engine",
@@ -95,9 +103,16 @@ class DedupOptions:
         "local: this machine; spark: a cluster, which needs the extra spark and reads and writes Parquet or JSONL "
         "on the file systems of Spark. The answer is the same.",
         "NAME",
+        panel=WORK,
+        from_file=NEVER,
     )
     master: str | None = option(
-        "--master", None, "With --engine spark: the cluster, such as spark://HOST:7077, yarn or local[4].", "URL"
+        "--master",
+        None,
+        "With --engine spark: the cluster, such as spark://HOST:7077, yarn or local[4].",
+        "URL",
+        panel=WORK,
+        from_file=NEVER,
     )
     store_texts: bool = shared.STORE_TEXTS.field()
     resume: bool = shared.RESUME.field()
@@ -130,6 +145,7 @@ class GroupOptions:
         "Read no documents: use the pairs of the result in this folder, with a --threshold above its own. Only "
         "with -o, --threshold, --dry-run, --json and --overwrite.",
         "DIR",
+        panel=EARLIER,
     )
     by: str | None = shared.BY_COLUMN.field()
     store_texts: bool = shared.STORE_TEXTS.field()
@@ -162,7 +178,7 @@ class CompareOptions:
         "result folder or a collection, if two ids follow.",
     )
     b: str = argument("B", "The document to compare with it, or the id of a document.")
-    other: str | None = Declared((), None, "The id of the other document.", "ID").field()
+    other: str | None = Declared((), None, "The id of the other document.", "ID", panel=INPUT).field()
     inputs: list[str] = shared.MOVED.field()
     text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     encoding: str = setting("encoding")
@@ -176,18 +192,22 @@ class CompareOptions:
         None,
         "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
         "NUMBER",
+        panel=COMPARED,
     )
     settings: SettingOptions = settings_of(CLEANING)
     ignore: list[str] = shared.IGNORE.field()
     html: Path | None = option(
-        "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE"
+        "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE", panel=OUTPUT
     )
-    full: bool = option("--full", False, "Show long passages in full, equal ones too, instead of folding them.")
+    full: bool = option(
+        "--full", False, "Show long passages in full, equal ones too, instead of folding them.", panel=OUTPUT
+    )
     width: int | None = option(
         "--width",
         None,
         "Columns to use, at least 60; side by side from 100 on. Default: those of the terminal, else 80.",
         "NUMBER",
+        panel=OUTPUT,
     )
     json: bool = shared.JSON.field()
     overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
@@ -225,7 +245,7 @@ class ReviewOptions:
     inputs: list[str] = shared.MOVED.field()
     by: str = shared.BY_NAME.field()
     host: str = shared.HOST.field()
-    port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER")
+    port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER", from_file=NEVER)
     token_file: Path | None = shared.TOKEN_FILE.field()
 
 
@@ -273,7 +293,11 @@ class PlanOptions:
     """The options of ``neardup plan``; ``explicit`` has the names of the given ones."""
 
     sample: list[str] = Declared(
-        (), (), "Your documents (files or folders), to get advice on them instead of bands alone.", "SAMPLE"
+        (),
+        (),
+        "Your documents (files or folders), to get advice on them instead of bands alone.",
+        "SAMPLE",
+        panel=INPUT,
     ).field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
@@ -288,17 +312,24 @@ class PlanOptions:
     delimiter: str = setting("delimiter")
     pages: str = setting("pages")
     threads: int = setting("threads")
-    svg: Path | None = option("--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg")
-    simhash: bool = option("--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.")
-    bits: int | None = option("--bits", None, "With --simhash: bits, 64 or 128. Default: 64.", "NUMBER")
+    svg: Path | None = option(
+        "--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg", panel=OUTPUT
+    )
+    simhash: bool = option(
+        "--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.", panel=SEARCH
+    )
+    bits: int | None = option(
+        "--bits", None, "With --simhash: bits, 64 or 128. Default: 64.", "NUMBER", panel=SEARCH
+    )
     distance: int | None = option(
         "--distance",
         None,
         "With --simhash: largest number of differing bits, up to a quarter of all. Default: 3.",
         "NUMBER",
+        panel=SEARCH,
     )
     documents: int | None = option(
-        "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER"
+        "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER", panel=SEARCH
     )
     json: bool = shared.JSON.field()
     explicit: frozenset[str] = frozenset()
@@ -308,9 +339,9 @@ class PlanOptions:
 class ExplainOptions:
     """The options of ``neardup explain``."""
 
-    names: list[str] = Declared((), (), "Two to ten small files; - is standard input.", "IN").field()
+    names: list[str] = Declared((), (), "Two to ten small files; - is standard input.", "IN", panel=INPUT).field()
     literal: bool = shared.LITERAL.field()
-    example: bool = option("--example", False, "Explain three sentences of a published walk-through.")
+    example: bool = option("--example", False, "Explain three sentences of a published walk-through.", panel=INPUT)
     length: int = setting("length", default=3)
     unit: str = setting("unit")
     family: str = option(
@@ -318,22 +349,31 @@ class ExplainOptions:
         "mod-p",
         "Hash functions: mod-p, multiply-shift, classic, one-permutation, several with commas, or all.",
         "NAME",
+        panel=COMPARED,
     )
     numbers: str | None = option(
         "--slots",
         None,
         "Number of hash functions, from 1 to 1,024, or several numbers with commas. Default: 4.",
         "NUMBER",
+        panel=COMPARED,
     )
-    seed: int = option("--seed", 1, "Seed of the hash functions; 1 draws those of the walk-through.", "NUMBER")
+    seed: int = option(
+        "--seed", 1, "Seed of the hash functions; 1 draws those of the walk-through.", "NUMBER", panel=COMPARED
+    )
     coefficients: str | None = option(
         "--coefficients",
         None,
         "The functions a·x + b themselves, for example 4:9,14:4; for mod-p and multiply-shift.",
         "A:B",
+        panel=COMPARED,
     )
-    band_rows: int | None = option("--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER")
-    html: Path | None = option("--html", None, "Write an HTML page instead of printing the tables.", "FILE")
+    band_rows: int | None = option(
+        "--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER", panel=COMPARED
+    )
+    html: Path | None = option(
+        "--html", None, "Write an HTML page instead of printing the tables.", "FILE", panel=OUTPUT
+    )
     overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
     json: bool = shared.JSON.field()
 

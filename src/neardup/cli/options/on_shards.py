@@ -9,9 +9,10 @@ from pathlib import Path
 
 from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, argument, option
 from neardup.cli.options import shared
+from neardup.settings.panels import EARLIER, INPUT, OUTPUT
 
 PARTS = Declared(
-    (), REQUIRED, "Folders of fingerprints, or a folder of them, in the order of the documents.", "FP"
+    (), REQUIRED, "Folders of fingerprints, or a folder of them, in the order of the documents.", "FP", panel=INPUT
 )
 
 
@@ -21,14 +22,18 @@ class FingerprintOptions:
 
     inputs: list[str] = replace(shared.INPUTS, default=()).field()
     out: Path | None = Declared(
-        ("-o", "--out"), None, "Folder for the fingerprints of this part, written atomically.", "FP"
+        ("-o", "--out"), None, "Folder for the fingerprints of this part, written atomically.", "FP", panel=OUTPUT
     ).field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
     key: Path | None = shared.KEY.field()
     new_key: Path | None = option(
-        "--new-key", None, "Only make a key file, for parts on machines that share no folder.", "FILE"
+        "--new-key",
+        None,
+        "Only make a key file, for parts on machines that share no folder.",
+        "FILE",
+        panel=EARLIER,
     )
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()
@@ -51,17 +56,20 @@ class MergeOptions:
         None,
         "Only write a request for the shingle sets that this merge needs, for neardup shingles; read no texts.",
         "FILE",
+        panel=OUTPUT,
     )
     shingles: list[str] = Declared(
         ("--shingles",),
         (),
         "Answer of neardup shingles for a part: its texts are not read. May be repeated.",
         "FILE",
+        panel=EARLIER,
     ).field()
     name_groups: bool = option(
         "--name-groups",
         False,
         "Store the names of the groups beside the fingerprints, so that dedup --update keeps them.",
+        panel=OUTPUT,
     )
     store_texts: bool = shared.STORE_TEXTS.field()
     dry_run: bool = shared.DRY_RUN.field()

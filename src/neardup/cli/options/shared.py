@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neardup.cli.option import REQUIRED, Declared
+from neardup.cli.option import NEVER, REQUIRED, TOP, Declared
+from neardup.settings.panels import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
 from neardup.settings.rules import share_of
 
 SHARE = ("NUMBER", share_of)
 """Metavariable and reader of an option that asks for a share: 0.8 or 80%."""
 
-INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN")
+INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN", panel=INPUT)
 INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
 OUT = Declared(
     ("-o", "--out"),
     None,
     "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
+    panel=OUTPUT,
 )
 RESULT = Declared((), REQUIRED, "A result folder.", "OUT")
 TEXT = Declared(
@@ -25,18 +27,23 @@ TEXT = Declared(
     "Column with the text; by default one with a usual name. Several with commas or repeated, fields after dots, "
     "[] for each element of a list: title,body or messages[].content.",
     "COLUMN",
+    panel=INPUT,
+    from_file=TOP,
 )
 ID = Declared(
     ("--id",),
     None,
     "Column with the ids of the documents, or a field such as meta.id; by default source#row.",
     "COLUMN",
+    panel=INPUT,
+    from_file=TOP,
 )
 MOVED = Declared(
     ("--inputs",),
     (),
     "With a result: its input where it is now, if that has moved. May be repeated.",
     "FILE",
+    panel=EARLIER,
 )
 AGAINST = Declared(
     ("--against",),
@@ -44,6 +51,7 @@ AGAINST = Declared(
     "Reference set: compare with these documents too, keep them all, and remove near copies of them. May be "
     "repeated.",
     "FILE",
+    panel=INPUT,
 )
 AGAINST_TEXT = Declared(
     ("--against-text",),
@@ -51,58 +59,77 @@ AGAINST_TEXT = Declared(
     "With --against: column with the text of the reference set, named as with --text; by default that of the "
     "input.",
     "COLUMN",
+    panel=INPUT,
 )
 AGAINST_ID = Declared(
     ("--against-id",),
     None,
     "With --against: column with the ids of the reference set; by default that of the input, if it is there.",
     "COLUMN",
+    panel=INPUT,
 )
 IGNORE = Declared(
     ("--ignore",),
     (),
     "Base texts: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
     "FILE",
+    panel=COMPARED,
 )
 KEY = Declared(
     ("--key",),
     None,
     "Key file that all parts share. Default: one beside the folder of fingerprints, made by the first part.",
     "FILE",
+    panel=EARLIER,
 )
-DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.")
-JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.")
-OVERWRITE = Declared(("--overwrite",), False, "Replace the output folder if it exists.")
+DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.", panel=OUTPUT)
+JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.", panel=OUTPUT)
+OVERWRITE = Declared(
+    ("--overwrite",), False, "Replace the output folder if it exists.", panel=OUTPUT, from_file=NEVER
+)
 BY_COLUMN = Declared(
     ("--by",),
     None,
     "As one run for each value of this column, such as a language: compare only within a value (--within), and "
     "count by value. Kept rows of a single file go to kept/COLUMN=VALUE.",
     "COLUMN",
+    panel=COMPARED,
 )
 STORE_TEXTS = Declared(
     ("--store-texts",),
     False,
     "Also store the texts of all documents in pairs and copies, compressed, to show and compare them without "
     "the input.",
+    panel=OUTPUT,
 )
 RESUME = Declared(
     ("--resume",),
     False,
     "Keep the finished parts of the work in a hidden folder beside the output until the run has ended, and go on "
     "from those of a run that was killed. Inputs, settings and version must be the same.",
+    panel=WORK,
 )
 PREDICT = Declared(
     ("--predict",),
     False,
     "Fingerprint the first documents, print the memory, disk space and time that the run will take, and stop.",
+    panel=WORK,
 )
-LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.")
-COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION")
+LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.", panel=INPUT)
+COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION", panel=INPUT)
 NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")
-WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER")
-HOST = Declared(("--host",), "127.0.0.1", "Address to listen at; access from other machines needs tokens.", "NAME")
-TOKEN_FILE = Declared(("--token-file",), None, "File with lines of read TOKEN or write TOKEN.", "FILE")
+WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER", panel=WORK)
+HOST = Declared(
+    ("--host",),
+    "127.0.0.1",
+    "Address to listen at; access from other machines needs tokens.",
+    "NAME",
+    panel=ACCESS,
+    from_file=NEVER,
+)
+TOKEN_FILE = Declared(
+    ("--token-file",), None, "File with lines of read TOKEN or write TOKEN.", "FILE", panel=ACCESS, from_file=NEVER
+)
 BY_NAME = Declared(
     ("--by",), "", "Your name in the history of decisions; by default that of your account.", "NAME"
 )
