@@ -2,11 +2,16 @@
 
     python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup [SOURCE...] [--documents 1000000]
         [--queries 1000] [--asked 40] [--complete 4] [--out benchmarks/results/collection.md]
+    python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup --short [--documents 1000000] [--queries 300]
 
 CORPUS is made by recombined.py from the SOURCEs if it is not there, with 10 000 documents more, which are added
 later. COLLECTION is loaded from it if it is not there; the rate of loading is kept next to it for later runs.
 What is added here is removed again. Recall is counted against brute force: the shingles of --asked documents, of
 those of overlap 100 of --complete, are looked for in every document of the corpus.
+
+--short measures FINGERPRINT:id, the form without numbers, alone: on documents of 60 words drawn from a vocabulary
+by Zipf's law, of which a third begin with one header of 40 words, and a tenth repeat half of an earlier document.
+Times are those of the querying thread.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter, process_time, thread_time
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +43,28 @@ SPARE, BATCHES, SINGLES, NEAR_BATCHES, WARM = 10_000, 40, 300, 20, 50
 OVERLAPS, PROBABILITIES = (20, 50, 80), (80, 95, 100)
 WANTED = {"50_95": "p50 ≤ 3, p99 ≤ 15", "20_80": "p99 ≤ 30"}
 _FILTER = 24
+SHORT, HEADER, VOCABULARY = 60, 40, 50_000
+
+
+def write_short(path: Path, n_documents: int) -> None:
+    """Write short documents with ids d0, d1, …; those whose number is divisible by 3 begin with the header."""
+    draw = np.random.default_rng(7)
+    words = np.array([f"w{k:05}" for k in range(VOCABULARY)])
+    weights = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
+    header = " ".join(f"header{k}" for k in range(HEADER))
+    schema = pa.schema({"id": pa.string(), "text": pa.string()})
+    with pq.ParquetWriter(path, schema) as writer:
+        for first in range(0, n_documents, 10_000):
+            count = min(10_000, n_documents - first)
+            drawn = np.searchsorted(weights, draw.random((count, SHORT)) * weights[-1])
+            repeats = draw.random(count) < 0.1
+            repeats[0] = False
+            earlier = (draw.random(count) * np.arange(count)).astype(np.int64)
+            drawn[repeats, : SHORT // 2] = drawn[earlier[repeats], : SHORT // 2]
+            texts = [" ".join(row) for row in words[drawn].tolist()]
+            ids = [f"d{first + k}" for k in range(count)]
+            texts = [f"{header} {text}" if (first + k) % 3 == 0 else text for k, text in enumerate(texts)]
+            writer.write_table(pa.table({"id": ids, "text": texts}, schema))
 
 
 class Measurement:
@@ -51,6 +78,8 @@ class Measurement:
     def load(self) -> None:
         """Make what is not there."""
         given = self.given
+        if not given.corpus.exists() and given.short:
+            write_short(given.corpus, given.documents)
         if not given.corpus.exists():
             made = iter(recombined.Recombined(recombined.sources(given.sources)))
             recombined.write(given.corpus, made, given.documents + SPARE)
@@ -143,6 +172,27 @@ class Measurement:
         columns = ["query", "p50", "p90", "p99", "most", "processor p50", "p99", "found p50", "p99", "wanted"]
         note = f"Milliseconds over {self.given.queries:,} random documents; found: documents that fit."
         self.report.table("Searching", columns, rows, note)
+
+    def plain(self, collection: Collection) -> None:
+        """Times of the clause without numbers, of documents with the common header and of others."""
+        rows: list[list[object]] = []
+        for name, rest in (("without the header", 1), ("with the header", 0)):
+            times, found = [], []
+            for k in range(WARM + self.given.queries):
+                id = f"d{3 * self.draw.randrange(self.given.documents // 3) + rest}"
+                began = thread_time()
+                page = collection.search(f'FINGERPRINT:"{id}"')
+                if k >= WARM:
+                    times.append(1e3 * (thread_time() - began))
+                    found.append(page.found or 0)
+            quantiles = [float(np.quantile(times, q)) for q in (0.5, 0.9, 0.99, 1)]
+            rows.append([name, *quantiles, float(np.median(found)), "p50 ≤ 10"])
+        columns = ["query document", "p50", "p90", "p99", "most", "found p50", "wanted"]
+        note = (
+            f"Milliseconds of processor time over {self.given.queries:,} random documents "
+            f"among {self.given.documents:,}."
+        )
+        self.report.table("FINGERPRINT:id", columns, rows, note)
 
     def recall(self, collection: Collection) -> None:
         """What is found of what there is."""
@@ -250,11 +300,16 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--asked", type=int, default=40)
     parser.add_argument("--complete", type=int, default=4)
+    parser.add_argument("--short", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "collection.md")
     given = parser.parse_args()
     measured = Measurement(given)
     measured.load()
     with Collection(given.collection) as collection:
+        if given.short:
+            measured.plain(collection)
+            measured.report.write(given.out)
+            return
         measured.size(collection)
         measured.searching(collection)
         measured.recall(collection)

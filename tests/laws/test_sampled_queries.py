@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from neardup import Collection, QueryError
-from neardup.collection.evaluate import Evaluation
+from neardup.collection.evaluate import Counts, Evaluation
 from neardup.collection.query import parse
-from neardup.collection.query.plan import MOST_BY_WORDS, plan
+from neardup.collection.query import plan as query_plan
+from neardup.collection.query.describe import describe
+from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
 from neardup.collection.search import search
 from neardup.collection.sets import Sets
+from neardup.tables import Int64s
 
 WORDS = [f"word{number}" for number in range(150)]
 
@@ -96,6 +99,55 @@ def test_the_hits_share_a_sampled_shingle_and_are_ranked_by_their_number(
             a, b = naive.sets[id], naive.sets[hit.id]
             assert (found.shared, found.size_a, found.size_b) == (len(a & b), len(a), len(b))
             assert found.score == (found.resemblance if form == "SIMILAR" else found.containment_a)
+
+
+def test_of_common_shingles_only_the_rarest_are_looked_up(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naive = Naive(collection)
+    common = 0
+    for most in (0, 25, 60):
+        monkeypatch.setattr(query_plan, "MOST_POSTINGS", most)
+        for id in naive.long:
+            lists = [{other for other in naive.ids if hash in naive.samples[other]} for hash in naive.samples[id]]
+            sizes = sorted(map(len, lists))
+            within = [size for place, size in enumerate(sizes) if place == 0 or sum(sizes[: place + 1]) <= most]
+            with collection.view() as view:
+                planned = plan(parse(f'FINGERPRINT:"{id}"'), view)
+                [step] = planned.fingerprints
+                found = set(view.ids(Evaluation(planned, view).documents()))
+            hashes = step.sampled.tolist()
+            looked_up = [{other for other in naive.ids if hash in naive.samples[other]} for hash in hashes]
+            assert sorted(map(len, looked_up)) == within
+            assert found == set().union(*looked_up) - {id}
+            assert step.common == len(lists) - len(within)
+            assert planned.recall <= len(within) / len(naive.sets[id])
+            assert ("only the common ones" in "".join(describe(planned))) == (step.common > 0)
+            common += step.common
+    assert common
+
+
+def test_beside_a_clause_with_numbers_its_hits_alone_are_compared(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    naive = Naive(collection)
+    compared: set[int] = set()
+    count = Evaluation._count
+
+    def counted(self: Evaluation, step: FingerprintStep, documents: Int64s, *more: tuple[int, int]) -> Counts:
+        compared.update(documents.tolist())
+        return count(self, step, documents, *more)
+
+    monkeypatch.setattr(Evaluation, "_count", counted)
+    first, second = naive.long[:2]
+    numbered = f'FINGERPRINT:"{second}"_90_95'
+    hits = collection.search(numbered, limit=1000).hits
+    candidates = set(compared)
+    assert len(candidates) < len(naive.ids) / 2
+    compared.clear()
+    page = collection.search(f'FINGERPRINT:"{first}" OR {numbered}', limit=1)
+    assert page.found == len({*naive.ranked(first, symmetric=False), *(hit.id for hit in hits)})
+    assert len(compared - candidates) <= 1  # the document on the page
 
 
 def test_the_recall_is_that_of_a_single_shared_shingle_and_is_kept(collection: Collection) -> None:

@@ -104,7 +104,7 @@ class MemoryCollection:
         self.asked["compared"] += len(documents)
         return np.array([_common(hashes, self.sets[k]) for k in documents], np.int64)
 
-    def posting_counts(self, hashes: UInt64s) -> Int64s:
+    def posting_counts(self, hashes: UInt64s, *, decode: bool = True) -> Int64s:
         return np.array([len(self.postings.get(value, ())) for value in hashes.tolist()], np.int64)
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:

@@ -203,6 +203,9 @@ class Store(Protocol):
         with the same bits: the results are candidates.
         """
 
+    def posting_counts(self, hashes: UInt64s) -> Int64s:
+        """For each hash, the number of documents that ``postings`` returns; long lists are not decoded."""
+
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
     ) -> Int64s:

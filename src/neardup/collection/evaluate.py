@@ -84,6 +84,13 @@ class Evaluation:
             return _without(all_of_them, self.of(step.part, within))
         return self._all(step, within)
 
+    def found(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        """Those of the documents that the look-ups of a clause with numbers found, sorted."""
+        known = self._counted.get(step)
+        if known is None:  # AND had no document left for it
+            return np.empty(0, np.int64)
+        return np.intersect1d(known.documents, documents, assume_unique=True)
+
     def counts(self, step: FingerprintStep, documents: Int64s) -> Counts:
         """The counts of any documents; earlier counts are reused."""
         known = self._counted.get(step)

@@ -82,8 +82,11 @@ class Lookups(Protocol):
         ``sizes``: the numbers of shingles of the documents, which bound the memory used at a time.
         """
 
-    def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """The number of documents with a posting for each shingle; affects only the cost."""
+    def posting_counts(self, hashes: UInt64s, *, decode: bool = True) -> Int64s:
+        """The number of documents with a posting for each shingle.
+
+        ``decode`` is for lists that ``holders`` will look up, all or nearly all.
+        """
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         """The documents with postings for ``least`` or more of the distinct shingles, and for how many.

@@ -127,7 +127,8 @@ class _Ranking:
     """The best fingerprint clause for each of the documents, and its score.
 
     Counts on the texts, not the look-ups, decide whether a clause holds, so a score does not depend on the order
-    of evaluation. Only the score of a clause whose hits are those that share a sampled shingle is an estimate.
+    of evaluation. Only the score of a clause whose hits are those that share a sampled shingle is an estimate;
+    beside such a clause, another one holds only for the documents that its look-ups found.
     """
 
     def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:
@@ -144,9 +145,13 @@ class _Ranking:
         if step.way == "sample":
             scores = self._estimates(step)
         else:
-            counts = self.evaluation.counts(step, self.documents)
+            # a clause without numbers may find most documents: beside it, no more documents are compared
+            documents = self.evaluation.found(step, self.documents) if self.estimated else self.documents
+            counts = self.evaluation.counts(step, documents)
             whole = step.target.n + counts.sizes - counts.shared if step.clause.symmetric else step.target.n
-            scores = np.where(step.reached_by(counts.shared, counts.sizes), counts.shared / whole, 0.0)
+            scores = np.zeros(len(self.documents))
+            reached = np.where(step.reached_by(counts.shared, counts.sizes), counts.shared / whole, 0.0)
+            scores[np.searchsorted(self.documents, documents)] = reached
         if step.target.number is not None and not self.evaluation.include_self:
             scores[self.documents == step.target.number] = 0.0
         return scores

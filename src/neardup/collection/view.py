@@ -122,8 +122,11 @@ class View:
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
         return np.concatenate([np.empty(0, np.int64), *found])
 
-    def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """The number of documents with a posting for each shingle."""
+    def posting_counts(self, hashes: UInt64s, *, decode: bool = True) -> Int64s:
+        """The number of documents with a posting for each shingle; ``decode`` keeps the lists for ``holders``."""
+        self._deadline.check()
+        if not decode:
+            return self._store.posting_counts(hashes)
         return np.array([len(found) for found in self._postings(hashes)], np.int64)
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:

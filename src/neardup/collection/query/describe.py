@@ -127,6 +127,11 @@ def _fingerprint(step: FingerprintStep) -> Iterator[str]:
 
 
 def _lookups(step: FingerprintStep) -> str:
+    if step.way == "sample" and step.common:
+        return (
+            f"look up the {step.n_lookups} rarest of its {step.n_lookups + step.common} sampled shingles; every "
+            "document with one of them is a hit, and one that shares only the common ones is not"
+        )
     if step.way == "sample":
         return f"look up its {step.n_lookups} sampled shingles; every document with one of them is a hit"
     if step.way == "one hit":

@@ -49,6 +49,9 @@ MOST_BY_WORDS = 16
 MOST_LOOKUPS = 200_000
 """Choosing among more shingles needs more memory than comparing every document."""
 
+MOST_POSTINGS = 50_000
+"""A clause without numbers looks up its rarest sampled shingles: their lists have at most this many documents."""
+
 MOST_WORDS = 100
 """The most words of a phrase: each costs .2 MB and a pass over its list."""
 
@@ -62,7 +65,8 @@ class FingerprintStep:
     document that contains them. ``recall`` is guaranteed, ``candidates`` is expected. ``negated``: the clause is
     under NOT, where a miss would be a false hit.
 
-    With the way "sample" the documents that share a sampled shingle are the hits themselves.
+    With the way "sample" the documents that share a sampled shingle are the hits themselves; ``common`` sampled
+    shingles, which are in more documents than all others, are not looked up.
     """
 
     clause: Fingerprint
@@ -75,6 +79,7 @@ class FingerprintStep:
     recall: float
     candidates: float
     negated: bool
+    common: int = 0
 
     @property
     def n_lookups(self) -> int:
@@ -314,15 +319,23 @@ class _Choice:
         return self.completely(taken)
 
     def by_whole_sample(self) -> FingerprintStep:
-        """Look up every sampled shingle: those below the limit, or the few smallest if these are fewer."""
+        """Look up the sampled shingles: those below the limit, or the few smallest if these are fewer.
+
+        The most common ones are left out beyond ``MOST_POSTINGS``, but the rarest one is always looked up.
+        """
         n = self.target.n
         hashes = self.target.hashes[: max(self.sampled, min(n, self.lookups.sampling.floor))]
+        counts = self.lookups.posting_counts(hashes, decode=False)
+        order = np.argsort(counts, kind="stable")
+        postings = np.cumsum(counts[order])
+        rare = max(1, int(np.searchsorted(postings, MOST_POSTINGS, side="right")))
         return replace(
             self.empty,
             way="sample",
-            sampled=hashes,
-            recall=self.sampled / n,  # of a document that shares a single shingle
-            candidates=min(float(self.lookups.posting_counts(hashes).sum()), float(self.total)),
+            sampled=hashes[np.sort(order[:rare])],
+            recall=min(self.sampled, rare) / n,  # of a document that shares a single shingle
+            candidates=min(float(postings[rare - 1]), float(self.total)),
+            common=len(hashes) - rare,
         )
 
     def by_sample(self, found: Promise) -> FingerprintStep:

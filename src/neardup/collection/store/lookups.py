@@ -138,6 +138,10 @@ class StoreLookups:
         documents, offsets = self._segments().lists(hashes)
         return [documents[begin:end] for begin, end in pairwise(offsets.tolist())]
 
+    def posting_counts(self, hashes: UInt64s) -> Int64s:
+        """The number of documents for each hash."""
+        return self._segments().counts(hashes)
+
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
     ) -> Int64s:

@@ -21,7 +21,7 @@ from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.schema import seal
 from neardup.errors import FormatError
 from neardup.kernels import postings as kernels
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int64s, UInt8s, UInt64s
 
 KEY_BITS = 32
 MOST_NUMBER = (1 << 32) - 1
@@ -68,6 +68,18 @@ def bits_for(n_postings: int) -> int:
     return min(BLOCK_BITS, max(0, (n_postings // _BLOCK).bit_length()))
 
 
+class _Located(NamedTuple):
+    """Blocks as bytes; int64[segments, hashes] of documents for each hash, and where each list begins, flat."""
+
+    data: UInt8s
+    counts: Int64s
+    places: Int64s
+
+
+def _portions(hashes: UInt64s) -> Iterator[UInt64s]:
+    return (hashes[begin : begin + _AT_ONCE] for begin in range(0, len(hashes), _AT_ONCE))
+
+
 class Segments:
     """The look-ups; ``run`` executes a statement with parameters and returns all rows."""
 
@@ -85,12 +97,16 @@ class Segments:
     def lists(self, hashes: UInt64s) -> tuple[Int64s, Int64s]:
         """The documents of hash k are ``documents[offsets[k]:offsets[k + 1]]``, sorted."""
         segments = self.all()
-        parts = [
-            self._lists(segments, hashes[begin : begin + _AT_ONCE]) for begin in range(0, len(hashes), _AT_ONCE)
-        ]
+        parts = [self._lists(segments, part) for part in _portions(hashes)]
         counts = [np.diff(offsets) for _, offsets in parts]
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
         return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
+
+    def counts(self, hashes: UInt64s) -> Int64s:
+        """The number of documents of each hash."""
+        segments = self.all()
+        counts = [self._located(segments, part).counts.sum(axis=0) for part in _portions(hashes)]
+        return np.concatenate([np.empty(0, np.int64), *counts])
 
     def decoded(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
         """The postings with keys from ``low`` up to ``high``."""
@@ -164,9 +180,9 @@ class Segments:
         """The error for tables that were changed."""
         return damaged(self._path, what)
 
-    def _lists(self, segments: list[Segment], hashes: UInt64s) -> tuple[Int64s, Int64s]:
+    def _located(self, segments: list[Segment], hashes: UInt64s) -> _Located:
+        """The blocks that may contain the hashes, verified, and where the lists are in them."""
         keys = (hashes & KEPT).astype(np.int64)
-        shape = (len(segments), len(keys))
         shifts = np.array([segment.shift for segment in segments], np.int64)[:, None]
         begins = np.array([segment.row(0) for segment in segments], np.int64)[:, None]
         asked = (begins + (keys >> shifts)).ravel()
@@ -182,13 +198,16 @@ class Segments:
         sound = kernels.first_damaged(data, bounds) < 0
         if not (sound and kernels.locate(data, bounds, rows, steps, counts, places)):
             raise self.damaged("a block of its posting lists was changed")
+        return _Located(data, counts.reshape(len(segments), len(keys)), places)
+
+    def _lists(self, segments: list[Segment], hashes: UInt64s) -> tuple[Int64s, Int64s]:
+        data, counts, places = self._located(segments, hashes)
         # key by key, and for each key the segments in their order
-        by_key = counts.reshape(shape).T.ravel()
-        ends = np.cumsum(by_key)
-        starts = (ends - by_key).reshape(shape[::-1]).T.ravel()
-        documents = np.empty(int(by_key.sum()), np.int64)
-        if not kernels.gather(data, counts, places, starts, documents):
+        ends = np.cumsum(counts.T.ravel())
+        starts = ends.reshape(counts.T.shape).T - counts
+        documents = np.empty(int(counts.sum()), np.int64)
+        if not kernels.gather(data, counts.ravel(), places, starts.ravel(), documents):
             raise self.damaged("a block of its posting lists was changed")
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.reshape(shape).sum(axis=0))))
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.sum(axis=0))))
         kernels.sort_lists(documents, offsets)
         return documents, offsets
