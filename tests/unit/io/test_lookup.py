@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.readers import choose_columns, csv_places, open_files
+from neardup.io.readers import choose_columns, csv_records, open_files
 from neardup.io.readers.dialect import Dialect
 from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_bytes, digest_of_file, open_regular
 from neardup.io.readers.lookup import read_fields, read_row
@@ -69,7 +69,7 @@ def csv_of(texts: list[str], end: str = "\r\n", delimiter: str = ",") -> bytes:
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_places, "_READ_BYTES", 700)
+    monkeypatch.setattr(csv_records, "_READ_BYTES", 700)
 
 
 # --- JSONL
@@ -169,7 +169,7 @@ def test_places_are_where_the_records_of_a_slow_reader_begin(small_blocks: None)
             for a, b in zip(fields, fields[::-1], strict=True)
         )
         begins = slow_begins(data)
-        found = csv_places.record_places(Given(data), Dialect(","))  # type: ignore[arg-type]
+        found = csv_records.record_places(Given(data), Dialect(","))  # type: ignore[arg-type]
         assert found
         for record, offset in found:
             assert begins[record + 1] == offset + len(data[offset:]) - len(data[offset:].lstrip(b"\r\n"))

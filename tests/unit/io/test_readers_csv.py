@@ -199,3 +199,17 @@ def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, values: l
     path = tmp_path_factory.mktemp("any") / "a.csv"
     content = as_csv([["id", "text"], *(["1", value] for value in values)])
     assert texts(opened(path, content)) == [value.encode() for value in values]
+
+
+@given(
+    st.lists(st.sampled_from([b"a", b",", b'"', b"\n", b"\r", b"\r\n", b"\xff", b"1,b\n", b'"c""d"']), max_size=40)
+)
+def test_both_parsers_split_alike(tmp_path_factory: pytest.TempPathFactory, parts: list[bytes]) -> None:
+    """A record of another width at the beginning leaves the rest of the file to the second parser."""
+    folder, content = tmp_path_factory.mktemp("both"), b"".join(parts)
+    first = opened(folder / "first.csv", b"id,text\n" + content, 1000)
+    second = opened(folder / "second.csv", b"id,text\none field\n" + content, 1000)
+    rows, numbers, problems = read_all(first, ["id", "text"])
+    again, numbered, reasons = read_all(second, ["id", "text"])
+    assert (again, numbered) == (rows, [number + 1 for number in numbers])
+    assert [(p.row, p.reason) for p in reasons[1:]] == [((p.row or 0) + 1, p.reason) for p in problems]

@@ -37,8 +37,7 @@ from neardup.io.readers.base import (
     no_rows,
     own_natives,
 )
-from neardup.io.readers.csv_places import record_places
-from neardup.io.readers.csv_stream import Batch, CsvStream, header_of
+from neardup.io.readers.csv_records import Batch, CsvStream, header_of, record_places
 from neardup.io.readers.dialect import Dialect, dialect_of, usual_delimiter
 from neardup.io.readers.encodings import HEAD_BYTES
 from neardup.io.readers.fields import VirtualColumns
@@ -178,12 +177,9 @@ class CsvDocuments(StreamDocuments):
         for batch in stream.batches():
             yield _RecordsChunk(index, self, position, batch) if want(index) else None
             index += 1
-        for before, cut in enumerate(stream.cuts):
-            yield self.failed(position, index, cut.reason, cut.before + before) if want(index) else None
-            index += 1
         if stream.error is not None:
             reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
-            yield self.failed(position, index, reason, stream.records + len(stream.cuts))
+            yield self.failed(position, index, reason, stream.records)
 
     def stretches(self, position: int) -> list[tuple[int, int]]:
         """Return places from which the file can be parsed, found by reading all of it."""
@@ -216,7 +212,7 @@ class _RecordsChunk:
 
     @property
     def first_row(self) -> int:
-        return int(self._numbered(np.array([self.batch.first]))[0])
+        return self.batch.first
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         table = self.owner.virtual.table(self.batch.table, columns)
@@ -235,18 +231,10 @@ class _RecordsChunk:
     def _row_numbers(self) -> RowNumbers:
         good = np.ones(self.batch.records, np.bool_)
         good[[bad.record - self.batch.first for bad in self.batch.rejected]] = False
-        return self._numbered(np.flatnonzero(good) + self.batch.first)
-
-    def _numbered(self, records: RowNumbers) -> RowNumbers:
-        """Return the row numbers of records: each part left out before them counts as one row."""
-        before = np.array([cut.before for cut in self.batch.cuts], np.int64)
-        return records + np.searchsorted(before, records, side="right")
+        return np.flatnonzero(good) + self.batch.first
 
     def _problems(self) -> tuple[Problem, ...]:
-        rejected = self.batch.rejected
-        numbers = self._numbered(np.array([bad.record for bad in rejected], np.int64)).tolist()
-        found = zip(numbers, rejected, strict=True)
-        return tuple(Problem(self.source, row, bad.reason, bad.raw) for row, bad in found)
+        return tuple(Problem(self.source, bad.record, bad.reason, bad.raw) for bad in self.batch.rejected)
 
 
 def _kind(column: Any) -> Kind:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Column, Documents, FailedChunk, ReadRows
-from neardup.io.readers.csv_stream import Batch, CsvStream, header_in
+from neardup.io.readers.csv_records import Batch, CsvStream, header_of
 from neardup.io.readers.dialect import dialect_of
 from neardup.io.readers.digests import open_regular
 from neardup.io.readers.discover import Discovered
@@ -266,7 +266,8 @@ def _record(stretch: _Stretch, row: int, reading: ReadingSettings, whole: bool =
     head = _bytes(file.path, 0, header_end, ROW_BYTES)
     dialect = dialect_of(file.source, _bytes(file.path, 0, None, _HEAD_BYTES), reading.delimiter)
     opened: Any = partial(_Part, file.path, stretch.offset, stretch.end, head)
-    header = header_in(head, dialect)
+    of_head: Any = partial(_Part, file.path, 0, header_end)
+    header = header_of(of_head, dialect)
     virtual = VirtualColumns.of(header, file.text, file.id)
     names = list(header) if whole else virtual.roots(stretch.columns)
     stream = CsvStream(opened, dialect, header, names, _BLOCK_BYTES)

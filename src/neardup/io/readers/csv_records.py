@@ -1,0 +1,387 @@
+"""The records of a CSV file: Arrow's stream, and from its first failure on the reader of the standard library.
+
+Arrow is fast, but it neither numbers the records it rejects nor gets past a long or a broken one.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from neardup.io.readers.base import RAW_CHARACTERS
+from neardup.io.readers.dialect import Dialect
+from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.limits import ROW_BYTES, too_long
+from neardup.io.readers.lines import BYTE_ORDER_MARK, Stream
+
+_READ_BYTES = 256 << 10
+_LINE_ENDS = (0x0A, 0x0D)
+
+# How the parser sees them: each byte as a character.
+_MARK, _LINE_END = BYTE_ORDER_MARK.decode("latin-1"), ("\n", "\r")
+
+# A record that is too long is looked through for its end this many times as far as it may be long.
+_FAR = 4
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A record that is no row: its width is another one, or it is too long."""
+
+    record: int
+    reason: str
+    raw: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Consecutive records: ``records`` in all, including the ``rejected`` ones, which are not in the table."""
+
+    first: int
+    records: int
+    table: Any
+    rejected: tuple[Rejected, ...] = ()
+
+
+class CsvStream:
+    """The records of one file from its start; a failure ends the stream and is kept in ``error``.
+
+    The values are the bytes of the file, as strings that need not be UTF-8.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], Stream],
+        dialect: Dialect,
+        header: Sequence[str],
+        names: Sequence[str],
+        block_bytes: int,
+    ) -> None:
+        self._opened, self._dialect = opened, dialect
+        self._header, self._names = header, names
+        self._block = block_bytes
+        self.records = 0
+        self.error: BaseException | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the records in batches; the same batches in every pass over an unchanged file."""
+        last: Batch | None = None
+        for batch in self._all():
+            if last is not None:
+                yield last
+            last = batch
+        if last is not None:
+            yield last if self.error is None else self._without_last(last)
+
+    def _all(self) -> Iterator[Batch]:
+        try:
+            try:
+                yield from self._by_arrow()
+            except pa.ArrowInvalid:
+                yield from self._by_reader()
+        except UNREADABLE as error:
+            self.error = self.error or error
+
+    def _by_arrow(self) -> Iterator[Batch]:
+        with _ArrowFile(self._opened()) as file, pa.PythonFile(file, "r") as stream:
+            options = pacsv.ConvertOptions(
+                check_utf8=False,
+                strings_can_be_null=False,
+                column_types=dict.fromkeys(self._header, pa.string()),
+                include_columns=list(self._names),
+            )
+            parsing = pacsv.ParseOptions(
+                delimiter=self._dialect.delimiter, quote_char=self._dialect.quote, newlines_in_values=True
+            )
+            reading = pacsv.ReadOptions(use_threads=False, block_size=self._block)
+            with pacsv.open_csv(stream, reading, parsing, options) as reader:
+                for batch in reader:
+                    first, self.records = self.records, self.records + batch.num_rows
+                    yield Batch(first, batch.num_rows, pa.Table.from_batches([batch]))
+            self.error = file.error
+
+    def _by_reader(self) -> Iterator[Batch]:
+        """Yield the records after those that Arrow has read, all of which were rows."""
+        width, columns = len(self._header), [list(self._header).index(name) for name in self._names]
+        first, begun = self.records, 0
+        rows: list[list[str]] = []
+        rejected: list[Rejected] = []
+        with closing(_Records(self._opened, self._dialect)) as records:
+            each = records.fields(width)
+            for _ in range(self.records + 1):  # the header is a record, too
+                next(each)
+            for fields in each:
+                if isinstance(fields, str):
+                    rejected.append(Rejected(self.records, fields))
+                elif len(fields) != width:
+                    rejected.append(
+                        Rejected(self.records, f"{len(fields)} fields instead of {width}", records.raw)
+                    )
+                else:
+                    rows.append([fields[column] for column in columns])
+                self.records += 1
+                begun = begun or records.start
+                if records.offset - begun >= self._block:
+                    yield Batch(first, self.records - first, self._table(rows), tuple(rejected))
+                    first, rows, rejected, begun = self.records, [], [], records.offset
+            self.error = records.error
+        if self.records > first:
+            yield Batch(first, self.records - first, self._table(rows), tuple(rejected))
+
+    def _table(self, rows: list[list[str]]) -> Any:
+        values = list(zip(*rows, strict=True)) if rows else [()] * len(self._names)
+        return pa.Table.from_arrays([_strings(column) for column in values], names=list(self._names))
+
+    def _without_last(self, batch: Batch) -> Batch:
+        """Leave out the record in which a broken file ended: it may be cut off and still look whole."""
+        last = batch.first + batch.records - 1
+        if not batch.records or (batch.rejected and batch.rejected[-1].record == last):
+            return batch
+        self.records = last
+        return replace(batch, records=batch.records - 1, table=batch.table.slice(0, batch.table.num_rows - 1))
+
+
+class _ArrowFile:
+    """A stream as a file object for Arrow. A truncated file just ends early, and ``error`` has the reason."""
+
+    closed = False
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self.read = stream.read
+
+    @property
+    def error(self) -> BaseException | None:
+        return self._stream.error
+
+    def close(self) -> None:
+        self._stream.close()
+        self.closed = True
+
+    def __enter__(self) -> _ArrowFile:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _TooLongError(Exception):
+    """The record that is read is longer than a row may be."""
+
+
+class _Records:
+    """The records of a file from ``csv.reader``, which sees each byte as the character of that number.
+
+    ``start`` and ``offset`` are the places of the last record and of the byte after it.
+    """
+
+    def __init__(self, opened: Callable[[], Stream], dialect: Dialect) -> None:
+        # The limit is one of the whole process, and only ever rises; a record is measured before it is reached.
+        csv.field_size_limit(max(csv.field_size_limit(), 2 * ROW_BYTES))
+        self._opened, self._dialect = opened, dialect
+        self._open()
+
+    def _open(self) -> None:
+        self._stream = self._opened()
+        self._blocks = _line_blocks(self._stream)
+        # the lines of the last block, and of the record before it; those of the last record end at _end
+        self._read, self._lines, self._end = list[str](), list[str](), 0
+        self.start = self.offset = 0
+        self._parse()
+
+    def _parse(self) -> None:
+        self._given = self._lines_given()
+        self._reader = csv.reader(self._given, delimiter=self._dialect.delimiter, quotechar=self._dialect.quote)
+
+    def _lines_given(self) -> Iterator[str]:
+        """Yield the lines, which are held as long as the record lasts, up to the limit of a row."""
+        for lines in self._blocks:
+            if not self.offset and lines[0].startswith(_MARK):
+                lines[0], self.offset = lines[0].removeprefix(_MARK), len(_MARK)
+            self._read, self._end = [*self._read[self._end :], *lines], 0
+            yield from lines
+            if sum(map(len, self._read[self._end :])) > ROW_BYTES:
+                raise _TooLongError
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that ended the file early."""
+        return self._stream.error
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last record has a line end."""
+        return self._lines[-1].endswith(_LINE_END) and self._quotes % 2 == 0
+
+    @property
+    def raw(self) -> str:
+        """The beginning of the last record."""
+        text = "".join(self._lines)[: 4 * RAW_CHARACTERS].rstrip("\r\n")
+        return text.encode("latin-1").decode("utf-8", "replace")[:RAW_CHARACTERS]
+
+    @property
+    def _quotes(self) -> int:
+        return sum(line.count(self._dialect.quote) for line in self._lines)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def fields(self, width: int | None = None) -> Iterator[list[str] | str]:
+        """Yield the fields of each record, or, if it is longer than a row may be, why it is left out.
+
+        If its last quote is closed, it is left out alone. Otherwise the records continue behind the limit, with
+        the first one of ``width`` fields.
+        """
+        while (fields := self._next()) is not None:
+            if fields:  # an empty line is no record, nor is it for Arrow
+                yield fields
+            elif (start := self.start) + ROW_BYTES < self.offset:
+                if self._skip():
+                    yield f"{too_long('the record')}; bytes {start:,} to {self.offset - 1:,} are left out"
+                    continue
+                whole = self._whole(start + ROW_BYTES, width)
+                end = self.start if whole else self.offset
+                yield (
+                    f"{too_long('the text after an unclosed quote')}; bytes {start:,} to {end - 1:,} are left out "
+                    "with all rows in them, and reading goes on at the next whole record"
+                )
+                if whole:
+                    yield whole
+
+    def _next(self) -> list[str] | str | None:
+        """Return the fields of the next record, none of a long one; None at the end."""
+        self.start, reader, before = self.offset, self._reader, self._reader.line_num
+        fields: list[str] | str | None
+        try:
+            fields = next(reader, None)
+        except _TooLongError:
+            fields = []
+            self._parse()
+        except csv.Error as error:
+            fields = str(error)
+        self._take(reader.line_num - before)
+        return fields if self.offset - self.start <= ROW_BYTES else []
+
+    def _take(self, count: int) -> None:
+        self._lines = self._read[self._end : self._end + count]
+        self._end += count
+        self.offset += sum(map(len, self._lines))
+
+    def _skip(self) -> bool:
+        """Read to the end of a long record, in which quotes come in pairs; return whether its end is found."""
+        quotes, ended = self._quotes, self._lines[-1].endswith(_LINE_END)
+        while quotes % 2 or not ended:
+            if quotes % 2 and self.offset - self.start > _FAR * ROW_BYTES:
+                return False
+            line = next(self._given, "")
+            if not line:
+                return quotes % 2 == 0
+            self._take(1)
+            quotes, ended = quotes + line.count(self._dialect.quote), line.endswith(_LINE_END)
+        return True
+
+    def _whole(self, offset: int, width: int | None) -> list[str]:
+        """Read the file again, and return the first record of that width behind an offset; empty at the end."""
+        self.close()
+        self._open()
+        for line in self._given:
+            self._take(1)
+            if self.offset >= offset and line.endswith(_LINE_END):
+                break
+        while (fields := self._next()) is not None:
+            if isinstance(fields, list) and len(fields) == width:
+                return fields
+        return []
+
+
+def _line_blocks(stream: Stream) -> Iterator[list[str]]:
+    """Yield the lines of a stream with their ends, some at a time; one that is longer than a row may be is cut."""
+    rest = bytearray()
+    while part := stream.read(_READ_BYTES):
+        if rest.endswith(b"\r") and not part.startswith(b"\n"):
+            yield [rest.decode("latin-1")]
+            rest.clear()
+        first, *others = part.splitlines(keepends=True)
+        rest += first
+        if others:
+            yield [rest.decode("latin-1"), *[line.decode("latin-1") for line in others[:-1]]]
+            rest = bytearray(others[-1])
+        if rest.endswith(b"\n") or len(rest) > ROW_BYTES:
+            yield [rest.decode("latin-1")]
+            rest.clear()
+    if rest:
+        yield [rest.decode("latin-1")]
+
+
+def _strings(values: Sequence[str]) -> Any:
+    """Return the bytes behind characters, as an array of strings."""
+    offsets = np.fromiter(accumulate(map(len, values), initial=0), np.int32, len(values) + 1)
+    data = "".join(values).encode("latin-1")
+    return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]:
+    """Return the names in the first record of a file. Raises an error of UNREADABLE if it has none."""
+    with closing(_Records(opened, dialect)) as records:
+        fields = next(records.fields(), None)
+        if records.error is not None:  # a cut off file is not an empty one
+            raise records.error
+    if isinstance(fields, str):
+        raise pa.ArrowInvalid(fields)
+    if fields is None or not records.ended:
+        raise pa.ArrowInvalid("no line ends the first row")
+    try:
+        return tuple(name.encode("latin-1").decode() for name in fields)
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid("the names of the columns are not UTF-8") from error
+
+
+def record_places(stream: Stream, dialect: Dialect) -> list[tuple[int, int]]:
+    """Return pairs (number of a record, offset of its first byte), ascending; record 0 follows the header.
+
+    A line end outside quotes ends a record, and empty lines are no records, as for Arrow. Arrow gives a quote a
+    meaning only at the start of a field. Therefore the scan stops at the first quote elsewhere, and at a record
+    longer than the limit of a row; the rest of the file belongs to the last place found.
+    """
+    quote, separators = ord(dialect.quote), np.zeros(256, np.bool_)
+    separators[[*_LINE_ENDS, ord(dialect.quote), *dialect.delimiter.encode()[:1]]] = True
+    places: list[tuple[int, int]] = []
+    offset, records, quoted, last_end, before = 0, -1, 0, -1, _LINE_ENDS[0]
+    while block := stream.read(_READ_BYTES):
+        data = np.frombuffer(block, np.uint8)
+        quotes = np.flatnonzero(data == quote)
+        opening = quotes[quoted::2]
+        ahead = np.where(opening > 0, data[opening - 1], before)
+        if offset == 0 and block.startswith(BYTE_ORDER_MARK):
+            ahead[opening == len(BYTE_ORDER_MARK)] = _LINE_ENDS[0]
+        stray = np.flatnonzero(~separators[ahead])
+        ends = np.flatnonzero((data == _LINE_ENDS[0]) | (data == _LINE_ENDS[1]))
+        ends = ends[(np.searchsorted(quotes, ends) + quoted) % 2 == 0]
+        if len(stray):
+            ends = ends[ends < opening[stray[0]]]
+        ends = ends + offset
+        lengths = np.diff(ends, prepend=last_end)
+        whole = ends[lengths > 1]
+        if len(whole) and lengths.max() <= ROW_BYTES:
+            places.append((records + 1, int(whole[0]) + 1))
+        if len(stray) or offset + len(block) - last_end > 2 * ROW_BYTES:
+            break
+        if len(ends):
+            if lengths.max() > ROW_BYTES:
+                break
+            last_end = int(ends[-1])
+        records += len(whole)
+        offset, quoted, before = offset + len(block), (quoted + len(quotes)) % 2, block[-1]
+    return places
