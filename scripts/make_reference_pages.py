@@ -1,78 +1,23 @@
 """Make docs/reference/cli.md and settings.md from the tables the program itself is made from.
 
-Also the settings as keywords with types, for editors and type checkers, and the stored help of the commands.
+Also the settings as keywords with types, for editors and type checkers.
 """
 
 from __future__ import annotations
 
 import inspect
-import io
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout, suppress
 from pathlib import Path
 
-from neardup.cli import (
-    adding,
-    batch,
-    collection,
-    compare,
-    demo,
-    explain,
-    exporting,
-    groups,
-    look,
-    mcp,
-    plan,
-    report,
-    review,
-    search,
-    serve,
-    shards,
-    show,
-    warm,
-)
-from neardup.cli.app import app
+from neardup.cli.commands import COMMANDS
+from neardup.cli.help import usage
 from neardup.cli.option import REQUIRED, Option
-from neardup.cli.options import COMMANDS
-from neardup.cli.stored_help import COLUMNS, PAGE
 from neardup.settings import FIELDS, RECORDS, Field
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"
-HELP = ROOT / "src" / "neardup" / "cli" / "help.txt"
 KEYWORDS = ROOT / "src" / "neardup" / "settings" / "keywords.py"
-FUNCTIONS = {
-    "dedup": batch.dedup,
-    "group": batch.group,
-    "fingerprint": shards.fingerprint,
-    "merge": shards.merge,
-    "shingles": shards.shingles,
-    "mcp": mcp.mcp,
-    "compare": compare.compare,
-    "show": show.show,
-    "report": report.report,
-    "review": review.review,
-    "export": exporting.export,
-    "import": exporting.import_tags,
-    "plan": plan.plan,
-    "explain": explain.explain,
-    "add": adding.add,
-    "remove": collection.remove,
-    "list": collection.list_documents,
-    "backup": collection.backup,
-    "search": search.search,
-    "groups": groups.groups,
-    "decide": groups.decide,
-    "serve": serve.serve,
-    "info": collection.info,
-    "check": collection.check,
-    "compact": collection.compact,
-    "look": look.look,
-    "demo": demo.demo,
-    "warm": warm.warm,
-}
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
 
 CLI_CLOSING = """\
@@ -114,17 +59,11 @@ def default(option: Option) -> str:
     return f"`{option.default}`"
 
 
-def _argument(option: Option) -> str:
-    """An argument as the line of the command shows it."""
-    shown = option.shown + "..." * (option.type == list[str])
-    return f" {shown}" if option.default is REQUIRED else f" [{shown}]"
-
-
 def command_section(name: str) -> Iterator[str]:
     """One command: what it does, how it is called, its options."""
-    options = COMMANDS[name]
-    arguments = "".join(_argument(option) for option in options if not option.spelling)
-    yield from (f"## neardup {name}", "", inspect.getdoc(FUNCTIONS[name]) or "", "")
+    options = COMMANDS[name].options
+    arguments = "".join(f" {usage(option)}" for option in options if not option.spelling)
+    yield from (f"## neardup {name}", "", COMMANDS[name].help, "")
     yield from (
         f"`neardup {name} [OPTIONS]{arguments}`",
         "",
@@ -150,7 +89,9 @@ def cli_page() -> str:
 
 def users_of(field: Field) -> str:
     """The commands that take a setting."""
-    return ", ".join(name for name, options in COMMANDS.items() if field.name in {o.name for o in options})
+    return ", ".join(
+        name for name, one in COMMANDS.items() if field.name in {option.name for option in one.options}
+    )
 
 
 def settings_page() -> str:
@@ -207,17 +148,6 @@ def keyword(field: Field) -> str:
     return field.type.__name__ + also
 
 
-def help_pages() -> str:
-    """The help of the program and of every command, as a pipe receives it."""
-    os.environ["COLUMNS"] = str(COLUMNS)
-    pages = io.StringIO()
-    for command in ("", *COMMANDS):
-        pages.write(f"{PAGE}{command}\n")
-        with redirect_stdout(pages), suppress(SystemExit):
-            app([*[command] * bool(command), "--help"], prog_name="neardup")
-    return pages.getvalue()
-
-
 def main() -> int:
     """Write the pages; with --check only say which are out of date."""
     stale = []
@@ -225,7 +155,6 @@ def main() -> int:
         PAGES / "cli.md": cli_page(),
         PAGES / "settings.md": settings_page(),
         KEYWORDS: keywords(),
-        HELP: help_pages(),
     }
     for path, text in made.items():
         name = path.name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.cli.options import COMMANDS
+from neardup.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def typed() -> dict[str, list[str]]:
 @pytest.mark.parametrize("name", [name for name in typed() if not name.startswith("warm") or "warm" in COMMANDS])
 def test_commands_and_options_exist(name: str) -> None:
     command, *words = typed()[name]
-    known = {spelling for option in COMMANDS[command] for spelling in option.spelling}
+    known = {spelling for option in COMMANDS[command].options for spelling in option.spelling}
     assert {word for word in words if word.startswith("--")} <= known
 
 
@@ -61,5 +61,5 @@ def test_the_unit_gives_up_what_it_can() -> None:
     assert (option("ProtectSystem"), option("CapabilityBoundingSet")) == ("strict", "")
     assert (option("StateDirectory"), option("CacheDirectory")) == ("neardup", "neardup")
     assert option("MemoryDenyWriteExecute") == "no"  # machine code is written and run
-    stop = next(one.default for one in COMMANDS["serve"] if one.name == "stop_seconds")
+    stop = next(one.default for one in COMMANDS["serve"].options if one.name == "stop_seconds")
     assert int(option("TimeoutStopSec")) > stop

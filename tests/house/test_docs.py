@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 import neardup
+from neardup.cli.commands import COMMANDS
+from neardup.cli.help import page as help_page
 from neardup.cli.option import REQUIRED
-from neardup.cli.options import COMMANDS
-from neardup.cli.stored_help import stored_help
 from neardup.collection import added, adding, arrivals, collection, pages, why
 from neardup.collection.groups import records as collection_groups
 from neardup.comparison.alignment import Alignment
@@ -109,15 +109,15 @@ def test_every_setting_is_documented(name: str) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_and_option_is_documented(command: str) -> None:
     section = page("cli.md").partition(f"## neardup {command}\n")[2].partition("\n## ")[0]
-    for option in COMMANDS[command]:
+    for option in COMMANDS[command].options:
         assert f"| `{option.shown}` |" in section
         assert option.help
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_every_documented_option(command: str) -> None:
-    named = set(re.findall(r"--?[\w-]+", stored_help([command, "--help"])))
-    assert {name for option in COMMANDS[command] for name in option.spelling} <= named
+    named = set(re.findall(r"--?[\w-]+", help_page(command, 78)))
+    assert {name for option in COMMANDS[command].options for name in option.spelling} <= named
 
 
 @pytest.mark.parametrize("name", neardup.__all__)
@@ -199,7 +199,7 @@ def test_commands_of_the_readme_exist() -> None:
     for line in re.findall(r"^(?:\$ )?neardup (.*)$", read("README.md"), flags=re.MULTILINE):
         words = line.partition("  #")[0].split()
         command = words[0] if words[0] in COMMANDS else "look"  # inputs without a command
-        known = {name for option in COMMANDS[command] for name in option.spelling}
+        known = {name for option in COMMANDS[command].options for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
 
 
@@ -220,8 +220,10 @@ def test_commands_on_all_pages_have_what_they_require_and_nothing_unknown() -> N
             if command in COMMANDS:
                 seen += 1
                 given = {word.partition("=")[0] for word in words if word.startswith("-")}
-                options = [set(option.spelling) for option in COMMANDS[command] if option.spelling]
-                required = [set(o.spelling) for o in COMMANDS[command] if o.spelling and o.default is REQUIRED]
+                options = [set(option.spelling) for option in COMMANDS[command].options if option.spelling]
+                required = [
+                    set(o.spelling) for o in COMMANDS[command].options if o.spelling and o.default is REQUIRED
+                ]
                 assert {name for name in given if name.startswith("--")} <= set().union(*options), (path, line)
                 assert all(names & given for names in required), (path, line)
     assert seen > 100

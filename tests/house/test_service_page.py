@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from neardup.cli.options import COMMANDS
+from neardup.cli.commands import COMMANDS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_text(encoding="utf-8")
 
 
 def test_every_limit_has_its_default() -> None:
     limits = pytest.importorskip("neardup.service.limits", reason="the extra service is not installed")
-    options = {option.name: option for option in COMMANDS["serve"]}
+    options = {option.name: option for option in COMMANDS["serve"].options}
     for name, allowed in limits.ALLOWED.items():
         default = getattr(limits.Limits(), name)
         assert options[name].default == default

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.cli.options import COMMANDS
+from neardup.cli.commands import COMMANDS
 from neardup.collection import Collection
 from neardup.collection.settings import CollectionSettings
 from support.command_line import BASE, ROWS, Run, write_rows
@@ -115,5 +115,5 @@ def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
 
 @pytest.mark.parametrize("name", ["length", "slots", "scale", "floor"])
 def test_the_help_says_what_a_collection_has_without_the_option(name: str) -> None:
-    option = next(option for option in COMMANDS["add"] if option.spelling == (f"--{name}",))
+    option = next(option for option in COMMANDS["add"].options if option.spelling == (f"--{name}",))
     assert option.help.endswith(f"Default: {CollectionSettings().as_dict()[name]}.")

@@ -9,16 +9,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
-from neardup.cli import panels
-from neardup.cli.options import COMMANDS
-from neardup.cli.stored_help import stored_help
+from neardup.cli import help
+from neardup.cli.app import app
+from neardup.cli.commands import COMMANDS, PURPOSES
 from neardup.settings import FIELDS
 from neardup.settings.panels import OTHER, PANELS
 from support.command_line import Run
 
 
-@pytest.mark.parametrize("command", [name for name, options in COMMANDS.items() if len(options) >= panels.LONG])
+@pytest.mark.parametrize("command", [name for name, one in COMMANDS.items() if len(one.options) >= help.LONG])
 def test_long_help_is_by_purpose_and_ends_with_examples(
     run: Run, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -26,30 +27,41 @@ def test_long_help_is_by_purpose_and_ends_with_examples(
     result = run(command, "--help")
     assert result.status == 0
     headings = re.findall(r"^([A-Z][a-z ]+):$", result.out, re.MULTILINE)
-    assert headings[-2 if command in panels.EXAMPLES else -1] == OTHER
+    assert headings[-2 if COMMANDS[command].examples else -1] == OTHER
     assert [one for one in headings if one in PANELS] == [one for one in PANELS if one in headings]
     assert "Options" not in headings
-    for option in COMMANDS[command]:
+    for option in COMMANDS[command].options:
         assert (option.spelling[-1] if option.spelling else str(option.metavar)) in result.out
     assert all(len(line) <= 80 for line in result.out.splitlines())
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_the_stored_help_is_that_of_the_command(run: Run, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["", "dedup", "add", "info"])
+def test_the_parser_prints_the_same_help(run: Run, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Help among other options comes from the parser."""
     monkeypatch.setenv("COLUMNS", "80")
-    typed = [command, "--help"] if command else ["--help"]
-    stored = run(*typed)
-    monkeypatch.setattr("neardup.cli.stored_help", lambda arguments: "")
-    assert run(*typed) == stored
-    assert stored.out
+    typed = [command, "--no-config", "--help"] if command else ["--help", "--version"]
+    assert run(*typed).out == run(*([command] if command else []), "--help").out
 
 
-OTHERS = ("", "dedup", "dedup -h --help", "nothing --help", "--help dedup", "dedup --json")
+@pytest.mark.parametrize("columns", [52, 80, 98])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_word_of_the_options_is_in_the_help_and_no_line_is_too_long(command: str, columns: int) -> None:
+    text = help.page(command, columns)
+    words = " ".join(text.split())
+    for option in COMMANDS[command].options:
+        assert all(spelling in words for spelling in option.spelling)
+        assert re.sub(r"\s", "", option.help) in re.sub(r"\s", "", text)
+    assert max(map(len, text.partition("Examples:")[0].splitlines())) <= columns
 
 
-@pytest.mark.parametrize("typed", OTHERS)
-def test_other_arguments_have_no_stored_help(typed: str) -> None:
-    assert stored_help(typed.split()) == ""
+def test_the_help_lists_what_the_parser_takes() -> None:
+    context = typer.Context(typer.main.get_command(app))
+    for name in COMMANDS:
+        command = context.command.get_command(context, name)  # type: ignore[attr-defined]
+        text = help.page(name, 98)
+        for parameter in command.get_params(context):
+            shown = max(parameter.opts, key=len) if parameter.param_type_name == "option" else parameter.metavar
+            assert shown in text, (name, shown)
 
 
 def test_a_narrow_terminal_has_its_own_help(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,14 +92,13 @@ def test_help_into_a_pipe_that_ends_is_quiet() -> None:
 
 def test_each_setting_has_a_purpose_and_examples_are_of_commands() -> None:
     assert {field.panel for field in FIELDS.values()} <= set(PANELS)
-    assert {option.panel for options in COMMANDS.values() for option in options} <= set(PANELS)
-    listed = [name for names in panels.COMMANDS.values() for name in names]
+    assert {option.panel for one in COMMANDS.values() for option in one.options} <= set(PANELS)
+    listed = [name for commands in PURPOSES.values() for name in commands]
     assert sorted([*listed, "look"]) == sorted(COMMANDS)
-    assert panels.EXAMPLES.keys() - COMMANDS.keys() == {""}
     for command in ("dedup", "group", "fingerprint", "merge", "plan"):
-        assert len(panels.EXAMPLES[command]) == 2
-        known = {spelling for option in COMMANDS[command] for spelling in option.spelling}
-        typed = next(typed for typed, _ in panels.EXAMPLES[command] if f"neardup {command} " in typed)
+        assert len(COMMANDS[command].examples) == 2
+        known = {spelling for option in COMMANDS[command].options for spelling in option.spelling}
+        typed = next(typed for typed, _ in COMMANDS[command].examples if f"neardup {command} " in typed)
         assert set(re.findall(r"(?<=\s)--?[a-z-]+", typed.partition("|")[0])) - {"-"} <= known
 
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import neardup.review.live as room
-from neardup.cli.options import COMMANDS
+from neardup.cli.commands import COMMANDS
 from support.paths import DOCS
 
 PAGE = (DOCS / "howto" / "review.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ def test_every_command_has_the_options_it_is_shown_with() -> None:
     assert len(shown) == 5
     for line in shown:
         words = line.split()
-        known = {name for option in COMMANDS[words[0]] for name in option.spelling}
+        known = {name for option in COMMANDS[words[0]].options for name in option.spelling}
         assert {word for word in words if word.startswith("-")} <= known, line
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from neardup.cli.configured import find_config
-from neardup.cli.options import COMMANDS
 from neardup.errors import InputError, SettingError
 from support.command_line import Run
 
@@ -96,7 +95,7 @@ def test_options_that_the_mode_of_a_command_lacks_are_passed_over(run: Run, mail
 def test_mistakes_name_the_file_and_the_key(here: Path, written: str, given: str, do: str) -> None:
     (here / "neardup.toml").write_text(written)
     with pytest.raises(SettingError) as refused:
-        find_config(None, COMMANDS)
+        find_config(None)
     assert refused.value.given == f"neardup.toml{', ' if given.startswith('[') else ': '}{given}"
     assert refused.value.allowed
     assert refused.value.do == do or not do
@@ -107,7 +106,7 @@ def test_values_are_those_of_the_command_line(here: Path) -> None:
         'memory = "2GB"\nwithin = "lang"\nignore_common = 0.1\nkeep = ["max:n", "longest"]\ntext = "body"\n'
         '[dedup]\nignore-common = 0.2\nagainst = "old.jsonl"\nfrom = "x"\n[serve]\nseconds = 3\n'
     )
-    config = find_config(None, COMMANDS)
+    config = find_config(None)
     assert config is not None
     assert config.options["dedup"] == {
         "memory": "2GB",
@@ -130,19 +129,19 @@ def test_hostile_files_are_errors_in_words(run: Run, mails: Path, here: Path, co
     assert "neardup.toml cannot be used: " in result.err
     assert "Correct it, or give --no-config" in result.err
     with pytest.raises(InputError):
-        find_config(here / "neardup.toml", COMMANDS)
+        find_config(here / "neardup.toml")
     assert run("dedup", mails, "--dry-run", "--no-config").status == 0
     assert run("dedup", "--help").status == 0
 
 
 def test_a_byte_order_mark_is_no_part_of_a_file(run: Run, mails: Path, here: Path) -> None:
     (here / "neardup.toml").write_bytes(b"\xef\xbb\xbfthreshold = 0.7\n")
-    assert find_config(None, COMMANDS).options["dedup"] == {"threshold": 0.7}  # type: ignore[union-attr]
+    assert find_config(None).options["dedup"] == {"threshold": 0.7}  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("content", ["threshold = " + "9" * 5_000, "[compare]\nlength = " + "9" * 4_000])
 def test_an_endless_number_is_an_error_of_a_few_words(here: Path, content: str) -> None:
     (here / "neardup.toml").write_text(content)
     with pytest.raises((InputError, SettingError), match=r"neardup\.toml") as caught:
-        find_config(None, COMMANDS)
+        find_config(None)
     assert len(str(caught.value)) < 1_000

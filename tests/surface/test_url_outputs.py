@@ -9,8 +9,8 @@ from typing import get_args, get_type_hints
 import pytest
 
 import neardup
+from neardup.cli.commands import COMMANDS
 from neardup.cli.option import REQUIRED, Option, options_of
-from neardup.cli.options import RECORDS
 from support.command_line import ROWS, Run
 
 URLS = [
@@ -25,7 +25,7 @@ URLS = [
 
 def paths() -> Iterator[tuple[str, Option]]:
     """Yield every option that names a file or folder of this machine, with its command."""
-    for command, record in RECORDS.items():
+    for command, record in ((name, one.record) for name, one in COMMANDS.items()):
         types = get_type_hints(record)
         for option in options_of(record):
             kind = types.get(option.name)
@@ -36,7 +36,7 @@ def paths() -> Iterator[tuple[str, Option]]:
 def typed(command: str, asked: Option, url: str) -> list[str]:
     """Return a command line with a URL in one option and a word in all required ones."""
     words = [command]
-    for option in options_of(RECORDS[command]):
+    for option in options_of(COMMANDS[command].record):
         value = url if option.name == asked.name else "nothing"
         if not option.spelling:
             words.append(value)

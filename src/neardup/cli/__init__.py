@@ -6,21 +6,20 @@ import os
 import sys
 
 from neardup.cli.hidden import hide_pandas
-from neardup.cli.stored_help import show as show_page
-from neardup.cli.stored_help import stored_help
 from neardup.io.names import ESCAPED
 
 
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
     _open_closed_streams()
-    if page := stored_help(sys.argv[1:]):
-        show_page(page)  # a name of its own: neardup.cli.show is a module
-    hide_pandas()
     for stream in (sys.stdout, sys.stderr):  # names of files may have no form in the encoding of the terminal
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=ESCAPED)
     try:
+        from neardup.cli.help import show_if_asked
+
+        show_if_asked(sys.argv[1:])
+        hide_pandas()
         from neardup.cli.app import app
     except KeyboardInterrupt:  # the imports take long enough for an interrupt
         sys.exit(130)

@@ -26,17 +26,7 @@ _NOUNS = {"document": "document", "base": "base text"}
 
 
 def add(options: AddOptions) -> int:
-    """Add documents to a collection, all of them or none.
-
-    An id that exists already is an error, unless --replace is given. Files with one document each
-    (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
-    from, to, cc, date, subject, title, author. With --near each document is compared with the
-    stored ones and those before it. With --role base the documents are base texts, such as
-    templates, whose text counts in no document.
-
-    Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
-    nothing was added.
-    """
+    """Add documents to a collection, all of them or none."""
     added, total = _added(options)
     if options.json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))

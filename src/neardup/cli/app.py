@@ -1,108 +1,163 @@
-"""The commands of ``neardup``, built from the table of options."""
+"""The parser of the command line, built by typer from the table of commands, each when it is asked for."""
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from neardup.cli.adding import add
-from neardup.cli.batch import dedup, group
-from neardup.cli.collection import backup, check, compact, info, list_documents, remove
-from neardup.cli.compare import compare
+from neardup.cli import help
+from neardup.cli.commands import COMMANDS, LOOK, Command
 from neardup.cli.compiling import watched
 from neardup.cli.config_options import config_parameters, configured
-from neardup.cli.demo import demo
-from neardup.cli.explain import explain
-from neardup.cli.exporting import export, import_tags
-from neardup.cli.grouped import LOOK, GroupedCommand, GroupedCommands
-from neardup.cli.groups import decide, groups
-from neardup.cli.look import look
-from neardup.cli.mcp import mcp
 from neardup.cli.messages import guarded
-from neardup.cli.option import with_options
-from neardup.cli.options import RECORDS, on_agents, on_collections, on_files, on_shards
-from neardup.cli.plan import plan
-from neardup.cli.report import report
-from neardup.cli.review import review
-from neardup.cli.search import search
-from neardup.cli.serve import serve
-from neardup.cli.shards import fingerprint, merge, shingles
-from neardup.cli.show import show
-from neardup.cli.stored_help import show_version
+from neardup.cli.option import Option, filled
 from neardup.cli.target import with_local_paths
-from neardup.cli.warm import warm
 
-# plain help: it looks the same in a pipe, and importing rich would double the time of --help
+_SAY_IT_THEMSELVES = {"serve", "warm"}
+"""Commands that report compiling in their own way."""
+
+
+class _OwnHelp(TyperCommand):
+    """A command with the help of ``help.py``."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help."""
+        return help.page(self.name or "", help.width()).rstrip("\n")
+
+
+class _Commands(TyperGroup):
+    """All commands; an input in place of a command is looked at."""
+
+    def get_help(self, ctx: Any) -> str:
+        """Return the help."""
+        return help.page("", help.width()).rstrip("\n")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands."""
+        return [*COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, built now, or None."""
+        if cmd_name in COMMANDS and cmd_name not in self.commands:
+            self.commands[cmd_name] = _built(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command to run: that of its name, or a look at the inputs."""
+        if args[0] in COMMANDS:
+            return super().resolve_command(ctx, args)
+        if looks_like_input(args[0]):
+            return LOOK, self.get_command(ctx, LOOK), args
+        for name in COMMANDS:  # the error names the most similar one
+            self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
-    cls=GroupedCommands,
+    cls=_Commands,
     no_args_is_help=True,
-    rich_markup_mode=None,
+    rich_markup_mode=None,  # plain: errors look the same in a pipe
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"], "max_content_width": 100},
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        show_version()
+        from neardup import __version__
+
+        help.show(f"neardup {__version__}\n")
 
 
 @app.callback()
 def neardup(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True)] = False,
 ) -> None:
-    """Find, prove and show near-duplicate documents.
+    """Find, prove and show near-duplicate documents."""
 
-    neardup PATH prints the ten largest groups in a file or folder, and the next command to type.
+
+def looks_like_input(name: str) -> bool:
+    """Return whether a word is meant as an input: a file, a folder, a pattern, a URL, or - for standard input.
+
+    >>> looks_like_input("posts.jsonl"), looks_like_input("data/*"), looks_like_input("dedpu")
+    (True, True, False)
     """
+    if name == "-" or "://" in name or os.sep in name or set(name) & set("*?["):
+        return True
+    return os.path.exists(os.path.expanduser(name)) or (
+        bool(os.path.splitext(name)[1]) and not name.startswith("-")
+    )
 
 
-_SAY_IT_THEMSELVES = {"serve", "warm"}
-"""Commands that report compiling in their own way."""
-
-T = TypeVar("T")
-
-
-def _add(command: Callable[[T], int], record: type[T], name: str = "") -> None:
-    """Register a command that receives a record of options; its name is that of the function unless given."""
-    name = name or command.__name__
-    if RECORDS[name] is not record:
-        raise TypeError(f"{name} receives {record.__name__}, not {RECORDS[name].__name__} of the table")
-    summary = (command.__doc__ or "").partition("\n")[0]
-    run = with_local_paths(command if name in _SAY_IT_THEMSELVES else watched(command))
-    declared = with_options(guarded(run), record, config_parameters(), configured)
-    app.command(name, cls=GroupedCommand, short_help=summary, hidden=name == LOOK)(declared)
+def _built(name: str) -> TyperCommand:
+    """Return a command as typer runs it."""
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    command = COMMANDS[name]
+    alone.command(name, cls=_OwnHelp, help=command.summary, hidden=name == LOOK)(_typed(name, command))
+    built = typer.main.get_command(alone)
+    assert isinstance(built, TyperCommand)
+    return built
 
 
-_add(dedup, on_files.DedupOptions)
-_add(group, on_files.GroupOptions)
-_add(fingerprint, on_shards.FingerprintOptions)
-_add(merge, on_shards.MergeOptions)
-_add(shingles, on_shards.ShinglesOptions)
-_add(compare, on_files.CompareOptions)
-_add(show, on_files.ShowOptions)
-_add(report, on_files.ReportOptions)
-_add(review, on_files.ReviewOptions)
-_add(export, on_files.ExportOptions)
-_add(import_tags, on_files.ImportOptions, "import")
-_add(plan, on_files.PlanOptions)
-_add(explain, on_files.ExplainOptions)
-_add(add, on_collections.AddOptions)
-_add(remove, on_collections.RemoveOptions)
-_add(list_documents, on_collections.ListOptions, "list")
-_add(search, on_collections.SearchOptions)
-_add(groups, on_collections.GroupsOptions)
-_add(decide, on_collections.DecideOptions)
-_add(serve, on_collections.ServeOptions)
-_add(mcp, on_agents.McpOptions)
-_add(info, on_collections.InfoOptions)
-_add(check, on_collections.CheckOptions)
-_add(compact, on_collections.CompactOptions)
-_add(backup, on_collections.BackupOptions)
-_add(look, on_files.LookOptions)
-_add(demo, on_files.DemoOptions)
-_add(warm, on_files.WarmOptions)
+def _typed(name: str, command: Command) -> Callable[..., None]:
+    """Return the function that typer calls: its signature is made from the options of the command."""
+    program = guarded(_program(name, command), name)
+
+    def run(context: typer.Context, **values: Any) -> None:
+        explicit = frozenset(name for name in values if _source(context, name) == "COMMANDLINE")
+        given = {name: value for name, value in values.items() if _source(context, name) == "DEFAULT_MAP"}
+        with configured(context, given):
+            program(filled(command.record, values, explicit))
+
+    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [*map(_parameter, command.options), *config_parameters(), context]
+    face: Any = run
+    face.__signature__ = inspect.Signature(parameters, return_annotation=None)
+    face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _program(name: str, command: Command) -> Callable[[Any], int]:
+    """Return the function of a command, which is loaded when it is called."""
+
+    def program(options: Any) -> int:
+        run = with_local_paths(command.load())
+        return (run if name in _SAY_IT_THEMSELVES else watched(run))(options)
+
+    return program
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    """Return the parameter that typer turns into an option."""
+    declared: Any
+    if option.spelling:
+        complete = _completing(option.choices) if option.choices else None
+        declared = typer.Option(
+            *option.spelling, help=option.help, metavar=option.metavar, autocompletion=complete
+        )
+    else:
+        declared = typer.Argument(help=option.help, metavar=option.metavar)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(
+        option.name, kind, default=option.default, annotation=Annotated[option.type, declared]
+    )
+
+
+def _completing(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """The function by which a shell completes a value."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return complete
+
+
+def _source(context: typer.Context, name: str) -> str:
+    """Where a value comes from: COMMANDLINE, DEFAULT_MAP for a file, or DEFAULT."""
+    source = context.get_parameter_source(name)
+    return "" if source is None else str(source.name)

@@ -46,15 +46,7 @@ _WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwr
 
 
 def dedup(options: DedupOptions) -> int:
-    """Remove near copies; write the documents that stay, and the evidence.
-
-    At least one document of each group stays, unless people decided otherwise: with --decisions the
-    groups follow the decisions of a review, and with --from a reviewed result is written as people
-    left it, without comparing again. With --merged the rows of one part are written that the merged
-    result of all parts keeps.
-
-    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
-    """
+    """Remove near copies; write the documents that stay, and the evidence."""
     with target.reports_aside(options.out):
         return _dedup(options)
 
@@ -87,13 +79,7 @@ def _dedup(options: DedupOptions) -> int:
 
 
 def group(options: GroupOptions) -> int:
-    """Report which documents are near copies; remove none.
-
-    With --from the documents are not read again: the pairs of an earlier result are grouped at a
-    stricter threshold, and all other settings stay the same.
-
-    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
-    """
+    """Report which documents are near copies; remove none."""
     if options.out == target.STREAM:
         raise OutputError(
             "neardup group removes no rows, and -o - writes kept rows",

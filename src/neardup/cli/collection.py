@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 
 def remove(options: RemoveOptions) -> int:
-    """Remove documents from a collection, all of them or none.
-
-    Also removes everything derived from them. An unknown id is an error.
-    """
+    """Remove documents from a collection, all of them or none."""
     with opened(options.path, options.wait) as collection:
         removed = collection.remove(options.ids)
         left = len(collection)
@@ -44,10 +41,7 @@ def remove(options: RemoveOptions) -> int:
 
 
 def list_documents(options: ListOptions) -> int:
-    """List the documents of a collection in the order in which they were first added.
-
-    A line has the id, the number of tokens, the group and the metadata of a document.
-    """
+    """List the documents of a collection in the order in which they were first added."""
     with opened(options.path) as collection:
         page = collection.list(options.after, options.limit)
     if options.json:
@@ -66,10 +60,7 @@ def list_documents(options: ListOptions) -> int:
 
 
 def backup(options: BackupOptions) -> int:
-    """Copy a collection into a new file, while others read and write it.
-
-    The copy is the state at its beginning. It appears complete or not at all.
-    """
+    """Copy a collection into a new file, while others read and write it."""
     with opened(options.path, options.wait) as collection:
         collection.backup(options.file)
     with opened(options.file) as copy:
@@ -95,10 +86,7 @@ def info(options: InfoOptions) -> int:
 
 
 def check(options: CheckOptions) -> int:
-    """Check a collection: derive everything from the texts again, and compare.
-
-    Exit status: 0 no fault; 2 faults were found.
-    """
+    """Check a collection: derive everything from the texts again, and compare."""
     with opened(options.path) as collection, watcher() as progress:
         total, faults = len(collection), collection.check(progress)
     if options.json:
@@ -111,10 +99,7 @@ def check(options: CheckOptions) -> int:
 
 
 def compact(options: CompactOptions) -> int:
-    """Rewrite a collection without free space, and without the words of removed documents.
-
-    Needs free disk space of the size of the file, and no other reader or writer.
-    """
+    """Rewrite a collection without free space, and without the words of removed documents."""
     with opened(options.path, options.wait, upgrade=options.upgrade) as collection:
         before = collection.info()["bytes"]["file"]
         collection.compact()

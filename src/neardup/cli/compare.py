@@ -29,10 +29,7 @@ BATCH = 1000
 
 
 def compare(options: CompareOptions) -> int:
-    """Show the common text of two documents, side by side, with all measures.
-
-    Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
-    """
+    """Show the common text of two documents, side by side, with all measures."""
     refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
     from neardup.io.writers import OutputPage, common_access
 

@@ -11,23 +11,14 @@ from typing import Annotated, Any
 import typer
 
 from neardup.cli.messages import ERROR, error
-from neardup.cli.options import COMMANDS
+from neardup.cli.options.shared import CONFIG, NO_CONFIG
 from neardup.errors import NeardupError
-from neardup.settings.panels import WORK
 
 
 def config_parameters() -> tuple[inspect.Parameter, ...]:
     """Return the parameters of the two options, for the signature of a command."""
-    without = typer.Option("--no-config", is_eager=True, help="Read no options from a file.", rich_help_panel=WORK)
-    named = typer.Option(
-        "--config",
-        is_eager=True,
-        callback=_read,
-        metavar="FILE",
-        rich_help_panel=WORK,
-        help="File with options in TOML. Default: neardup.toml, or [tool.neardup] of pyproject.toml, in the "
-        "working directory.",
-    )
+    without = typer.Option(*NO_CONFIG.spelling, is_eager=True, help=NO_CONFIG.help)
+    named = typer.Option(*CONFIG.spelling, is_eager=True, callback=_read, metavar=CONFIG.metavar, help=CONFIG.help)
     kind = inspect.Parameter.KEYWORD_ONLY
     return (
         inspect.Parameter("no_config", kind, default=False, annotation=Annotated[bool, without]),
@@ -44,7 +35,7 @@ def _read(context: typer.Context, value: Path | None) -> Path | None:
     from neardup.cli.configured import find_config
 
     try:
-        found = find_config(value, COMMANDS)
+        found = find_config(value)
     except NeardupError as failure:
         error(failure.lines())
         raise typer.Exit(ERROR) from None

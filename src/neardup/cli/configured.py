@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from neardup import display
+from neardup.cli.commands import COMMANDS
 from neardup.cli.option import NEVER, TOP, Option
 from neardup.errors import InputError, SettingError
 from neardup.settings import FIELDS
@@ -67,17 +68,17 @@ def given_here(explicit: frozenset[str]) -> frozenset[str]:
     return explicit if applied is None else explicit | applied.options.keys()
 
 
-def find_config(file: Path | None, commands: Mapping[str, tuple[Option, ...]]) -> Config | None:
+def find_config(file: Path | None) -> Config | None:
     """Read the named file, or the first of NAMES in the working directory that has options; None without one.
 
     Raises InputError for a file that cannot be read, and SettingError for an option that is wrong.
     """
     if file is not None:
         found = _read(file)
-        return _checked(file, {} if found is None else found, commands)
+        return _checked(file, {} if found is None else found)
     for path in map(Path, NAMES):
         if path.is_file() and (found := _read(path)) is not None:
-            return _checked(path, found, commands)
+            return _checked(path, found)
     return None
 
 
@@ -110,8 +111,9 @@ def _unusable(path: Path, why: str) -> InputError:
     )
 
 
-def _checked(path: Path, found: Mapping[str, Any], commands: Mapping[str, tuple[Option, ...]]) -> Config:
+def _checked(path: Path, found: Mapping[str, Any]) -> Config:
     name = display.printable(str(path))
+    commands = {name: command.options for name, command in COMMANDS.items()}
     options: dict[str, dict[str, Any]] = {command: {} for command in commands}
     top = _top(commands)
     for key, value in found.items():

@@ -24,11 +24,7 @@ WIDEST = 120
 
 
 def explain(options: ExplainOptions) -> int:
-    """Show the textbook tables for a few small documents.
-
-    Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
-    chunk in three measures. A shingle has three words, as in textbooks; in the other commands five.
-    """
+    """Show the textbook tables for a few small documents."""
     refuse_page_over_input(options.html, () if options.literal else options.names)
     if options.html is None:
         tables = _explained(options)

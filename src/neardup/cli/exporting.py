@@ -27,12 +27,7 @@ _SHOWN = 10
 
 
 def export(options: ExportOptions) -> int:
-    """Write the groups, decisions or tags of a reviewed result as a file for another program.
-
-    csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
-    character 20 between them. Also the groups and decisions of a collection. Exit status: 0 done; 2
-    error.
-    """
+    """Write the groups, decisions or tags of a reviewed result as a file for another program."""
     from neardup.io.writers import common_access
     from neardup.io.writers.export import OutputExport
     from neardup.run.exported import described, export_bytes, require_export
@@ -94,11 +89,7 @@ def _table(path: Path, what: Exported) -> pa.Table:
 
 
 def import_tags(options: ImportOptions) -> int:
-    """Read tags from a file of another program into a result.
-
-    The file is csv, jsonl, parquet or dat, with a column of ids and one of tags, separated by
-    semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
-    """
+    """Read tags from a file of another program into a result."""
     from neardup.run.imported import import_into
 
     added = import_into(

@@ -25,11 +25,7 @@ _SHOWN = 20
 
 
 def groups(options: GroupsOptions) -> int:
-    """Show the groups of a collection, by id.
-
-    A document joins a group through add --on-near link, or through a decision. --complete compares the
-    documents that were added otherwise.
-    """
+    """Show the groups of a collection, by id."""
     if not options.complete and options.explicit & {"near", "near_recall"}:
         raise SettingError("--near or --recall was given without --complete", "", "Give --complete, too")
     done = None
@@ -73,11 +69,7 @@ def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending
 
 
 def decide(options: DecideOptions) -> int:
-    """Decide that two documents of a collection are the same or different.
-
-    From then on, same documents are in one group, whatever their similarity, and different ones never
-    are. undecided withdraws a decision. A decision that contradicts others is refused.
-    """
+    """Decide that two documents of a collection are the same or different."""
     a, b, verdict = options.a, options.b, options.verdict
     if verdict not in ("same", "different", "undecided"):
         raise SettingError(f"The verdict is {verdict!r}", "One of same, different, undecided")

@@ -27,12 +27,7 @@ _ID = 28
 
 
 def look(options: LookOptions) -> int:
-    """Print the ten largest groups of near copies in some documents, and the next command; write nothing.
-
-    neardup PATH is short for it.
-
-    Exit status: 0 done; 1 done, but some input was rejected; 2 error.
-    """
+    """Print the ten largest groups of near copies in some documents, and the next command; write nothing."""
     from neardup.io.readers import choose_columns, open_files
     from neardup.run.find import run
 

@@ -8,10 +8,7 @@ from neardup.errors import InputError, SettingError, install
 
 
 def mcp(options: McpOptions) -> int:
-    """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output.
-
-    Only files below --root can be read, and nothing is changed unless --write is given. Needs the extra mcp.
-    """
+    """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output."""
     if not 0 < options.seconds <= 3600:
         raise SettingError(f"--seconds is {options.seconds:g}", "A number above 0 and at most 3,600")
     if not 0 < options.largest <= 10_000:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import signal
 import sys
@@ -42,18 +41,17 @@ def _say(kind: str, text: str, color: str) -> None:
         typer.echo(indent + line, err=True)
 
 
-def guarded(command: Callable[[T], int]) -> Callable[[T], None]:
-    """Wrap a command: report its failures in words, and exit with its status."""
+def guarded(command: Callable[[T], int], name: str) -> Callable[[T], None]:
+    """Wrap the command of that name: report its failures in words, and exit with its status."""
 
-    @functools.wraps(command)
     def run(options: T) -> None:
         try:
-            with stoppable(), limited(command.__name__):
+            with stoppable(), limited(name):
                 status = command(options)
                 sys.stdout.flush()
         except StoppedError as stopped:
-            name = signal.Signals(stopped.number).name
-            typer.echo(f"stopped by {name}, {_written(stopped)}", err=True)
+            number = signal.Signals(stopped.number).name
+            typer.echo(f"stopped by {number}, {_written(stopped)}", err=True)
             status = SIGNALLED + stopped.number
         except KeyboardInterrupt as stopped:
             typer.echo(f"interrupted, {_written(stopped)}", err=True)
@@ -64,7 +62,7 @@ def guarded(command: Callable[[T], int]) -> Callable[[T], None]:
         except Exception as failure:
             if TRACEBACK in os.environ:
                 raise
-            _explain(failure, command.__name__)
+            _explain(failure, name)
         raise typer.Exit(status)
 
     return run

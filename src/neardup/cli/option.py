@@ -1,21 +1,17 @@
 """The options of a command: the fields of its record, from which its signature, help and reference page are made.
 
 Each command has one frozen record. Its fields name and type the options, in the order of the help; ``Declared``
-adds the spelling, the default and the help. typer reads the options, ``with_options`` fills the record, and the
+adds the spelling, the default and the help. ``app.py`` reads the options, ``filled`` fills the record, and the
 command receives the record, so that mypy follows each value from the command line into the library.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, TypeVar, get_type_hints
-
-import typer
+from typing import Any, TypeVar, get_type_hints
 
 from neardup.settings import (
     FIELDS,
@@ -167,31 +163,6 @@ class Option(Declared):
             return f"{self.metavar}"
         return ", ".join(self.spelling) + (f" {self.metavar}" if self.metavar else "")
 
-    def parameter(self) -> inspect.Parameter:
-        """Return the parameter that typer turns into this option."""
-        declared: Any
-        if self.spelling:
-            declared = typer.Option(
-                *self.spelling,
-                help=self.help,
-                metavar=self.metavar,
-                rich_help_panel=self.panel,
-                autocompletion=_completing(self.choices) if self.choices else None,
-            )
-        else:
-            declared = typer.Argument(help=self.help, metavar=self.metavar, rich_help_panel=INPUT)
-        kind = inspect.Parameter.KEYWORD_ONLY
-        return inspect.Parameter(self.name, kind, default=self.default, annotation=Annotated[self.type, declared])
-
-
-def _completing(choices: tuple[str, ...]) -> Callable[[str], list[str]]:
-    """The function by which a shell completes a value."""
-
-    def complete(incomplete: str) -> list[str]:
-        return [choice for choice in choices if choice.startswith(incomplete)]
-
-    return complete
-
 
 def options_of(record: type) -> tuple[Option, ...]:
     """Return the options of a record, in the order of its fields."""
@@ -206,11 +177,6 @@ def _options(record: type) -> Iterator[Option]:
         for name in field.metadata.get("settings", ()):
             one = FIELDS[name].written
             yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
-
-
-def nothing_more(context: typer.Context, given: dict[str, Any]) -> AbstractContextManager[None]:
-    """Return a context in which nothing changes."""
-    return nullcontext()
 
 
 def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
@@ -235,36 +201,3 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
         elif field.name == "explicit":
             found[field.name] = explicit
     return record(**found)
-
-
-def with_options(
-    command: Callable[[T], None],
-    record: type[T],
-    more: Sequence[inspect.Parameter] = (),
-    before: Callable[[typer.Context, dict[str, Any]], AbstractContextManager[None]] = nothing_more,
-) -> Callable[..., None]:
-    """Return the function that typer calls: its signature is made from the options of ``record``.
-
-    ``more`` are parameters that act by themselves. The command runs within ``before``, which receives the values
-    that come from a file.
-    """
-
-    @functools.wraps(command)
-    def declared(context: typer.Context, **values: Any) -> None:
-        explicit = frozenset(name for name in values if _source(context, name) == "COMMANDLINE")
-        given = {name: value for name, value in values.items() if _source(context, name) == "DEFAULT_MAP"}
-        with before(context, given):
-            command(filled(record, values, explicit))
-
-    context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [*(option.parameter() for option in options_of(record)), *more, context]
-    face: Any = declared
-    face.__signature__ = inspect.Signature(parameters, return_annotation=None)
-    face.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return declared
-
-
-def _source(context: typer.Context, name: str) -> str:
-    """Where a value comes from: COMMANDLINE, DEFAULT_MAP for a file, or DEFAULT."""
-    source = context.get_parameter_source(name)
-    return "" if source is None else str(source.name)

@@ -32,13 +32,7 @@ WITHOUT_DOCUMENTS = frozenset({"sample", "json", "threshold", "recall", "slots"}
 
 
 def plan(options: PlanOptions) -> int:
-    """Show the bands for a threshold and a recall; with documents, advise on them.
-
-    Without documents: the bands, and the probability with which pairs of each resemblance are found.
-    With a SAMPLE of your documents: the gap between relatives and strangers, the effect of each
-    threshold, the closest pairs, traps, recall and cost, and a command that separates them.
-    With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
-    """
+    """Show the bands for a threshold and a recall; with documents, advise on them."""
     if options.simhash:
         return _plan_simhash(options)
     _refuse_simhash_options(options)

@@ -12,11 +12,7 @@ from neardup.cli.options.on_files import ReportOptions
 
 
 def report(options: ReportOptions) -> int:
-    """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
-
-    The page needs no network and runs no script. Texts are read from the input of the run, if it is
-    still there. Exit status: 0 done; 2 error.
-    """
+    """Write a page about a result: the figures, the groups to look at first, and pairs side by side."""
     from neardup.io.writers import OutputPage
     from neardup.review.report.page import check_lengths, report_page
     from neardup.run.found import load

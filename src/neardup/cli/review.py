@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 def review(options: ReviewOptions) -> int:
-    """Review a result in a browser: look at groups and pairs, and decide.
-
-    The decisions are stored in the result folder. Without --token-file all users of this machine may read and
-    decide, and nobody else. Needs the extra service. Ctrl-C stops.
-    """
+    """Review a result in a browser: look at groups and pairs, and decide."""
     with service_required():
         from neardup.service.server import address_of, listen
     from neardup.run.stored import require_result

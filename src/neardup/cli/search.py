@@ -19,12 +19,7 @@ if TYPE_CHECKING:
 
 
 def search(options: SearchOptions) -> int:
-    """Find the documents of a collection that fit a query.
-
-    FINGERPRINT:<id>_<overlap %>_<probability %> finds documents that contain at least that share of a
-    document. It combines with AND, OR, NOT, words, "phrases" and field>=value. All hits are verified on the
-    texts.
-    """
+    """Find the documents of a collection that fit a query."""
     from neardup.collection import search as searching
     from neardup.collection.query import describe, parse
     from neardup.collection.query.doubts import doubts

@@ -39,11 +39,7 @@ PAGES = "/review"
 
 
 def serve(options: ServeOptions) -> int:
-    """Serve a collection over HTTP until it is stopped.
-
-    Without --token-file all users of this machine may read and write, and nobody else. Needs
-    the extra service. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
-    """
+    """Serve a collection over HTTP until it is stopped."""
     with service_required():
         from neardup.service.limits import Limits
         from neardup.service.server import listen

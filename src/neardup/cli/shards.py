@@ -23,13 +23,7 @@ if TYPE_CHECKING:
 
 
 def fingerprint(options: FingerprintOptions) -> int:
-    """Fingerprint one part of the documents, for neardup merge.
-
-    Parts can be fingerprinted in any number, on any machine and in any order. All parts need the same
-    settings and the same key. The folder holds places of texts, not texts.
-
-    Exit status: 0 done; 1 done, but some input was rejected; 2 error.
-    """
+    """Fingerprint one part of the documents, for neardup merge."""
     if options.new_key is not None:
         return _make_key(options.new_key)
     if not options.inputs:
@@ -73,14 +67,7 @@ def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
 
 
 def merge(options: MergeOptions) -> int:
-    """Group the documents of fingerprinted parts, as one run over all of them would.
-
-    Settings that fingerprints do not depend on may be chosen here; the others are those of the parts.
-    Texts are read again where they were fingerprinted, or below --inputs, only to verify pairs. Where
-    they cannot be read, --wanted asks for shingle sets, and --shingles takes them.
-
-    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
-    """
+    """Group the documents of fingerprinted parts, as one run over all of them would."""
     from neardup.io.writers import OutputFolder, common_access
     from neardup.io.writers.scratch import working_in
     from neardup.run.found import write_result
@@ -124,10 +111,7 @@ def _ask(path: Path, request: Request, documents: FingerprintedDocuments, option
 
 
 def shingles(options: ShinglesOptions) -> int:
-    """Answer a merge that cannot read the texts of a part: write the shingle sets it wants.
-
-    The sets are hashed under the key of the parts. Keep them as private as the texts.
-    """
+    """Answer a merge that cannot read the texts of a part: write the shingle sets it wants."""
     from neardup.io.fingerprints.exchange import read_request, write_answer
     from neardup.io.writers import common_access
     from neardup.run.shards.asking import answered

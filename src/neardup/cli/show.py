@@ -28,11 +28,7 @@ _BEGINNING = 300
 
 
 def show(options: ShowOptions) -> int:
-    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others.
-
-    The nearest others are the documents just outside the group, by the stored pairs. Exit status: 0
-    done; 2 error.
-    """
+    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
     from neardup.run.found import load
     from neardup.run.looking import typed_id
     from neardup.run.reviewed import as_reviewed

@@ -17,11 +17,7 @@ from neardup.runtime import Advance
 
 
 def warm(options: WarmOptions) -> int:
-    """Compile the kernels of the commands, once on this machine, so that no command has to wait for them.
-
-    Without --all only those of the usual commands. Uses all processors. The compiled code is kept in the
-    folder NEARDUP_CACHE_DIR, else in the cache folder of the user.
-    """
+    """Compile the kernels of the commands, once on this machine, so that no command has to wait for them."""
     from neardup.kernels import compile_cache, compiled
     from neardup.kernels.warming import (
         COMMON,

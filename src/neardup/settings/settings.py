@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -93,6 +91,9 @@ class Settings:
 
         ``measure`` replaces the name of the measure: an alias, under which an earlier version stored it.
         """
+        import hashlib  # imported late: the help of the command line needs neither
+        import json
+
         values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
         values["measure"] = measure or self.search.measure
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from neardup.cli import app
+from neardup.cli.commands import COMMANDS
 from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of
-from neardup.cli.options import COMMANDS, RECORDS
-from neardup.cli.options.on_files import CompareOptions, DedupOptions, GroupOptions
+from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.typed_path import typed_path
 from neardup.errors import SettingError
 from neardup.settings import FIELDS, Settings
@@ -27,9 +27,9 @@ def fits(value: Any, declared: Any) -> bool:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_is_a_field_and_every_field_an_option(command: str) -> None:
-    record = RECORDS[command]
-    options = {option.name: option for option in COMMANDS[command]}
-    assert len(options) == len(COMMANDS[command])
+    record = COMMANDS[command].record
+    options = {option.name: option for option in COMMANDS[command].options}
+    assert len(options) == len(COMMANDS[command].options)
     fields = {field.name for field in dataclasses.fields(record)} - {"explicit"}
     if "settings" in fields:
         fields = fields - {"settings"} | (FIELDS.keys() & options.keys())
@@ -38,11 +38,11 @@ def test_every_option_is_a_field_and_every_field_an_option(command: str) -> None
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
-    record = RECORDS[command]
+    record = COMMANDS[command].record
     types = get_type_hints(SettingOptions) | get_type_hints(record)
-    required = {option.name: "given" for option in COMMANDS[command] if option.default is REQUIRED}
+    required = {option.name: "given" for option in COMMANDS[command].options if option.default is REQUIRED}
     made = record(**required)
-    for option in COMMANDS[command]:
+    for option in COMMANDS[command].options:
         if option.name in required:
             continue
         value = getattr(made if hasattr(made, option.name) else made.settings, option.name)
@@ -67,7 +67,7 @@ def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_options_of_settings_have_their_types(command: str) -> None:
-    for option in COMMANDS[command]:
+    for option in COMMANDS[command].options:
         field = FIELDS.get(option.name)
         if field is not None and option.spelling == (field.option,) and option.help.startswith(field.help):
             assert option.type == (list[str] if field.many else field.written)
@@ -91,10 +91,10 @@ def test_settings_are_checked_when_the_command_asks() -> None:
         wrong.checked()
 
 
-def test_a_command_cannot_be_registered_with_the_record_of_another() -> None:
-    def compare(options: DedupOptions) -> int:
-        return len(options.inputs)
-
-    with pytest.raises(TypeError, match="CompareOptions"):
-        app._add(compare, DedupOptions)
-    assert RECORDS["compare"] is CompareOptions
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_function_receives_the_record_of_its_command(command: str) -> None:
+    function = COMMANDS[command].load()
+    assert get_type_hints(function, vars(sys.modules[function.__module__])) == {
+        "options": COMMANDS[command].record,
+        "return": int,
+    }

@@ -10,9 +10,12 @@ from pathlib import Path
 from neardup.cli.option import NEVER, Declared, option
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class McpOptions:
-    """The options of ``neardup mcp``."""
+    """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output.
+
+    Only files below --root can be read, and nothing is changed unless --write is given. Needs the extra mcp.
+    """
 
     root: list[Path] = Declared(
         ("--root",),

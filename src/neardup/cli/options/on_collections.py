@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from neardup.cli.option import NEVER, argument, option, setting
 from neardup.cli.options import shared
@@ -14,12 +15,24 @@ from neardup.settings.panels import ACCESS, COMPARED, INPUT, OUTPUT, SEARCH, WOR
 _FIXED = "Fixed when the collection is made. Default:"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AddOptions:
-    """The options of ``neardup add``.
+    """Add documents to a collection, all of them or none.
 
-    ``new_…``: settings of a new collection; for an existing one the given values must equal its own.
+    An id that exists already is an error, unless --replace is given. Files with one document each
+    (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
+    from, to, cc, date, subject, title, author. With --near each document is compared with the
+    stored ones and those before it. With --role base the documents are base texts, such as
+    templates, whose text counts in no document.
+
+    Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
+    nothing was added.
     """
+
+    EXAMPLES: ClassVar = (
+        ("neardup add library.neardup new/ --near 0.8", "documents and their near copies in a collection"),
+        ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
+    )
 
     path: Path = shared.NEW_COLLECTION.field()
     inputs: list[str] = shared.INPUTS.field()
@@ -100,9 +113,12 @@ class AddOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RemoveOptions:
-    """The options of ``neardup remove``."""
+    """Remove documents from a collection, all of them or none.
+
+    Also removes everything derived from them. An unknown id is an error.
+    """
 
     path: Path = shared.COLLECTION.field()
     ids: list[str] = argument("ID", "Ids of documents.")
@@ -110,9 +126,14 @@ class RemoveOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SearchOptions:
-    """The options of ``neardup search``."""
+    """Find the documents of a collection that fit a query.
+
+    FINGERPRINT:<id>_<overlap %>_<probability %> finds documents that contain at least that share of a
+    document. It combines with AND, OR, NOT, words, "phrases" and field>=value. All hits are verified on the
+    texts.
+    """
 
     path: Path = shared.COLLECTION.field()
     query: str = argument("QUERY", "The query, as one argument: put it in quotes.")
@@ -126,9 +147,13 @@ class SearchOptions:
     include_self: bool = option("--include-self", False, "Include the query document itself.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GroupsOptions:
-    """The options of ``neardup groups``."""
+    """Show the groups of a collection, by id.
+
+    A document joins a group through add --on-near link, or through a decision. --complete compares the
+    documents that were added otherwise.
+    """
 
     path: Path = shared.COLLECTION.field()
     complete: bool = option(
@@ -152,9 +177,12 @@ class GroupsOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ListOptions:
-    """The options of ``neardup list``."""
+    """List the documents of a collection in the order in which they were first added.
+
+    A line has the id, the number of tokens, the group and the metadata of a document.
+    """
 
     path: Path = shared.COLLECTION.field()
     limit: int = option("--limit", 100, "Documents on a page, from 1 to 10,000.", "NUMBER")
@@ -164,9 +192,12 @@ class ListOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BackupOptions:
-    """The options of ``neardup backup``."""
+    """Copy a collection into a new file, while others read and write it.
+
+    The copy is the state at its beginning. It appears complete or not at all.
+    """
 
     path: Path = shared.COLLECTION.field()
     file: Path = argument("FILE", "The copy, a new file.")
@@ -174,9 +205,13 @@ class BackupOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DecideOptions:
-    """The options of ``neardup decide``."""
+    """Decide that two documents of a collection are the same or different.
+
+    From then on, same documents are in one group, whatever their similarity, and different ones never
+    are. undecided withdraws a decision. A decision that contradicts others is refused.
+    """
 
     path: Path = shared.COLLECTION.field()
     a: str = argument("A", "Id of a document.")
@@ -187,9 +222,13 @@ class DecideOptions:
     wait: float = shared.WAIT.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ServeOptions:
-    """The options of ``neardup serve``."""
+    """Serve a collection over HTTP until it is stopped.
+
+    Without --token-file all users of this machine may read and write, and nobody else. Needs
+    the extra service. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
+    """
 
     path: Path = shared.COLLECTION.field()
     host: str = shared.HOST.field()
@@ -221,25 +260,31 @@ class ServeOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class InfoOptions:
-    """The options of ``neardup info``."""
+    """Show the size and settings of a collection."""
 
     path: Path = shared.COLLECTION.field()
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CheckOptions:
-    """The options of ``neardup check``."""
+    """Check a collection: derive everything from the texts again, and compare.
+
+    Exit status: 0 no fault; 2 faults were found.
+    """
 
     path: Path = shared.COLLECTION.field()
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CompactOptions:
-    """The options of ``neardup compact``."""
+    """Rewrite a collection without free space, and without the words of removed documents.
+
+    Needs free disk space of the size of the file, and no other reader or writer.
+    """
 
     path: Path = shared.COLLECTION.field()
     upgrade: bool = option("--upgrade", False, "Convert a file of an earlier version to this one; copy it first.")

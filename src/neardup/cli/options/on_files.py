@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from neardup.cli.option import (
     NEVER,
@@ -27,9 +28,25 @@ SELECTION = (*CLEANING, "ignore_common", "within", "across", "keep", "lose", "co
 """The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DedupOptions:
-    """The options of ``neardup dedup``; ``explicit`` has the names of the given ones."""
+    """Remove near copies; write the documents that stay, and the evidence.
+
+    At least one document of each group stays, unless people decided otherwise: with --decisions the
+    groups follow the decisions of a review, and with --from a reviewed result is written as people
+    left it, without comparing again. With --merged the rows of one part are written that the merged
+    result of all parts keeps.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        (
+            "neardup dedup shards/ -o cleaned --by lang --keep max:stars",
+            "each language by itself; the best rated stays",
+        ),
+        ("neardup dedup a.jsonl -o - | gzip > kept.jsonl.gz", "the kept rows alone, in a pipe"),
+    )
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = replace(
@@ -123,9 +140,20 @@ class DedupOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class GroupOptions:
-    """The options of ``neardup group``; ``explicit`` has the names of the given ones."""
+    """Report which documents are near copies; remove none.
+
+    With --from the documents are not read again: the pairs of an earlier result are grouped at a
+    stricter threshold, and all other settings stay the same.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup group mails/ -o groups --threshold 0.7", "which mails are near copies; none is removed"),
+        ("neardup group --from groups -o strict --threshold 0.9", "the same pairs, a stricter threshold"),
+    )
 
     inputs: list[str] = shared.INPUTS_OR_FROM.field()
     out: Path | None = shared.OUT.field()
@@ -157,9 +185,14 @@ class GroupOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LookOptions:
-    """The options of ``neardup PATH``."""
+    """Print the ten largest groups of near copies in some documents, and the next command; write nothing.
+
+    neardup PATH is short for it.
+
+    Exit status: 0 done; 1 done, but some input was rejected; 2 error.
+    """
 
     inputs: list[str] = shared.INPUTS.field()
     text: list[str] = shared.TEXT.field()
@@ -168,9 +201,17 @@ class LookOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CompareOptions:
-    """The options of ``neardup compare``."""
+    """Show the common text of two documents, side by side, with all measures.
+
+    Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup compare draft.docx final.pdf", "two files, side by side"),
+        ("neardup compare cleaned 17 42 --html pair.html", "two documents of a result, as a page"),
+    )
 
     a: str = argument(
         "A",
@@ -214,9 +255,13 @@ class CompareOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShowOptions:
-    """The options of ``neardup show``."""
+    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others.
+
+    The nearest others are the documents just outside the group, by the stored pairs. Exit status: 0
+    done; 2 error.
+    """
 
     out: Path = shared.RESULT.field()
     id: str = argument("ID", "The id of a document.")
@@ -225,9 +270,13 @@ class ShowOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportOptions:
-    """The options of ``neardup report``."""
+    """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
+
+    The page needs no network and runs no script. Texts are read from the input of the run, if it is
+    still there. Exit status: 0 done; 2 error.
+    """
 
     result: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
     page: Path = Declared(("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE").field()
@@ -237,9 +286,13 @@ class ReportOptions:
     overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReviewOptions:
-    """The options of ``neardup review``."""
+    """Review a result in a browser: look at groups and pairs, and decide.
+
+    The decisions are stored in the result folder. Without --token-file all users of this machine may read and
+    decide, and nobody else. Needs the extra service. Ctrl-C stops.
+    """
 
     out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
     inputs: list[str] = shared.MOVED.field()
@@ -249,9 +302,14 @@ class ReviewOptions:
     token_file: Path | None = shared.TOKEN_FILE.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ExportOptions:
-    """The options of ``neardup export``."""
+    """Write the groups, decisions or tags of a reviewed result as a file for another program.
+
+    csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
+    character 20 between them. Also the groups and decisions of a collection. Exit status: 0 done; 2
+    error.
+    """
 
     out: Path = replace(shared.RESULT, help="A result folder, or a collection.").field()
     file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
@@ -269,9 +327,13 @@ class ExportOptions:
     overwrite: bool = replace(shared.OVERWRITE, help="Replace an earlier export.").field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ImportOptions:
-    """The options of ``neardup import``."""
+    """Read tags from a file of another program into a result.
+
+    The file is csv, jsonl, parquet or dat, with a column of ids and one of tags, separated by
+    semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
+    """
 
     out: Path = shared.RESULT.field()
     file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
@@ -288,9 +350,20 @@ class ImportOptions:
         return self.id, self.tags
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PlanOptions:
-    """The options of ``neardup plan``; ``explicit`` has the names of the given ones."""
+    """Show the bands for a threshold and a recall; with documents, advise on them.
+
+    Without documents: the bands, and the probability with which pairs of each resemblance are found.
+    With a SAMPLE of your documents: the gap between relatives and strangers, the effect of each
+    threshold, the closest pairs, traps, recall and cost, and a command that separates them.
+    With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup plan posts.jsonl", "advice on the threshold, from a sample of the documents"),
+        ("neardup plan --threshold 0.7 --recall 0.999", "the bands that find such pairs"),
+    )
 
     sample: list[str] = Declared(
         (),
@@ -335,9 +408,13 @@ class PlanOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ExplainOptions:
-    """The options of ``neardup explain``."""
+    """Show the textbook tables for a few small documents.
+
+    Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
+    chunk in three measures. A shingle has three words, as in textbooks; in the other commands five.
+    """
 
     names: list[str] = Declared((), (), "Two to ten small files; - is standard input.", "IN", panel=INPUT).field()
     literal: bool = shared.LITERAL.field()
@@ -378,15 +455,19 @@ class ExplainOptions:
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DemoOptions:
-    """The options of ``neardup demo``."""
+    """Find the near copies in a small sample, and show the evidence."""
 
     json: bool = shared.JSON.field()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WarmOptions:
-    """The options of ``neardup warm``."""
+    """Compile the kernels of the commands, once on this machine, so that no command has to wait for them.
+
+    Without --all only those of the usual commands. Uses all processors. The compiled code is kept in the
+    folder NEARDUP_CACHE_DIR, else in the cache folder of the user.
+    """
 
     every: bool = option("--all", False, "Also compile the kernels of rare options.")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, argument, option
 from neardup.cli.options import shared
@@ -16,9 +17,20 @@ PARTS = Declared(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FingerprintOptions:
-    """The options of ``neardup fingerprint``."""
+    """Fingerprint one part of the documents, for neardup merge.
+
+    Parts can be fingerprinted in any number, on any machine and in any order. All parts need the same
+    settings and the same key. The folder holds places of texts, not texts.
+
+    Exit status: 0 done; 1 done, but some input was rejected; 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup fingerprint part-1.jsonl -o fp/1", "the first pass over a part, on any machine"),
+        ("neardup merge fp -o merged", "then all parts together"),
+    )
 
     inputs: list[str] = replace(shared.INPUTS, default=()).field()
     out: Path | None = Declared(
@@ -40,9 +52,21 @@ class FingerprintOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MergeOptions:
-    """The options of ``neardup merge``; ``explicit`` has the names of the given ones."""
+    """Group the documents of fingerprinted parts, as one run over all of them would.
+
+    Settings that fingerprints do not depend on may be chosen here; the others are those of the parts.
+    Texts are read again where they were fingerprinted, or below --inputs, only to verify pairs. Where
+    they cannot be read, --wanted asks for shingle sets, and --shingles takes them.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup merge fp -o merged", "near copies among all parts"),
+        ("neardup dedup part-1.jsonl --merged merged -o kept-1", "then the kept rows of each part"),
+    )
 
     parts: list[str] = PARTS.field()
     out: Path | None = shared.OUT.field()
@@ -78,9 +102,12 @@ class MergeOptions:
     explicit: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ShinglesOptions:
-    """The options of ``neardup shingles``."""
+    """Answer a merge that cannot read the texts of a part: write the shingle sets it wants.
+
+    The sets are hashed under the key of the parts. Keep them as private as the texts.
+    """
 
     part: str = argument("FP", "The folder of fingerprints of a part whose texts can be read here.")
     request: Path | None = option("--for", None, "The request that neardup merge --wanted has written.", "FILE")

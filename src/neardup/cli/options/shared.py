@@ -133,3 +133,13 @@ TOKEN_FILE = Declared(
 BY_NAME = Declared(
     ("--by",), "", "Your name in the history of decisions; by default that of your account.", "NAME"
 )
+NO_CONFIG = Declared(("--no-config",), False, "Read no options from a file.", panel=WORK, from_file=NEVER)
+CONFIG = Declared(
+    ("--config",),
+    None,
+    "File with options in TOML. Default: neardup.toml, or [tool.neardup] of pyproject.toml, in the working "
+    "directory.",
+    "FILE",
+    panel=WORK,
+    from_file=NEVER,
+)

@@ -1,0 +1,109 @@
+"""The table of all commands: the purpose of each, its record of options, and the function that receives it.
+
+The documentation of a record is the help of its command. A function is loaded when its command runs.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from neardup.cli.option import Option, options_of
+from neardup.cli.options import on_agents, on_collections, on_files, on_shards
+
+LOOK = "look"
+"""The command that bare inputs run; the help does not list it."""
+
+EXAMPLES = (
+    ("neardup posts.jsonl", "the ten largest groups of near copies; nothing is written"),
+    ("neardup dedup posts.jsonl -o cleaned", "the documents that stay, and the evidence"),
+)
+"""Two examples at the end of the help: what to type, and the effect."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its record of options, and the module and name of its function."""
+
+    record: type
+    function: str
+
+    @cached_property
+    def options(self) -> tuple[Option, ...]:
+        """The options, in the order of the record."""
+        return options_of(self.record)
+
+    @property
+    def help(self) -> str:
+        """The help: a line, and paragraphs."""
+        return inspect.getdoc(self.record) or ""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the help."""
+        return self.help.partition("\n")[0]
+
+    @property
+    def examples(self) -> tuple[tuple[str, str], ...]:
+        """What to type, and the effect; commands with a long help have two."""
+        examples: tuple[tuple[str, str], ...] = getattr(self.record, "EXAMPLES", ())
+        return examples
+
+    def load(self) -> Callable[[Any], int]:
+        """Return the function, which receives a record and returns an exit status."""
+        from importlib import import_module
+
+        module, _, name = self.function.partition(".")
+        function: Callable[[Any], int] = getattr(import_module(f"neardup.cli.{module}"), name)
+        return function
+
+
+PURPOSES: Mapping[str, Mapping[str, Command]] = {
+    "Find near copies": {
+        "dedup": Command(on_files.DedupOptions, "batch.dedup"),
+        "group": Command(on_files.GroupOptions, "batch.group"),
+        "plan": Command(on_files.PlanOptions, "plan.plan"),
+        "compare": Command(on_files.CompareOptions, "compare.compare"),
+        "explain": Command(on_files.ExplainOptions, "explain.explain"),
+        "demo": Command(on_files.DemoOptions, "demo.demo"),
+    },
+    "Look at a result": {
+        "show": Command(on_files.ShowOptions, "show.show"),
+        "report": Command(on_files.ReportOptions, "report.report"),
+        "review": Command(on_files.ReviewOptions, "review.review"),
+        "export": Command(on_files.ExportOptions, "exporting.export"),
+        "import": Command(on_files.ImportOptions, "exporting.import_tags"),
+    },
+    "In parts, and new documents every day": {
+        "fingerprint": Command(on_shards.FingerprintOptions, "shards.fingerprint"),
+        "merge": Command(on_shards.MergeOptions, "shards.merge"),
+        "shingles": Command(on_shards.ShinglesOptions, "shards.shingles"),
+    },
+    "Collections": {
+        "add": Command(on_collections.AddOptions, "adding.add"),
+        "remove": Command(on_collections.RemoveOptions, "collection.remove"),
+        "list": Command(on_collections.ListOptions, "collection.list_documents"),
+        "search": Command(on_collections.SearchOptions, "search.search"),
+        "groups": Command(on_collections.GroupsOptions, "groups.groups"),
+        "decide": Command(on_collections.DecideOptions, "groups.decide"),
+        "serve": Command(on_collections.ServeOptions, "serve.serve"),
+        "mcp": Command(on_agents.McpOptions, "mcp.mcp"),
+        "info": Command(on_collections.InfoOptions, "collection.info"),
+        "check": Command(on_collections.CheckOptions, "collection.check"),
+        "compact": Command(on_collections.CompactOptions, "collection.compact"),
+        "backup": Command(on_collections.BackupOptions, "collection.backup"),
+    },
+    "This installation": {
+        "warm": Command(on_files.WarmOptions, "warm.warm"),
+    },
+}
+"""The commands by purpose, in the order of the help."""
+
+COMMANDS: Mapping[str, Command] = {
+    **{name: command for commands in PURPOSES.values() for name, command in commands.items()},
+    LOOK: Command(on_files.LookOptions, "look.look"),
+}
+"""All commands by name."""

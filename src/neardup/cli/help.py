@@ -1,0 +1,173 @@
+"""The help of the program and of its commands, as text: written from the records, without loading a command.
+
+Long commands show their options by purpose, and examples at the end. ``main`` prints the help before anything slow
+is imported; the parser of ``app.py`` asks here, too, so that there is one form.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from neardup.cli.commands import COMMANDS, EXAMPLES, PURPOSES, Command
+from neardup.cli.option import REQUIRED, Option
+from neardup.cli.options.shared import CONFIG, NO_CONFIG
+from neardup.settings.panels import OTHER, PANELS
+
+LONG = 15
+"""Commands with this many options or more show them by purpose."""
+WIDEST, NARROWEST = 100, 50
+"""The columns that the help may use."""
+_LEFT = 30
+"""The most columns of a spelling beside its meaning; a longer one has a line of its own."""
+
+DESCRIPTION = """Find, prove and show near-duplicate documents.
+
+neardup PATH prints the ten largest groups in a file or folder, and the next command to type.
+"""
+_HELP = ("-h, --help", "Show this message and exit.")
+_OF_PROGRAM = (
+    ("--version", "Show the version."),
+    ("--install-completion", "Install completion for the current shell."),
+    ("--show-completion", "Show completion for the current shell, to copy it or customize the installation."),
+    _HELP,
+)
+
+
+def show_if_asked(arguments: Sequence[str]) -> None:
+    """Print the help of the program or of one command and exit, if the arguments ask for no more than this."""
+    if not 1 <= len(arguments) <= 2 or arguments[-1] not in ("--help", "-h"):
+        return
+    command = arguments[0] if len(arguments) == 2 else ""
+    if command in COMMANDS or not command:
+        show(page(command, width()))
+
+
+def show(text: str) -> None:
+    """Print a text and exit."""
+    status = 0
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # after BrokenPipeError the reader has seen enough
+        if not isinstance(error, BrokenPipeError):
+            sys.stderr.write(f"error: standard output: {error.strerror}\n")
+            status = 2
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing may be written at the exit
+    sys.exit(status)
+
+
+def width() -> int:
+    """Return the columns to use: those of ``COLUMNS``, of the terminal, or 80, within bounds."""
+    try:
+        columns = int(os.environ.get("COLUMNS") or os.get_terminal_size(sys.stdout.fileno()).columns)
+    except (OSError, ValueError):  # no terminal
+        columns = 80
+    return max(min(columns or 80, WIDEST) - 2, NARROWEST)
+
+
+def page(command: str, columns: int) -> str:
+    """Return the help of a command, or of the program for ""."""
+    lines = _of_command(command, COMMANDS[command], columns) if command else _of_program(columns)
+    return "\n".join([*lines, ""])
+
+
+def _of_program(columns: int) -> Iterator[str]:
+    yield from _called("", "[OPTIONS] COMMAND [ARGS]...", columns)
+    yield from _paragraphs(DESCRIPTION, columns)
+    yield from _section("Options", _OF_PROGRAM, columns)
+    column = max(map(len, COMMANDS))
+    for purpose, commands in PURPOSES.items():
+        yield from _section(
+            purpose, [(f"{name:<{column}}", one.summary) for name, one in commands.items()], columns
+        )
+    yield from _examples(EXAMPLES)
+
+
+def _of_command(name: str, command: Command, columns: int) -> Iterator[str]:
+    arguments = (usage(option) for option in command.options if not option.spelling)
+    yield from _called(f"{name} ", " ".join(("[OPTIONS]", *arguments)), columns)
+    yield from _paragraphs(command.help, columns)
+    for heading, rows in _by_purpose(command.options).items():
+        if rows:
+            yield from _section(heading, rows, columns)
+    yield from _examples(command.examples)
+
+
+def _called(command: str, arguments: str, columns: int) -> Iterator[str]:
+    """How the program is called, and an empty line."""
+    begin = f"Usage: neardup {command}"
+    yield from textwrap.wrap(arguments, columns, initial_indent=begin, subsequent_indent=" " * len(begin))
+    yield ""
+
+
+def usage(option: Option) -> str:
+    """Return an argument as the line of its command shows it."""
+    shown = f"{option.metavar}" if option.default is REQUIRED else f"[{option.metavar}]"
+    return f"{shown}..." if option.type == list[str] else shown
+
+
+def _by_purpose(options: Sequence[Option]) -> dict[str, list[tuple[str, str]]]:
+    """The lines of the options under their headings: purposes, if there are many."""
+    special = [Option.of("", bool, NO_CONFIG), Option.of("", str, CONFIG)]
+    long = len(options) + len(special) + 1 >= LONG
+    headings = PANELS if long else ("Arguments", "Options")
+    rows: dict[str, list[tuple[str, str]]] = {heading: [] for heading in headings}
+    for option in [*options, *special]:
+        heading = option.panel if long else headings[bool(option.spelling)]
+        rows[heading].append((_spelled(option), _meaning(option)))
+    rows[OTHER if long else "Options"].append(_HELP)
+    return rows
+
+
+def _spelled(option: Option) -> str:
+    """An option, or an argument, as the first column shows it."""
+    return option.shown + " …" * (not option.spelling and option.type == list[str])
+
+
+def _meaning(option: Option) -> str:
+    """The help of an option, and its default."""
+    if option.default is REQUIRED:
+        return f"{option.help}  [required]"
+    if option.type is bool or option.default in (None, (), ""):
+        return option.help
+    default = ", ".join(map(str, option.default)) if isinstance(option.default, list) else option.default
+    return f"{option.help}  [default: {default}]"
+
+
+def _section(heading: str, rows: Sequence[tuple[str, str]], columns: int) -> Iterator[str]:
+    """A heading and lines of two columns."""
+    yield from ("", f"{heading}:")
+    left = min(max(len(first) for first, _ in rows), _LEFT) + 2
+    for first, meaning in rows:
+        lines = _wrapped(meaning, max(columns - left - 2, 10))
+        beside = len(first) <= left - 2
+        yield f"  {first:<{left}}{lines[0]}".rstrip() if beside else f"  {first}"
+        for line in lines[beside:]:
+            yield f"  {'':<{left}}{line}"
+
+
+def _paragraphs(text: str, columns: int) -> Iterator[str]:
+    """The paragraphs of a text, indented, with an empty line between them."""
+    for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
+        if number:
+            yield ""
+        for line in _wrapped(paragraph, columns - 2):
+            yield f"  {line}"
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    return textwrap.wrap(text.replace("\n", " "), columns, replace_whitespace=False)
+
+
+def _examples(examples: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What to type, and the effect, a line each."""
+    if not examples:
+        return
+    yield from ("", "Examples:")
+    for typed, effect in examples:
+        yield from (f"  {typed}", f"      {effect}")
