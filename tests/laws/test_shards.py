@@ -19,10 +19,9 @@ from neardup.io.writers import OutputFolder
 from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.save import save
-from neardup.run.shards.asking import answered, wanted
 from neardup.run.shards.growing import find_against, read_documents
 from neardup.run.shards.kept import kept_of_part
-from neardup.run.shards.merge import merge_opened, open_parts, with_settings
+from neardup.run.shards.merge import open_parts, with_settings
 from neardup.runtime import Silent
 from support import shared_data
 
@@ -222,29 +221,3 @@ def test_only_saved_documents_that_can_meet_a_new_one_take_part(tmp_path: Path) 
     part = open_parts(folders)[0].parts[0]
     found = dedup_against(new, folders)
     assert found.run["counts"]["different"] < 0.7 * part.manifest.counts.rows
-
-
-@pytest.mark.part(2)
-@pytest.mark.parametrize(
-    "settings",
-    [{"method": "lsh", "threshold": 0.5}, {"measure": "vocabulary", "threshold": 0.7}, {"sketch": "simhash"}],
-    ids=["lsh", "vocabulary", "simhash"],
-)
-def test_answers_replace_texts(settings: dict[str, Any], tmp_path: Path) -> None:
-    parts = split(rows_of("own"), (250,), tmp_path, "jsonl")
-    folders = fingerprinted(parts, tmp_path / "FP", **settings)
-    whole = merged(folders, tmp_path / "whole")
-    documents, shared = open_parts(folders)
-    request = wanted(documents, shared, Silent())
-    answers = {
-        part.manifest.seal: answered(part, request, open_parts([part.folder])[0]) for part in documents.parts
-    }
-    for part in parts:
-        part.unlink()
-    merge_opened(documents.with_answers(answers), shared).found.save(tmp_path / "asked")
-    for name in ("pairs", "copies", "ranks", "not_judged"):
-        assert (tmp_path / "asked" / f"{name}.parquet").read_bytes() == whole[f"{name}.parquet"], name
-    found = pq.read_table(tmp_path / "asked" / "groups.parquet")
-    assert found["lost_passage"].null_count == found.num_rows
-    quoting = ["lost_units", "lost_passage"]
-    assert found.drop(quoting).equals(nd.load(tmp_path / "whole").groups.drop(quoting))

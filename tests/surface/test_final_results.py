@@ -99,7 +99,7 @@ def test_the_same_rows_stay(run: Run, tmp_path: Path, form: str, options: list[s
     assert run("dedup", str(source), "-o", str(out), *common).status in (0, 1)
     decide(out)
     code = run("dedup", str(source), "-o", str(again), "--decisions", str(out), *common).status
-    one = run("dedup", "--from", str(out), "-o", str(final))
+    one = run("apply", str(out), "-o", str(final))
     assert one.status == code, one.err
     assert kept_bytes(again) == kept_bytes(final)
     assert fates_and_groups(again) == fates_and_groups(final)
@@ -115,7 +115,7 @@ def test_a_result_of_group_removes_what_a_dedup_would(run: Run, tmp_path: Path) 
     run("group", str(source), "-o", str(out), "--threshold", ".5")
     decide(out)
     run("dedup", str(source), "-o", str(again), "--threshold", ".5", "--decisions", str(out))
-    run("dedup", "--from", str(out), "-o", str(final))
+    run("apply", str(out), "-o", str(final))
     assert kept_bytes(again) == kept_bytes(final)
 
 
@@ -127,12 +127,12 @@ def test_a_changed_or_moved_input_is_reported_with_the_way_out(run: Run, tmp_pat
     moved = tmp_path / "elsewhere" / "in.jsonl"
     moved.parent.mkdir()
     source.rename(moved)
-    said = run("dedup", "--from", str(out), "-o", str(final))
+    said = run("apply", str(out), "-o", str(final))
     assert (said.status, "Give --inputs with its place of today" in said.err) == (2, True)
     assert not final.exists()
-    assert run("dedup", "--from", str(out), "-o", str(final), "--inputs", str(moved)).status == 1
+    assert run("apply", str(out), "-o", str(final), "--inputs", str(moved)).status == 1
     moved.write_bytes(moved.read_bytes() + b'{"text": "one more"}\n')
-    said = run("dedup", "--from", str(out), "-o", str(tmp_path / "f2"), "--inputs", str(moved))
+    said = run("apply", str(out), "-o", str(tmp_path / "f2"), "--inputs", str(moved))
     assert (said.status, "has changed since the result was made" in said.err) == (2, True)
 
 
@@ -143,13 +143,9 @@ def test_a_folder_with_decisions_is_loaded_and_never_overwritten(run: Run, tmp_p
     decide(out)
     said = run("dedup", str(source), "-o", str(out), "--overwrite")
     assert (said.status, "holds the decisions of a review" in said.err) == (2, True)
-    regrouped = run("group", "--from", str(out), "--threshold", ".9", "-o", str(tmp_path / "g"))
+    regrouped = run("regroup", str(out), "--threshold", ".9", "-o", str(tmp_path / "g"))
     assert (regrouped.status, "are not followed" in regrouped.err) == (1, True)
-    for wrong in (["--decisions", str(out), "-o", str(out)], ["--from", str(out), "-o", str(out)]):
-        said = run("dedup", *([str(source)] if "--decisions" in wrong else []), *wrong, "--overwrite")
+    for wrong in (["dedup", str(source), "--decisions", str(out)], ["apply", str(out)]):
+        said = run(*wrong, "-o", str(out), "--overwrite")
         assert said.status == 2
         assert "Another folder" in said.err
-    said = run("dedup")
-    assert (said.status, said.err.startswith("error: No input was given")) == (2, True)
-    said = run("dedup", "--from", str(out), "--threshold", ".9", "--dry-run")
-    assert "--threshold cannot be given together with --from" in said.err

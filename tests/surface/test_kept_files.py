@@ -93,13 +93,13 @@ def test_a_reviewed_result_has_the_files_of_its_input(run: Run, folder: Path, tm
     assert run("dedup", folder, "-o", out, "--threshold", "0.7").status == 0
     with DecisionStore(out) as store:
         store.act([FateOf("c", "keep")], by="me", what="keep c")
-    final = run("dedup", "--from", out, "-o", tmp_path / "final")
+    final = run("apply", out, "-o", tmp_path / "final")
     assert final.status == 0, final.err
     kept = tmp_path / "final" / "kept"
     assert (kept / "lang=de" / "a.jsonl").read_bytes() == (out / "kept" / "lang=de" / "a.jsonl").read_bytes()
     assert (kept / "lang=fr" / "a.jsonl").read_bytes() == (folder / "lang=fr" / "a.jsonl").read_bytes()
     assert [one["rows"] for one in account(tmp_path / "final")["kept_files"]["listed"]] == [1, 1, 1]
-    stream = run("dedup", "--from", out, "-o", "-")
+    stream = run("apply", out, "-o", "-")
     assert [json.loads(line)["id"] for line in stream.out.splitlines()] == ["a", "c", "e"]
 
 
@@ -183,7 +183,7 @@ def test_by_with_several_files_and_with_sizes(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "sized" / "kept" / "lang=x" / "kept-00001.jsonl").exists()
     dry = run("group", *inputs, *ids, "--dry-run")
     assert "by lang" in dry.out
-    stricter = run("group", "--from", tmp_path / "out", "--threshold", "0.95", "-o", tmp_path / "strict")
+    stricter = run("regroup", tmp_path / "out", "--threshold", "0.95", "-o", tmp_path / "strict")
     assert stricter.status == 0, stricter.err
     assert account(tmp_path / "strict")["by"] is None
     missing = run("dedup", *inputs, "--by", "lange", "--dry-run")

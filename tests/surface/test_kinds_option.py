@@ -140,7 +140,7 @@ def test_stored_loaded_and_regrouped(run: Run, tmp_path: Path) -> None:
     (line,) = [line for line in result.out.splitlines() if line.startswith("kinds ")]
     name, count = max(loaded.run["kinds"].items(), key=lambda item: item[1])
     assert line.startswith(f"kinds         {name} {count}, ")
-    assert run("group", "--from", out, "--threshold", 0.8, "-o", stricter).status == 0
+    assert run("regroup", out, "--threshold", 0.8, "-o", stricter).status == 0
     again = nd.load(stricter)
     assert sum(again.run["kinds"].values()) == again.pairs.num_rows < loaded.pairs.num_rows
     assert again.run["kinds"] == loaded.at(0.8).run["kinds"]

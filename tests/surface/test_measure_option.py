@@ -75,7 +75,7 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     assert account["recall"]["statement"] == "exact: every pair at lcs 0.8 or above is found"
     assert account["choice"]["why"] == "LSH finds no pairs by their lcs"
     assert "1 at lcs 0.8 or above, joined exactly" in result.out
-    stricter = run("group", "--from", out, "-o", tmp_path / "stricter", "--threshold", ".95")
+    stricter = run("regroup", out, "-o", tmp_path / "stricter", "--threshold", ".95")
     assert stricter.status == 0
     assert pq.read_table(tmp_path / "stricter" / "pairs.parquet").num_rows == 0
     shown = run("dedup", source, "--dry-run", "--measure", "lcs", "--threshold", ".6")
@@ -124,7 +124,7 @@ def test_a_result_with_the_earlier_name_of_a_measure_loads_under_its_present_one
     assert earlier.missed.equals(present.missed)
     assert str(earlier) == str(present)
     assert earlier.at(0.9).run["settings_digest"] == present.at(0.9).run["settings_digest"]
-    assert run("group", "--from", out, "-o", again, "--threshold", ".9").status == 0
+    assert run("regroup", out, "-o", again, "--threshold", ".9").status == 0
     assert nd.load(again).run["settings"]["measure"] == "vocabulary"
     (out / "run.json").write_text(json.dumps({**account, "settings_digest": "0" * 16}), encoding="utf-8")
     seal(out)

@@ -244,7 +244,7 @@ def test_mails_with_other_attachments_are_not_exact_copies(run: Run, tmp_path: P
     # from the stored result the same decisions are made
     found = nd.load(tmp_path / "out")
     assert found.at(1.0).groups.equals(found.groups)
-    assert run("group", "--from", tmp_path / "out", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
+    assert run("regroup", tmp_path / "out", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
     assert nd.load(tmp_path / "strict").groups["kept"].equals(found.groups["kept"])
     grouped = nd.find(tmp_path / "in", keep="last", empty="drop")
     assert grouped.removed["id"].to_pylist() == ["1.eml", "2.eml", "4.eml", "5.eml", "6.eml"]

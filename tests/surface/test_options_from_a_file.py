@@ -59,13 +59,13 @@ def test_pyproject_is_second_and_a_named_file_first(run: Run, mails: Path, here:
     assert "nothing.toml cannot be used: No such file" in missing.err
 
 
-def test_options_that_the_mode_of_a_command_lacks_are_passed_over(run: Run, mails: Path, here: Path) -> None:
+def test_the_threshold_of_a_file_is_not_that_of_regroup(run: Run, mails: Path, here: Path) -> None:
     assert run("dedup", mails, "-o", here / "out").status == 0
     (here / "neardup.toml").write_text("threshold = 0.7\nlength = 4\n")
-    stricter = run("group", "--from", here / "out", "--threshold", "0.9", "-o", here / "strict")
+    stricter = run("regroup", here / "out", "--threshold", "0.9", "-o", here / "strict")
     assert stricter.status == 0, stricter.err
-    refused = run("group", "--from", here / "out", "-o", here / "none")
-    assert "--from was given without a threshold" in refused.err
+    refused = run("regroup", here / "out", "-o", here / "none")
+    assert "Missing option '--threshold'" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_mistakes_name_the_file_and_the_key(here: Path, written: str, given: str
 def test_values_are_those_of_the_command_line(here: Path) -> None:
     (here / "neardup.toml").write_text(
         'memory = "2GB"\nwithin = "lang"\nignore_common = 0.1\nkeep = ["max:n", "longest"]\ntext = "body"\n'
-        '[dedup]\nignore-common = 0.2\nagainst = "old.jsonl"\nfrom = "x"\n[serve]\nseconds = 3\n'
+        '[dedup]\nignore-common = 0.2\nagainst = "old.jsonl"\n[serve]\nseconds = 3\n'
     )
     config = find_config(None)
     assert config is not None
@@ -115,7 +115,6 @@ def test_values_are_those_of_the_command_line(here: Path) -> None:
         "keep": ["max:n", "longest"],
         "text": ["body"],
         "against": ["old.jsonl"],
-        "stored": "x",
     }
     assert config.options["compare"] == {"text": ["body"]}
     assert config.options["serve"] == {"seconds": 3}

@@ -279,7 +279,7 @@ def test_stored_texts_need_no_input(run: Run, mails: Path, tmp_path: Path) -> No
         said = run("compare", tmp_path / command, "c", "b", "--json")
         assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
         assert f"row 2 of {mails}" in said.out
-    assert run("group", "--from", tmp_path / "dedup", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
+    assert run("regroup", tmp_path / "dedup", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
     assert nd.load(tmp_path / "strict").look("b").text == NEAR
     assert run("compare", tmp_path / "dedup", "a", "d").status == 2  # d is in no pair, so its text is not stored
     mails.write_bytes(content)

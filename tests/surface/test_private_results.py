@@ -47,7 +47,7 @@ def test_private_input_makes_a_private_result(
     mails.chmod(given)
     out, strict = tmp_path / "out", tmp_path / "strict"
     assert run("dedup", mails, "-o", out).status == 0
-    assert run("group", "--from", out, "--threshold", "0.95", "-o", strict).status == 0
+    assert run("regroup", out, "--threshold", "0.95", "-o", strict).status == 0
     nd.find(str(mails)).save(tmp_path / "saved")
     nd.load(out).save(tmp_path / "again")
     for name in ("out", "strict", "saved", "again"):

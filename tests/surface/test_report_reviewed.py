@@ -45,7 +45,7 @@ def written(run: Run, result: Path) -> str:
 
 
 def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> None:
-    with_decisions = json.loads(run("dedup", "--from", reviewed, "--dry-run", "--json").out)["counts"]
+    with_decisions = json.loads(run("apply", reviewed, "--dry-run", "--json").out)["counts"]
     counts = nd.load(reviewed).run["counts"]
     assert (counts["removed"], with_decisions["removed"]) == (5, 3)
     said = written(run, reviewed)
@@ -70,7 +70,7 @@ def test_the_decisions_are_listed_with_their_authors_and_the_tags(run: Run, revi
 
 def test_the_report_of_a_final_result_lists_the_decisions_that_made_it(run: Run, reviewed: Path) -> None:
     final = reviewed.parent / "final"
-    assert run("dedup", "--from", reviewed, "-o", final).status == 0
+    assert run("apply", reviewed, "-o", final).status == 0
     said = written(run, final)
     assert "Of 9 documents, 3 were removed as copies of others, and 6 stay." in said
     assert "This result follows 2 decisions of people: 1 by Ann, 1 by Bob <b>." in said
@@ -109,7 +109,7 @@ def test_without_decisions_the_page_says_so_and_a_final_result_is_that_of_the_ru
 ) -> None:
     out, final = make_result(tmp_path), tmp_path / "final"
     assert "decisions none when this page was written" in written(run, out)
-    made = run("dedup", "--from", out, "-o", final)
+    made = run("apply", out, "-o", final)
     assert made.status == 0, made.err
     assert "decisions     none yet (of " in made.out
     assert nd.load(final).groups.equals(nd.load(out).groups)

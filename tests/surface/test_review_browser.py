@@ -166,7 +166,7 @@ def test_a_day_by_keyboard(page: Any, desk: ResultDesk, folder: Path, run: Run, 
 
 def memos_kept(run: Run, folder: Path, out: Path) -> int:
     """Return the number of memos that stay after the review so far."""
-    assert run("dedup", "--from", folder, "-o", out).status == 0
+    assert run("apply", folder, "-o", out).status == 0
     return (out / "kept.jsonl").read_text(encoding="utf-8").count('"memo-')
 
 

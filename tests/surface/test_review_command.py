@@ -27,8 +27,8 @@ def test_review_serves_a_result_and_stores_decisions_in_it(run: Run, tmp_path: P
         assert status == 303
         assert "Done: keep both" in ask(host, "GET", place)[1]
         assert "Eve" in ask(host, "GET", "/history")[1]
-    assert said[-1] == f"stopped; {folder} holds 1 action: neardup dedup --from {folder} -o DIR\n"
-    final = run("dedup", "--from", folder, "-o", tmp_path / "final")
+    assert said[-1] == f"stopped; {folder} holds 1 action: neardup apply {folder} -o DIR\n"
+    final = run("apply", folder, "-o", tmp_path / "final")
     assert final.status == 0, final.err
     assert "fox-12" in (tmp_path / "final" / "kept.jsonl").read_text()
 

@@ -82,7 +82,7 @@ def test_fingerprints_and_grouping_again_know_samples(run: Run, tmp_path: Path) 
     assert json.loads((merged / "run.json").read_text())["counts"]["removed"] == 1
     again = tmp_path / "again"
     assert run("group", tmp_path / "in", "-o", tmp_path / "first").status == 0
-    assert run("group", "--from", tmp_path / "first", "--threshold", 0.9, "-o", again).status == 0
+    assert run("regroup", tmp_path / "first", "--threshold", 0.9, "-o", again).status == 0
     removed = [row["id"] for row in pq.read_table(again / "groups.parquet").to_pylist() if not row["kept"]]
     assert removed in ([], ["alone/b.txt"])
 

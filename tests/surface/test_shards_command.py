@@ -46,11 +46,8 @@ def kept(folder: str) -> list[str]:
 
 def test_the_rows_of_each_part_that_stay(day: Path, run: Run) -> None:
     for name in ("one", "two"):
-        assert run("dedup", f"{name}.jsonl", "--merged", "out", "-o", f"kept-{name}").status == 0
+        assert run("part", f"{name}.jsonl", "--of", "out", "-o", f"kept-{name}").status == 0
     assert (kept("kept-one"), kept("kept-two")) == (["a2", "b"], ["c"])
-    refused = run("dedup", "one.jsonl", "--merged", "out", "-o", "other", "--threshold", "0.5")
-    assert refused.status == 2
-    assert "--threshold cannot be given together with --merged" in refused.err
 
 
 def test_fingerprints_grow_and_the_ids_of_groups_stay(day: Path, run: Run) -> None:
@@ -108,7 +105,7 @@ def test_parts_that_do_not_fit_are_refused_by_name(day: Path, run: Run) -> None:
     assert run("fingerprint", "four.jsonl", "-o", "apart/four", "--key", "my.key").status == 0
     assert run("merge", "apart/four", "--key", "my.key", "-o", "m").status == 0
     assert not (day / "apart" / ".neardup-key").exists()
-    assert "--update cannot be given without fingerprints" in error_of(
+    assert "--update cannot be given on one machine without fingerprints" in error_of(
         "dedup", "one.jsonl", "--update", "FP", "-o", "n"
     )
 
@@ -141,34 +138,6 @@ def test_texts_that_have_moved_are_named(day: Path, run: Run) -> None:
     assert (day / "m" / "groups.parquet").read_bytes() == (day / "out" / "groups.parquet").read_bytes()
 
 
-def test_a_merge_without_the_texts_asks_for_their_sets(day: Path, run: Run) -> None:
-    (day / "away").mkdir()
-    shutil.move(day / "one.jsonl", day / "away" / "one.jsonl")
-    for method in ("lsh", "exact"):
-        asked = ("--method", method, "--threshold", "0.7")
-        whole = f"whole-{method}"
-        assert run("merge", "FP", "-o", whole, *asked, "--inputs", "away").status == 0
-        assert run("merge", "FP", "--wanted", "wanted", *asked, "--overwrite").status == 0
-        line = ("shingles", "FP/one", "--for", "wanted", "-o", "answer", "--overwrite")
-        assert run(*line).status == 2  # the texts are not there
-        assert run(*line, "--inputs", "away").status == 0
-        assert run("merge", "FP", "--shingles", "answer", "-o", f"out-{method}", *asked).status == 0
-        for name in ("pairs", "copies", "ranks", "located"):
-            files = [(day / folder / f"{name}.parquet").read_bytes() for folder in (whole, f"out-{method}")]
-            assert files[0] == files[1], name
-        groups = [pq.read_table(day / folder / "groups.parquet") for folder in (whole, f"out-{method}")]
-        assert (
-            groups[0].drop(["lost_units", "lost_passage"]).equals(groups[1].drop(["lost_units", "lost_passage"]))
-        )
-    changed = bytearray((day / "answer").read_bytes())
-    changed[len(changed) // 2] ^= 1
-    (day / "answer").write_bytes(changed)
-    assert run("merge", "FP", "--shingles", "answer", "-o", "other").status == 2
-    refused = run("merge", "FP", "--wanted", "other", "--kinds")
-    assert refused.status == 2
-    assert "kinds was given, and texts are not read" in refused.err
-
-
 def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts").mkdir()
@@ -176,7 +145,7 @@ def test_the_commands_of_the_guide_run(tmp_path: Path, run: Run, monkeypatch: py
     write(tmp_path / "parts" / "01.jsonl", {"a2": TEXTS["a"]})
     guide = (DOCS / "howto" / "shards.md").read_text(encoding="utf-8")
     commands = [line.partition("#")[0].split()[1:] for line in guide.split("```")[1].strip().splitlines()]
-    assert [command[0] for command in commands] == [*["fingerprint"] * 2, "merge", *["dedup"] * 2]
+    assert [command[0] for command in commands] == [*["fingerprint"] * 2, "merge", *["part"] * 2]
     for command in commands:
         assert run(*command).status == 0
     assert (kept("kept/00"), kept("kept/01")) == (["a", "b"], [])

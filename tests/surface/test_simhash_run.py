@@ -116,7 +116,7 @@ def test_stored_results_of_such_a_run(run: Run, sample: Path) -> None:
     asked = ("--sketch", "simhash", "--distance", "10")
     run("group", sample, "-o", "low", "--threshold", "0.5", *asked)
     run("group", sample, "-o", "high", "--threshold", "0.9", *asked)
-    assert run("group", "--from", "low", "--threshold", "0.9", "-o", "made").status == 0
+    assert run("regroup", "low", "--threshold", "0.9", "-o", "made").status == 0
     for table in ("pairs", "groups", "ranks", "copies"):
         made, high = (pq.read_table(f"{folder}/{table}.parquet") for folder in ("made", "high"))
         assert made.equals(high)
@@ -127,11 +127,6 @@ def test_stored_results_of_such_a_run(run: Run, sample: Path) -> None:
     )
     assert loaded.pairs.equals(found.pairs)
     assert "Hamming distance at most 10 of 64-bit SimHash" in loaded._repr_html_()
-    refused = run("group", "--from", "low", "--distance", "3", "--threshold", "0.9", "-o", "other")
-    assert (refused.status, refused.err.splitlines()[0]) == (
-        2,
-        "error: --distance cannot be given together with --from",
-    )
 
 
 def test_against_old_documents(run: Run, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_rejected_rows_are_read_back(mails: Path, run: Run, tmp_path: Path) -> N
     assert run("group", mails, "-o", tmp_path / "out").status == 1
     (problem,) = nd.load(tmp_path / "out").problems
     assert (problem.source, problem.row) == (str(mails), 4)
-    result = run("group", "--from", tmp_path / "out", "--threshold", "0.9", "-o", tmp_path / "strict")
+    result = run("regroup", tmp_path / "out", "--threshold", "0.9", "-o", tmp_path / "strict")
     assert result.status == 1
     copied, before = ((tmp_path / name / "problems.jsonl").read_bytes() for name in ("strict", "out"))
     assert copied == before
@@ -162,7 +162,7 @@ def test_what_a_folder_says_cannot_rule_the_terminal(run: Run, result: Path) -> 
     (result / "run.json").write_text(json.dumps({**run_of(result), **said}))
     seal(result)
     for threshold in (0.6, 0.9):
-        shown = run("group", "--from", result, "--threshold", threshold, "--dry-run")
+        shown = run("regroup", result, "--threshold", threshold, "--dry-run")
         assert shown.status == 0
         assert "\x1b[2J" not in shown.out + shown.err
         assert "a\\x1b[2Jb" in shown.out
@@ -206,7 +206,7 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
 ) -> None:
     strict, fresh = tmp_path / "strict", tmp_path / "fresh"
     mails.unlink()  # documents are not read
-    said = run("group", "--from", result, "--threshold", "0.98", "-o", strict)
+    said = run("regroup", result, "--threshold", "0.98", "-o", strict)
     assert (said.status, said.err) == (0, "")
     assert "note          made from the stored pairs of a search at threshold 0.6\n" in said.out
     assert "to remove     1 document (25.0 %)" in said.out
@@ -227,48 +227,38 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
 
 def test_group_keeps_all_of_a_result_of_group(run: Run, mails: Path, tmp_path: Path) -> None:
     assert run("group", mails, "-o", tmp_path / "all").status == 0
-    assert run("group", "--from", tmp_path / "all", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
+    assert run("regroup", tmp_path / "all", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
     assert [row["kept"] for row in rows(tmp_path / "strict", "groups")] == [True, True, True]
 
 
 def test_group_from_can_be_tried_and_printed(run: Run, result: Path, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
-    said = run("group", "--from", result, "--threshold", "0.98", "--dry-run")
+    said = run("regroup", result, "--threshold", "0.98", "--dry-run")
     assert said.out.startswith("kept     c  represents 1 other document\nremoved  a  exact copy of c\n")
     assert said.out.endswith("written       nothing (dry run)\n")
-    printed = json.loads(run("group", "--from", result, "--threshold", "0.98", "--dry-run", "--json").out)
+    printed = json.loads(run("regroup", result, "--threshold", "0.98", "--dry-run", "--json").out)
     assert printed["counts"]["groups"] == 1
     assert printed["files"] == []
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        (["mails.jsonl", "--threshold", "0.9"], "IN cannot be given together with --from\n"),
-        (
-            ["--threshold", "0.9", "--keep", "longest", "--text", "t"],
-            "--text, --keep cannot be given",
-        ),
-        (["--threshold", "0.9", "--against", "x"], "--against cannot be given together with --from\n"),
-        ([], "--from was given without a threshold\n"),
-    ],
-)
-def test_what_does_not_go_with_from(run: Run, result: Path, typed: list[str], said: str) -> None:
-    """Also where what was typed is the default."""
-    refused = run("group", "--from", result, "--dry-run", *typed)
-    assert refused.status == 2
-    assert refused.err.startswith(f"error: {said}")
-
-
 def test_a_result_is_not_replaced_by_what_is_made_from_it(run: Run, result: Path) -> None:
-    refused = run("group", "--from", result, "--threshold", "0.9", "-o", result, "--overwrite")
+    refused = run("regroup", result, "--threshold", "0.9", "-o", result, "--overwrite")
     assert refused.status == 2
-    assert "is the result that --from names" in refused.err
+    assert "is the given result itself" in refused.err
     assert (result / "kept.jsonl").exists()
 
 
-def test_without_documents_and_without_from(run: Run) -> None:
-    refused = run("group", "--dry-run")
+@pytest.mark.parametrize(
+    ("typed", "command"),
+    [
+        (["dedup", "--from", "out"], "neardup apply"),
+        (["dedup", "--from=out", "-o", "x"], "neardup apply"),
+        (["dedup", "one.jsonl", "--merged", "out"], "neardup part"),
+        (["group", "--from", "out", "--threshold", "0.9"], "neardup regroup"),
+    ],
+)
+def test_an_option_that_became_a_command_names_it(run: Run, typed: list[str], command: str) -> None:
+    refused = run(*typed)
     assert refused.status == 2
-    assert refused.err.startswith("error: No input was given\n")
+    assert command in " ".join(refused.err.split())

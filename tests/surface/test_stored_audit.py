@@ -92,7 +92,7 @@ def test_every_command_that_reads_a_result_reads_one_with_a_missed_pair(run: Run
     assert "harbour-late" in page
     assert "sails to the south" in page
     assert run("export", out, "-o", tmp_path / "groups.csv").status == 0
-    assert run("group", "--from", out, "--threshold", 0.9, "-o", tmp_path / "stricter").status == 0
+    assert run("regroup", out, "--threshold", 0.9, "-o", tmp_path / "stricter").status == 0
 
     desk = ResultDesk.open(out)
     (line,) = desk.queue("missed").lines
@@ -104,7 +104,7 @@ def test_every_command_that_reads_a_result_reads_one_with_a_missed_pair(run: Run
     desk.decide(Decide("pair", "duplicate", "Ann", 0, pair=(key(desk, MISSED[0]), key(desk, MISSED[1]))))
     desk.close()
 
-    final = run("dedup", "--from", out, "-o", tmp_path / "final")
+    final = run("apply", out, "-o", tmp_path / "final")
     assert final.status == 0, final.err
     groups = nd.load(tmp_path / "final").groups
     together = {row["id"]: row["group"] for row in groups.to_pylist() if row["id"] in MISSED}

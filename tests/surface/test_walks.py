@@ -73,7 +73,7 @@ def test_a_reviewer_groups_letters_looks_and_decides(run: Run, letters: Path, tm
         form = {"asked": "pair", "a": 1, "b": 2, "seen": 0, "verdict": "keep both"}
         assert ask(host, "POST", "/decide", form)[0] == 303
     final = tmp_path / "final"
-    written = run("dedup", "--from", out, "-o", final)
+    written = run("apply", out, "-o", final)
     assert written.status == 0, written.err
     names = ["lunch.txt", "memo-2.txt", "memo-copy.txt"]
     assert sorted(path.name for path in (final / "kept").rglob("*.txt")) == names

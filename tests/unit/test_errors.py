@@ -26,7 +26,7 @@ def test_python_names_keywords_and_the_command_line_options() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Run neardup dedup --from OUT -o DIR, and look", "a--b", "pages --- and --", "pip install x--y"]
+    "text", ["Run neardup apply OUT -o DIR, and look", "a--b", "pages --- and --", "pip install x--y"]
 )
 def test_commands_and_dashes_stay(text: str) -> None:
     assert in_python(text) == text

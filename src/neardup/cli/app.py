@@ -22,12 +22,27 @@ _SAY_IT_THEMSELVES = {"serve", "warm"}
 """Commands that report compiling in their own way."""
 
 
+_REPLACED = {
+    ("dedup", "--from"): "neardup apply OUT -o DIR",
+    ("dedup", "--merged"): "neardup part IN --of OUT -o DIR",
+    ("group", "--from"): "neardup regroup OUT --threshold NUMBER -o DIR",
+}
+"""The commands that replace options of others."""
+
+
 class _OwnHelp(TyperCommand):
     """A command with the help of ``help.py``."""
 
     def get_help(self, ctx: Any) -> str:
         """Return the help."""
         return help.page(self.name or "", help.width()).rstrip("\n")
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments. The error for an option that is a command now names the command."""
+        for word in args:
+            if command := _REPLACED.get((self.name or "", word.partition("=")[0])):
+                ctx.fail(f"{word} is a command of its own now: {command}")
+        return super().parse_args(ctx, args)
 
 
 class _Commands(TyperGroup):

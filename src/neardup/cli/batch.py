@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json as notation
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup import display
 from neardup.cli import target
 from neardup.cli.configured import applied_here
-from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
-from neardup.cli.option import options_of
+from neardup.cli.engine import ALL_OPTIONS, Engine, Options, review_of, run_on
+from neardup.cli.messages import told_if_stopped
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
-from neardup.cli.options.on_shards import MergeOptions
-from neardup.cli.parts import dedup_part, find_with_saved, saved_parts
 from neardup.cli.predicted import only_predict, opened, say_after, say_before
-from neardup.cli.shown import show_by, show_groups, show_summary, watcher
-from neardup.errors import InputError, OutputError, SettingError
+from neardup.cli.shards import SavedEngine
+from neardup.cli.shown import print_result, watcher
+from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
 from neardup.settings.rules import memory_size
 
@@ -29,53 +26,18 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.journal import RunJournal
-    from neardup.run.decided import ReviewedResult
+    from neardup.run.account import Action
     from neardup.run.find import Outcome
     from neardup.run.found import Found
 
-Action: TypeAlias = Literal["dedup", "group", "annotate"]
-Options: TypeAlias = DedupOptions | GroupOptions
-Writing: TypeAlias = Options | MergeOptions
-
 SHARD_SIZE = memory_size(0.000001, 1_000_000)
 """The sizes of files, in gigabytes."""
-
-_WITH_STORED = frozenset({"stored", "out", "threshold", "dry_run", "json", "overwrite"})
-_WITH_MERGED = frozenset({"inputs", "merged", "out", "dry_run", "json", "overwrite"})
-_WITH_REVIEWED = frozenset({"stored", "out", "moved", "dry_run", "json", "overwrite"})
 
 
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence."""
     with target.reports_aside(options.out):
-        return _dedup(options)
-
-
-def _dedup(options: DedupOptions) -> int:
-    if options.merged is not None:
-        allowed = "-o, --dry-run, --json and"
-        _refuse_options_besides(options.explicit, DedupOptions, _WITH_MERGED, allowed, "--merged")
-        refuse_unusable_out(options)
-        return dedup_part(options, options.merged)
-    if options.engine == "spark":
-        from neardup.cli.on_spark import dedup_on_spark
-
-        return dedup_on_spark(options)
-    if options.engine != "local" or options.master is not None:
-        given = f"engine is {options.engine!r}" + (" and --master is given" if options.master else "")
-        raise SettingError(given, "local; or spark, which --master goes with")
-    if options.stored is None:
-        if not options.inputs:
-            raise InputError("No input was given", "Files, folders or patterns; or --from with a reviewed result")
-        action: Action = "annotate" if options.annotate else "dedup"
-        parts = saved_parts(options)
-        if not parts:
-            return _run(action, options)
-        refuse_unusable_out(options)
-        return tell(find_with_saved(action, options, parts, _review(options)), options)
-    _refuse_options_besides(options.explicit, DedupOptions, _WITH_REVIEWED, "-o, --inputs, --dry-run, --json and")
-    refuse_unusable_out(options)
-    return tell(_final(options.stored, options), options)
+        return run_on(_engine(options), "annotate" if options.annotate else "dedup", options)
 
 
 def group(options: GroupOptions) -> int:
@@ -86,30 +48,38 @@ def group(options: GroupOptions) -> int:
             "A folder",
             "Give -o DIR, or use neardup dedup",
         )
-    if options.stored is None:
-        parts = saved_parts(options)
-        if not parts:
-            return _run("group", options)
-        refuse_unusable_out(options)
-        return tell(find_with_saved("group", options, parts), options)
-    allowed = "-o, --threshold, --dry-run, --json and"
-    _refuse_options_besides(options.explicit, GroupOptions, _WITH_STORED, allowed)
-    if "threshold" not in options.explicit:
-        raise SettingError(
-            "--from was given without a threshold",
-            "A threshold above that of the stored result",
-            "Give --threshold NUMBER",
-        )
-    refuse_unusable_out(options)
-    return tell(_regroup_and_save(options.stored, options), options)
+    return run_on(_engine(options), "group", options)
 
 
-def _run(action: Action, options: Options) -> int:
-    settings = _settings(options)
-    if options.predict:
-        return only_predict(options, settings)
-    refuse_unusable_out(options)
-    return tell(_find_and_save(action, options, settings), options)
+def _engine(options: Options) -> Engine:
+    """Choose the engine of a run. Raises SettingError for the name of another one."""
+    engine = options.engine if isinstance(options, DedupOptions) else "local"
+    if engine == "spark":
+        from neardup.cli.on_spark import SparkEngine
+
+        return SparkEngine()
+    if engine != "local":
+        raise SettingError(f"engine is {engine!r}", "local or spark")
+    from neardup.run.shards.merge import parts_in
+
+    parts = parts_in(options.against)
+    return SavedEngine(parts) if parts else LocalEngine()
+
+
+class LocalEngine:
+    """The engine of this machine, which reads documents."""
+
+    where = "on one machine without fingerprints in --against"
+    allowed = "--key and --update with fingerprints in --against, and --master with --engine spark"
+    supported = ALL_OPTIONS - {"key", "update", "master"}
+
+    def run(self, action: Action, options: Options) -> int:
+        """Read, find, save, and print a summary."""
+        settings = _settings(options)
+        if options.predict:
+            return only_predict(options, settings)
+        target.refuse_unusable_out(options)
+        return print_result(_find_and_save(action, options, settings), options)
 
 
 def _settings(options: Options) -> Settings:
@@ -119,20 +89,6 @@ def _settings(options: Options) -> Settings:
         return settings
     within = tuple(dict.fromkeys((options.by, *settings.relations.within)))
     return replace(settings, relations=replace(settings.relations, within=within))
-
-
-def tell(found: Found, options: Writing) -> int:
-    """Print the result, and return the exit status."""
-    if options.json:
-        typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
-    else:
-        _show(found, options)
-    return REJECTED if found.problems else DONE
-
-
-def refuse_unusable_out(options: Writing) -> None:
-    """Raise OutputError before the work rather than after it."""
-    target.refuse_unusable_out(options.out, options.explicit, dry_run=options.dry_run, overwrite=options.overwrite)
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
@@ -149,7 +105,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     if options.by is not None:
         find_labels(documents, options.by, "--by")
     ignore = open_base(options.ignore, columns, settings)
-    review = _review(options)
+    review = review_of(options)
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
     say_before((documents, columns, against), options, settings)
@@ -226,120 +182,3 @@ def _shard_bytes(options: Options) -> int:
     if not isinstance(size, float) or not SHARD_SIZE.holds(size) or not size:
         raise SettingError(f"--shard-size is {given!r}", SHARD_SIZE.allowed.removesuffix(", or 0"))
     return max(1, round(size * 1e9))
-
-
-def _review(options: Options) -> ReviewedResult | None:
-    """Return the decisions to follow. Raises OutputError if the output would replace them."""
-    from neardup.run.reviewed import reviewed
-
-    if not isinstance(options, DedupOptions) or options.decisions is None:
-        return None
-    if options.out is not None and options.out.resolve() == options.decisions.resolve():
-        raise OutputError(
-            f"{options.out} holds the decisions themselves", "Another folder", "Choose another with -o"
-        )
-    return reviewed(options.decisions)
-
-
-def _refuse_options_besides(
-    explicit: frozenset[str], record: type, allowed: frozenset[str], named: str, option: str = "--from"
-) -> None:
-    """Raise SettingError for options that are not ``allowed`` with ``option``; ``named`` are for the message."""
-    known = options_of(record)
-    spelling = {option.name: option.spelling[-1] if option.spelling else "IN" for option in known}
-    others = [spelled for name, spelled in spelling.items() if name in explicit - allowed]
-    if others:
-        raise SettingError(
-            f"{', '.join(others)} cannot be given together with {option}",
-            f"With {option} only {named} --overwrite",
-            f"Leave it out, or leave out {option} and read the documents again",
-        )
-
-
-def _final(stored: Path, options: DedupOptions) -> Found:
-    from neardup.io.writers import common_access
-    from neardup.run.final import fill_final, final_result
-    from neardup.run.found import load
-    from neardup.run.reviewed import review_in
-
-    if options.out is None or options.dry_run:
-        found = load(stored, inputs=options.moved)
-        return final_result(found, review_in(found.ranks, stored))[0]
-    _refuse_same_folder(options.out, stored)
-    with watcher() as progress, target.open_output(options.out, overwrite=options.overwrite) as folder:
-        folder.restrict(common_access(options.moved))
-        found = load(stored, inputs=options.moved)
-        return fill_final(found, review_in(found.ranks, stored), folder, progress)
-
-
-def _refuse_same_folder(out: Path, stored: Path) -> None:
-    if out.resolve() == stored.resolve():
-        raise OutputError(
-            f"{out} is the result that --from names",
-            "Another folder, since a result cannot replace its source",
-            "Choose another folder with -o",
-        )
-
-
-def _regroup_and_save(stored: Path, options: GroupOptions) -> Found:
-    from neardup.io.writers import OutputFolder
-    from neardup.run.found import load, write_result
-    from neardup.tables import DECISIONS_FILE
-
-    threshold = options.settings.threshold
-    if (stored / DECISIONS_FILE).exists():
-        warn(f"the decisions in {display.printable(stored)} are not followed; neardup dedup --decisions does that")
-    if options.out is None or options.dry_run:
-        return load(stored).at(threshold)
-    _refuse_same_folder(options.out, stored)
-    with OutputFolder(options.out, overwrite=options.overwrite) as folder:
-        found = load(stored).at(threshold)
-        write_result(found, folder)
-    return found
-
-
-def _files(options: Writing) -> dict[str, Any]:
-    """Return the output folder and its files; none after a dry run."""
-    if options.out is None or options.dry_run:
-        return {"out": None, "files": []}
-    if options.out == target.STREAM:
-        return {"out": "-", "files": []}
-    return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
-
-
-def _show(found: Found, options: Writing) -> None:
-    run, files = found.run, _files(options)
-    if options.dry_run:
-        show_groups(found.first_groups(), run["counts"]["groups"])
-    show_by(run)
-    show_summary(run, ("written", _written(found, files)))
-    if found.problems:  # of the reference set, too
-        them = "it" if len(found.problems) == 1 else "them"
-        warn(
-            _rejected(
-                found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
-            )
-        )
-
-
-def _written(found: Found, files: Mapping[str, Any]) -> str:
-    """Say where the result is."""
-    if files["out"] is None:
-        return "nothing (dry run)"
-    if files["out"] == "-":
-        return f"{display.counted(found.run['counts']['kept'], 'row')} to standard output"
-    kept = found.run.get("kept_files") or {}
-    names = (
-        f"kept ({display.counted(kept['files'], 'file')})" if name == "kept" and "files" in kept else name
-        for name in files["files"]
-    )
-    return f"{files['out']}: {', '.join(names)}"
-
-
-def _rejected(found: Found, where: str) -> str:
-    first = found.problems[0]
-    row = "" if first.row is None else f" row {first.row}"
-    return (
-        f"{display.counted(len(found.problems), 'row')} rejected{where}.\n"
-        f"The first: {display.printable(first.source)}{row}: {display.printable(first.reason)}"
-    )

@@ -74,13 +74,15 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "show": Command(on_files.ShowOptions, "show.show"),
         "report": Command(on_files.ReportOptions, "report.report"),
         "review": Command(on_files.ReviewOptions, "review.review"),
+        "apply": Command(on_files.ApplyOptions, "stored.apply"),
+        "regroup": Command(on_files.RegroupOptions, "stored.regroup"),
         "export": Command(on_files.ExportOptions, "exporting.export"),
         "import": Command(on_files.ImportOptions, "exporting.import_tags"),
     },
     "In parts, and new documents every day": {
         "fingerprint": Command(on_shards.FingerprintOptions, "shards.fingerprint"),
         "merge": Command(on_shards.MergeOptions, "shards.merge"),
-        "shingles": Command(on_shards.ShinglesOptions, "shards.shingles"),
+        "part": Command(on_shards.PartOptions, "shards.part"),
     },
     "Collections": {
         "add": Command(on_collections.AddOptions, "adding.add"),

@@ -10,43 +10,44 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from neardup.cli.engine import Options
 from neardup.cli.hidden import show_pandas
 from neardup.cli.messages import DONE, REJECTED
-from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions
 from neardup.cli.typed_path import typed
-from neardup.errors import InputError, OutputError, SettingError, install
+from neardup.errors import InputError, OutputError, install
 from neardup.settings import FIELDS
+from neardup.spark.supported import OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_FOLLOWED = {"inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS}
+    from neardup.run.account import Action
 
 
-def dedup_on_spark(options: DedupOptions) -> int:
-    """Run ``neardup dedup`` on a cluster, and print its counts."""
-    others = options.explicit - _FOLLOWED
-    refused = [option.spelling[-1] for option in options_of(DedupOptions) if option.name in others]
-    if refused:
-        raise SettingError(
-            f"{', '.join(refused)} cannot be given with --engine spark",
-            "Input, -o, --text, --id, --against, --json, --overwrite and settings",
-            "Leave it out, or run on one machine without --engine",
-        )
-    if options.out is None:
-        raise OutputError("No folder for the results was given", "", "Give -o DIR, on a file system of Spark")
-    if not options.inputs:
-        raise InputError("No input was given", "Files, folders or patterns of Parquet or JSONL")
-    settings = {name: getattr(options.settings, name) for name in FIELDS}
-    account = _run(_session(options.master), options, typed(options.out).rstrip("/"), settings)
-    if options.json:
-        typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
-    else:
-        for name, number in account["counts"].items():
-            typer.echo(f"{name.replace('_', ' '):<14} {number:>15,}")
-        typer.echo(f"{'written':<14} {account['out']}: copies, groups, kept, pairs, run.json")
-    return REJECTED if account["counts"]["rejected"] else DONE
+class SparkEngine:
+    """The engine of a cluster."""
+
+    where = "with --engine spark"
+    allowed = (
+        "Input, -o, --text, --id, --against, --json, --overwrite and settings; or one machine, without --engine"
+    )
+    supported = OPTIONS
+
+    def run(self, action: Action, options: Options) -> int:
+        """Run ``neardup dedup`` on a cluster, and print its counts."""
+        assert isinstance(options, DedupOptions)  # group has no --engine
+        if options.out is None:
+            raise OutputError("No folder for the results was given", "", "Give -o DIR, on a file system of Spark")
+        settings = {name: getattr(options.settings, name) for name in FIELDS}
+        account = _run(_session(options.master), options, typed(options.out).rstrip("/"), settings)
+        if options.json:
+            typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
+        else:
+            for name, number in account["counts"].items():
+                typer.echo(f"{name.replace('_', ' '):<14} {number:>15,}")
+            typer.echo(f"{'written':<14} {account['out']}: copies, groups, kept, pairs, run.json")
+        return REJECTED if account["counts"]["rejected"] else DONE
 
 
 def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from neardup import display
+from neardup.cli.engine import Options
 from neardup.cli.messages import DONE, warn
-from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from neardup.run.found import Found
     from neardup.run.predict import RunCost
 
-Options = DedupOptions | GroupOptions
 Opened = tuple["Documents", "Chosen", "Reference | None"]
 """The documents, their columns, and the reference set."""
 

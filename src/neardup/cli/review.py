@@ -61,9 +61,7 @@ def served_with(host: str, token_file: Path | None, by: str) -> Served:
 def _say_end(out: Path, actions: int) -> None:
     name = display.printable(out)
     if actions:
-        typer.echo(
-            f"stopped; {name} holds {display.counted(actions, 'action')}: neardup dedup --from {name} -o DIR"
-        )
+        typer.echo(f"stopped; {name} holds {display.counted(actions, 'action')}: neardup apply {name} -o DIR")
     else:
         typer.echo(f"stopped; nobody has decided about {name}")
 

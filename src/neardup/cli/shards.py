@@ -1,24 +1,29 @@
-"""``neardup fingerprint`` and ``neardup merge``: the first pass in parts, and one result of all parts."""
+"""A run in parts (``fingerprint``, ``merge``, ``part``), and new documents against saved fingerprints."""
 
 from __future__ import annotations
 
 import json as notation
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup import display
-from neardup.cli.batch import refuse_unusable_out, tell
+from neardup.cli import target
+from neardup.cli.configured import given_here
+from neardup.cli.engine import ALL_OPTIONS, Options, review_of
 from neardup.cli.messages import DONE, REJECTED
-from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions, ShinglesOptions
-from neardup.cli.parts import given_settings
-from neardup.cli.shown import watcher
+from neardup.cli.option import SettingOptions
+from neardup.cli.options.on_files import DedupOptions
+from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions, PartOptions
+from neardup.cli.shown import print_result, watcher
 from neardup.errors import InputError, OutputError
+from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.io.fingerprints.documents import FingerprintedDocuments
-    from neardup.io.fingerprints.exchange import Request
+    from neardup.run.account import Action
+    from neardup.run.found import Found
     from neardup.run.shards.part import Fingerprinted
 
 
@@ -71,24 +76,17 @@ def merge(options: MergeOptions) -> int:
     from neardup.io.writers import OutputFolder, common_access
     from neardup.io.writers.scratch import working_in
     from neardup.run.found import write_result
-    from neardup.run.shards.asking import open_answers, require_sets, wanted
     from neardup.run.shards.growing import name_parts
     from neardup.run.shards.merge import merge_opened as merged
     from neardup.run.shards.merge import open_parts, parts_to_merge, with_settings
 
-    if options.wanted is None:
-        refuse_unusable_out(options)
+    target.refuse_unusable_out(options)
     folders = [part for name in options.parts for part in parts_to_merge(Path(name))]
     documents, shared = open_parts(folders, key=options.key, inputs=options.moved)
     settings = with_settings(shared, given_settings(options.settings, options.explicit))
-    if options.shingles:
-        require_sets(settings)
-        documents = open_answers([Path(name) for name in options.shingles], documents)
     with watcher() as progress:
-        if options.wanted is not None:
-            return _ask(options.wanted, wanted(documents, settings, progress), documents, options)
         if options.out is None or options.dry_run:
-            return tell(merged(documents, settings, progress).found, options)
+            return print_result(merged(documents, settings, progress).found, options)
         with OutputFolder(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(folders))
             with working_in(folder.target.parent):
@@ -97,32 +95,105 @@ def merge(options: MergeOptions) -> int:
             write_result(found, folder, store_texts=options.store_texts)
         if options.name_groups:
             name_parts(outcome, documents)
-    return tell(found, options)
+    return print_result(found, options)
 
 
-def _ask(path: Path, request: Request, documents: FingerprintedDocuments, options: MergeOptions) -> int:
-    from neardup.io.fingerprints.exchange import write_request
-
-    write_request(path, request, documents.secret, overwrite=options.overwrite)
-    folders = {part.manifest.seal: str(part.folder) for part in documents.parts}
-    for part, rows in request.rows.items():
-        typer.echo(f"{display.printable(folders[part])}: {display.counted(len(rows), 'document')} wanted")
-    return DONE
+def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
+    """Return the settings that were given on the command line or in a file of options."""
+    given = given_here(explicit)
+    return {name: getattr(settings.read(), name) for name in FIELDS if name in given}
 
 
-def shingles(options: ShinglesOptions) -> int:
-    """Answer a merge that cannot read the texts of a part: write the shingle sets it wants."""
-    from neardup.io.fingerprints.exchange import read_request, write_answer
+def part(options: PartOptions) -> int:
+    """Write the documents of one part that the merged result of all parts keeps."""
+    from neardup.io.readers import open_files
     from neardup.io.writers import common_access
-    from neardup.run.shards.asking import answered
-    from neardup.run.shards.merge import open_parts
+    from neardup.run.found import load
+    from neardup.run.save import check_before
+    from neardup.run.shards.kept import kept_of_part
+    from neardup.settings import Settings
 
-    if options.request is None or options.out is None:
-        raise InputError("No request or no file for the answer was given", "Both", "Give --for FILE and -o FILE")
-    documents, _ = open_parts([Path(options.part)], key=options.key, inputs=options.moved)
-    request = read_request(options.request, documents.secret)
-    answer = answered(documents.parts[0], request, documents)
-    access = common_access([options.part]) & common_access(source.path for source in documents.sources)
-    write_answer(options.out, answer, documents.secret, overwrite=options.overwrite, access=access)
-    typer.echo(f"{display.printable(str(options.out))}: {display.counted(len(answer.rows), 'document')}")
-    return DONE
+    with target.reports_aside(options.out):
+        target.refuse_unusable_out(options)
+        found, name = load(options.merged), str(options.merged)
+        settings = Settings.of(**found.run["settings"])
+        documents = open_files(options.inputs, reading=settings.reading)
+        if options.out is None or options.dry_run:
+            made = kept_of_part(documents, found, name, None)
+        else:
+            check_before(documents, options.out, "dedup", settings)
+            with watcher() as progress, target.open_output(options.out, overwrite=options.overwrite) as folder:
+                folder.restrict(common_access((*options.inputs, options.merged)))
+                made = kept_of_part(documents, found, name, folder, progress)
+        counts = {"read": made.read, "kept": made.kept, "removed": made.read - made.kept}
+        written = None if options.dry_run else str(options.out)
+        if options.json:
+            typer.echo(notation.dumps({"merged": name, "counts": counts, "out": written}, indent=2))
+        else:
+            typer.echo(
+                f"{display.counted(made.kept, 'document')} of {made.read:,} kept by {display.printable(name)}"
+            )
+            typer.echo(f"written: {display.printable(written or 'nothing (dry run)')}")
+        return DONE
+
+
+class SavedEngine:
+    """The engine of this machine for new documents against saved fingerprints, which may grow by them."""
+
+    where = "together with fingerprints in --against"
+    allowed = (
+        "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, --by "
+        "and --shard-size without"
+    )
+    supported = ALL_OPTIONS - {
+        *("against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size", "master")
+    }
+
+    def __init__(self, parts: list[Path]) -> None:
+        self.parts = parts
+
+    def run(self, action: Action, options: Options) -> int:
+        """Find, write the result and the new fingerprints, and print a summary."""
+        target.refuse_unusable_out(options)
+        return print_result(self._find(action, options), options)
+
+    def _find(self, action: Action, options: Options) -> Found:
+        from neardup.io.readers import choose_columns, open_files
+        from neardup.io.writers import common_access
+        from neardup.io.writers.scratch import working_in
+        from neardup.run.save import check_before
+        from neardup.run.shards.growing import fill_against, find_against, growing_by, read_documents
+        from neardup.run.shards.merge import open_parts, require_columns, with_settings
+
+        against, shared = open_parts(self.parts, key=options.key)
+        review = review_of(options)
+        settings = with_settings(shared, given_settings(options.settings, options.explicit))
+        require_columns(against, settings)
+        documents = open_files(options.inputs, reading=settings.reading)
+        columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
+        with watcher() as progress, ExitStack() as held:
+            if options.out is None or options.dry_run:
+                new = read_documents(documents, columns, settings, against.key, progress)
+                return find_against(new, columns, settings, against, progress, action, review)[0].found
+            check_before(documents, options.out, action, settings)
+            # opened before the work, so that an unwritable folder is reported at once
+            new = read_documents(documents, columns, settings, against.key, progress)
+            add = (
+                held.enter_context(growing_by(new, columns, settings, against, options.update))
+                if isinstance(options, DedupOptions) and options.update
+                else None
+            )
+            asked = (new, columns, settings, against)
+            with target.open_output(options.out, overwrite=options.overwrite) as folder:
+                folder.restrict(common_access((*options.inputs, *self.parts)))
+                with working_in(folder.target.parent):
+                    outcome, compared = find_against(*asked, progress, action, review)
+                    found, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
+            if add is not None:
+                add(names)
+            if names.joining:
+                counted = display.counted(names.joining, "document")
+                typer.echo(
+                    f"note: {counted} near copies in several named groups; names.parquet lists them", err=True
+                )
+        return found

@@ -1,7 +1,8 @@
-"""Output of all commands: progress bars on a terminal, groups, and the summary of a run."""
+"""Output of all commands: progress bars on a terminal, groups, the summary of a run, and where its result is."""
 
 from __future__ import annotations
 
+import json as notation
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from neardup import display
+from neardup.cli import target
 from neardup.cli.compiling import compiling_now, shown_by_bars
-from neardup.cli.messages import warn
+from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.scarcity import Noted
 from neardup.run import show
 from neardup.runtime import Advance, Progress, Silent
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
+    from neardup.run.found import Found
     from neardup.run.records import Group
 
 WIDTH = 80
@@ -54,6 +57,62 @@ def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
         typer.echo(line)
     for text in run["warnings"]:
         warn(display.printable(text))
+
+
+def print_result(found: Found, options: target.OutputOptions) -> int:
+    """Print the result, and return the exit status."""
+    if options.json:
+        typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
+    else:
+        _show(found, options)
+    return REJECTED if found.problems else DONE
+
+
+def _files(options: target.OutputOptions) -> dict[str, Any]:
+    """Return the output folder and its files; none after a dry run."""
+    if options.out is None or options.dry_run:
+        return {"out": None, "files": []}
+    if options.out == target.STREAM:
+        return {"out": "-", "files": []}
+    return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
+
+
+def _show(found: Found, options: target.OutputOptions) -> None:
+    run, files = found.run, _files(options)
+    if options.dry_run:
+        show_groups(found.first_groups(), run["counts"]["groups"])
+    show_by(run)
+    show_summary(run, ("written", _written(found, files)))
+    if found.problems:  # of the reference set, too
+        them = "it" if len(found.problems) == 1 else "them"
+        warn(
+            _rejected(
+                found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
+            )
+        )
+
+
+def _written(found: Found, files: Mapping[str, Any]) -> str:
+    """Say where the result is."""
+    if files["out"] is None:
+        return "nothing (dry run)"
+    if files["out"] == "-":
+        return f"{display.counted(found.run['counts']['kept'], 'row')} to standard output"
+    kept = found.run.get("kept_files") or {}
+    names = (
+        f"kept ({display.counted(kept['files'], 'file')})" if name == "kept" and "files" in kept else name
+        for name in files["files"]
+    )
+    return f"{files['out']}: {', '.join(names)}"
+
+
+def _rejected(found: Found, where: str) -> str:
+    first = found.problems[0]
+    row = "" if first.row is None else f" row {first.row}"
+    return (
+        f"{display.counted(len(found.problems), 'row')} rejected{where}.\n"
+        f"The first: {display.printable(first.source)}{row}: {display.printable(first.reason)}"
+    )
 
 
 def unbroken(lines: Sequence[display.Line], width: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 from neardup.errors import OutputError, SettingError
 from neardup.io.urls import require_local
@@ -50,17 +50,42 @@ def with_local_paths(command: Callable[[T], int]) -> Callable[[T], int]:
     return run
 
 
-def refuse_unusable_out(out: Path | None, explicit: frozenset[str], *, dry_run: bool, overwrite: bool) -> None:
+class OutputOptions(Protocol):
+    """The options of a command that writes a result."""
+
+    @property
+    def out(self) -> Path | None:
+        """The folder, or STREAM."""
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is written."""
+
+    @property
+    def json(self) -> bool:
+        """Whether the result is printed as JSON."""
+
+    @property
+    def overwrite(self) -> bool:
+        """Whether an earlier folder is replaced."""
+
+    @property
+    def explicit(self) -> frozenset[str]:
+        """The names of the given options."""
+
+
+def refuse_unusable_out(options: OutputOptions) -> None:
     """Raise OutputError before the work rather than after it."""
+    out = options.out
     if out == STREAM:
-        given = [spelling for name, spelling in _FOLDER_ONLY.items() if name in explicit]
+        given = [spelling for name, spelling in _FOLDER_ONLY.items() if name in options.explicit]
         if given:
             raise SettingError(
                 f"{', '.join(given)} cannot be given with -o -",
                 "-o -, which writes the kept rows to standard output and nothing else",
                 "Leave it out, or give -o DIR",
             )
-    if dry_run or out == STREAM:
+    if options.dry_run or out == STREAM:
         return
     if out is None:
         raise OutputError(
@@ -68,7 +93,7 @@ def refuse_unusable_out(out: Path | None, explicit: frozenset[str], *, dry_run: 
             "",
             "Give -o DIR, -o - for the kept rows on standard output, or --dry-run to write nothing",
         )
-    if out.exists() and not overwrite:
+    if out.exists() and not options.overwrite:
         raise OutputError(
             f"{out} exists already",
             "A folder that does not exist yet",

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
-from neardup.io.fingerprints.answered import AnsweredChunk
 from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.journal import RunJournal
@@ -122,11 +121,6 @@ class Corpus:
         return cls(parts, settings, key, scratch=scratch, journal=journal)
 
     @property
-    def lacks_texts(self) -> bool:
-        """Whether some texts are not read: only the shingle sets of their documents are known."""
-        return any(getattr(part.documents, "lacks_texts", False) for part in self.parts)
-
-    @property
     def has_saved(self) -> bool:
         """Whether some documents have saved fingerprints, so that all stream keys are sealed."""
         return any(saved_in(part.documents) for part in self.parts)
@@ -155,8 +149,6 @@ class Corpus:
         """
 
         def of_some(some: _Some) -> Result:
-            if isinstance(some.chunk, AnsweredChunk):
-                return work(some.rows, ShingleSets(*some.chunk.sets_at(some.places, features)))
             return work(some.rows, self.sets_of(some.texts(), some.places, features))
 
         return self._over(rows, of_some)

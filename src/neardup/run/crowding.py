@@ -80,10 +80,10 @@ NO_CROWDS = Crowding()
 def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int) -> Crowding:
     """Estimate the crowds among this many different ``documents``, of which some chunks have been ``read``.
 
-    The texts of the sample are read once more. Nothing is known of a search by SimHash, or without the texts.
+    The texts of the sample are read once more. Nothing is known of a search by SimHash.
     """
     settings = corpus.settings
-    if settings.by_simhash or corpus.lacks_texts or documents <= CROWD or not read:
+    if settings.by_simhash or documents <= CROWD or not read:
         return NO_CROWDS
     firsts = np.cumsum([0, *(len(one.units) for one in read)])
     read = read[: int(np.searchsorted(firsts[1:], MOST_SAMPLED)) + 1]  # the fewest chunks, as they are read again

@@ -331,7 +331,7 @@ def _room(rows: Rows) -> PairRoom:
 
 def _with_passages(made: _Decided, rows: Rows, stages: Stages) -> Decisions:
     """The decisions with the passages that are lost."""
-    if made.decisions.lost is None or rows.corpus.lacks_texts:
+    if made.decisions.lost is None:
         return made.decisions
     with stages.stage("lost text", None, "documents"):
         return with_passages(made.decisions, made.documents, made.standing, rows)

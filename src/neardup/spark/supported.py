@@ -1,4 +1,4 @@
-"""The settings that a run on Spark follows; the others are refused, because the answer would be another one."""
+"""The options and settings that a run on Spark follows; others are refused, as the answer would be another one."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from neardup.errors import SettingError
 from neardup.group.keep import keep_columns
 from neardup.measures import MEASURES
 from neardup.settings import CLEANING, FIELDS, Settings
+
+OPTIONS = frozenset(("inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS))
+"""The options of ``neardup dedup`` that a run on Spark follows; ``checked`` looks at the values of settings."""
 
 _ABSENT = (
     *("within", "across", "ignore_common", "count", "sources", "kinds", "audit"),

@@ -1,4 +1,4 @@
-"""The pages of a group and a pair show the fates that ``dedup --from`` would carry out, after every decision."""
+"""The pages of a group and a pair show the fates that ``neardup apply`` would carry out, after every decision."""
 
 from __future__ import annotations
 

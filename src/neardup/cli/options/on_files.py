@@ -20,7 +20,6 @@ from neardup.cli.option import (
     settings_of,
 )
 from neardup.cli.options import shared
-from neardup.cli.typed_path import typed_path
 from neardup.settings import CLEANING
 from neardup.settings.panels import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
@@ -33,9 +32,7 @@ class DedupOptions:
     """Remove near copies; write the documents that stay, and the evidence.
 
     At least one document of each group stays, unless people decided otherwise: with --decisions the
-    groups follow the decisions of a review, and with --from a reviewed result is written as people
-    left it, without comparing again. With --merged the rows of one part are written that the merged
-    result of all parts keeps.
+    groups follow the decisions of a review.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
@@ -48,13 +45,8 @@ class DedupOptions:
         ("neardup dedup a.jsonl -o - | gzip > kept.jsonl.gz", "the kept rows alone, in a pipe"),
     )
 
-    inputs: list[str] = shared.INPUTS_OR_FROM.field()
-    out: Path | None = replace(
-        shared.OUT,
-        help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
-        "reports to standard error. Required unless --dry-run is given.",
-        read=typed_path,
-    ).field()
+    inputs: list[str] = shared.INPUTS.field()
+    out: Path | None = shared.OUT_OR_STREAM.field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
     settings: SettingOptions = all_settings()
@@ -69,25 +61,6 @@ class DedupOptions:
         None,
         "Follow the decisions that people made about the result in this folder: documents that are duplicates or "
         "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
-        "OUT",
-        panel=EARLIER,
-    )
-    stored: Path | None = option(
-        "--from",
-        None,
-        "Compare nothing: write the documents that stay after the review of the result in this folder, read again "
-        "from its input. Only with -o, --inputs, --dry-run, --json and --overwrite.",
-        "OUT",
-        panel=EARLIER,
-    )
-    moved: list[str] = replace(
-        shared.MOVED, help="With --from: the input where it is now, if it has moved. May be repeated."
-    ).field()
-    merged: Path | None = option(
-        "--merged",
-        None,
-        "Compare nothing: the input is a part whose fingerprints were merged into the result in this folder; "
-        "write the documents of the part that stay. Only with -o, --dry-run, --json and --overwrite.",
         "OUT",
         panel=EARLIER,
     )
@@ -144,18 +117,15 @@ class DedupOptions:
 class GroupOptions:
     """Report which documents are near copies; remove none.
 
-    With --from the documents are not read again: the pairs of an earlier result are grouped at a
-    stricter threshold, and all other settings stay the same.
-
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
     EXAMPLES: ClassVar = (
         ("neardup group mails/ -o groups --threshold 0.7", "which mails are near copies; none is removed"),
-        ("neardup group --from groups -o strict --threshold 0.9", "the same pairs, a stricter threshold"),
+        ("neardup regroup groups -o strict --threshold 0.9", "the same pairs, a stricter threshold"),
     )
 
-    inputs: list[str] = shared.INPUTS_OR_FROM.field()
+    inputs: list[str] = shared.INPUTS.field()
     out: Path | None = shared.OUT.field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
@@ -167,18 +137,52 @@ class GroupOptions:
     against_id: str | None = shared.AGAINST_ID.field()
     key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
     ignore: list[str] = shared.IGNORE.field()
-    stored: Path | None = option(
-        "--from",
-        None,
-        "Read no documents: use the pairs of the result in this folder, with a --threshold above its own. Only "
-        "with -o, --threshold, --dry-run, --json and --overwrite.",
-        "DIR",
-        panel=EARLIER,
-    )
     by: str | None = shared.BY_COLUMN.field()
     store_texts: bool = shared.STORE_TEXTS.field()
     resume: bool = shared.RESUME.field()
     predict: bool = shared.PREDICT.field()
+    dry_run: bool = shared.DRY_RUN.field()
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ApplyOptions:
+    """Write the documents that stay after the review of a result, as people decided.
+
+    Nothing is compared again: the groups are those of the result, changed by the decisions in its
+    folder, and the documents are read again from its input. Without decisions these are the documents
+    that the run keeps.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    result: Path = replace(shared.RESULT, help="A result folder, with the decisions of a review.").field()
+    out: Path | None = shared.OUT_OR_STREAM.field()
+    moved: list[str] = replace(
+        shared.MOVED, help="The input where it is now, if it has moved. May be repeated."
+    ).field()
+    dry_run: bool = shared.DRY_RUN.field()
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RegroupOptions:
+    """Group the pairs of an earlier result at a stricter threshold.
+
+    No documents are read, and all other settings stay those of the result.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    result: Path = shared.RESULT.field()
+    out: Path | None = shared.OUT.field()
+    stricter: float = Declared(
+        ("--threshold",), REQUIRED, "A threshold above that of the result.", *shared.SHARE
+    ).field()
     dry_run: bool = shared.DRY_RUN.field()
     json: bool = shared.JSON.field()
     overwrite: bool = shared.OVERWRITE.field()

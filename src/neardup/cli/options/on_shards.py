@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, argument, option
+from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, option
 from neardup.cli.options import shared
 from neardup.settings.panels import EARLIER, INPUT, OUTPUT
 
@@ -57,15 +57,14 @@ class MergeOptions:
     """Group the documents of fingerprinted parts, as one run over all of them would.
 
     Settings that fingerprints do not depend on may be chosen here; the others are those of the parts.
-    Texts are read again where they were fingerprinted, or below --inputs, only to verify pairs. Where
-    they cannot be read, --wanted asks for shingle sets, and --shingles takes them.
+    Texts are read again where they were fingerprinted, or below --inputs, only to verify pairs.
 
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
     EXAMPLES: ClassVar = (
         ("neardup merge fp -o merged", "near copies among all parts"),
-        ("neardup dedup part-1.jsonl --merged merged -o kept-1", "then the kept rows of each part"),
+        ("neardup part part-1.jsonl --of merged -o kept-1", "then the kept rows of each part"),
     )
 
     parts: list[str] = PARTS.field()
@@ -74,20 +73,6 @@ class MergeOptions:
     key: Path | None = shared.KEY.field()
     moved: list[str] = replace(
         shared.MOVED, help="The texts of the parts where they are now, if they have moved. May be repeated."
-    ).field()
-    wanted: Path | None = option(
-        "--wanted",
-        None,
-        "Only write a request for the shingle sets that this merge needs, for neardup shingles; read no texts.",
-        "FILE",
-        panel=OUTPUT,
-    )
-    shingles: list[str] = Declared(
-        ("--shingles",),
-        (),
-        "Answer of neardup shingles for a part: its texts are not read. May be repeated.",
-        "FILE",
-        panel=EARLIER,
     ).field()
     name_groups: bool = option(
         "--name-groups",
@@ -103,17 +88,16 @@ class MergeOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ShinglesOptions:
-    """Answer a merge that cannot read the texts of a part: write the shingle sets it wants.
+class PartOptions:
+    """Write the documents of one part that the merged result of all parts keeps.
 
-    The sets are hashed under the key of the parts. Keep them as private as the texts.
+    The input is that of the part, as it was fingerprinted.
     """
 
-    part: str = argument("FP", "The folder of fingerprints of a part whose texts can be read here.")
-    request: Path | None = option("--for", None, "The request that neardup merge --wanted has written.", "FILE")
-    out: Path | None = Declared(("-o", "--out"), None, "File for the answer, written atomically.", "FILE").field()
-    key: Path | None = shared.KEY.field()
-    moved: list[str] = replace(
-        shared.MOVED, help="The texts of the part where they are now, if they have moved. May be repeated."
-    ).field()
-    overwrite: bool = replace(shared.OVERWRITE, help="Replace the answer if it exists.").field()
+    inputs: list[str] = replace(shared.INPUTS, help="The files or folders of the part.").field()
+    merged: Path = Declared(("--of",), REQUIRED, "The result into which the part was merged.", "OUT").field()
+    out: Path | None = shared.OUT_OR_STREAM.field()
+    dry_run: bool = shared.DRY_RUN.field()
+    json: bool = shared.JSON.field()
+    overwrite: bool = shared.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neardup.cli.option import NEVER, REQUIRED, TOP, Declared
+from neardup.cli.typed_path import typed_path
 from neardup.settings.panels import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
 from neardup.settings.rules import share_of
 
@@ -12,13 +13,18 @@ SHARE = ("NUMBER", share_of)
 """Metavariable and reader of an option that asks for a share: 0.8 or 80%."""
 
 INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN", panel=INPUT)
-INPUTS_OR_FROM = replace(INPUTS, default=(), help=f"{INPUTS.help} Not with --from.")
 OUT = Declared(
     ("-o", "--out"),
     None,
     "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
     panel=OUTPUT,
+)
+OUT_OR_STREAM = replace(
+    OUT,
+    help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
+    "reports to standard error. Required unless --dry-run is given.",
+    read=typed_path,
 )
 RESULT = Declared((), REQUIRED, "A result folder.", "OUT")
 TEXT = Declared(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,8 +17,6 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.fingerprints.answered import AnsweredChunk, UnreachableError
-from neardup.io.fingerprints.exchange import Answer
 from neardup.io.fingerprints.reading import SavedFingerprints
 from neardup.io.fingerprints.records import SavedChunk, only_rows
 from neardup.io.formats.detection import Charset
@@ -68,17 +66,6 @@ class FingerprintedDocuments:
         chosen._parts = [part.only(wanted) for part, wanted in zip(self._parts, rows, strict=True)]
         return chosen
 
-    def with_answers(self, answers: Mapping[str, Answer]) -> FingerprintedDocuments:
-        """Return the same documents; texts of parts with an answer, by the seal of its manifest, are not read."""
-        answered = copy(self)
-        answered._parts = [part.answered_by(answers.get(part.saved.manifest.seal)) for part in self._parts]
-        return answered
-
-    @property
-    def lacks_texts(self) -> bool:
-        """Whether some texts are not read, but have answers."""
-        return any(part.answer is not None for part in self._parts)
-
     @property
     def parts(self) -> tuple[SavedFingerprints, ...]:
         """The parts."""
@@ -102,7 +89,7 @@ class FingerprintedDocuments:
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[Chunk]:
-        """Yield the chunks of the texts, read from where they are now. Raises UnreachableError, InputError."""
+        """Yield the chunks of the texts, read from where they are now. Raises InputError."""
         indexes = range(self._first_chunks[-1]) if wanted is None else sorted(wanted)
         by_part: dict[int, set[int]] = {}
         for index in indexes:
@@ -111,10 +98,7 @@ class FingerprintedDocuments:
         for number, mine in sorted(by_part.items()):
             part, first = self._parts[number], self._first_chunks[number]
             for chunk in part.chunks(mine, columns):
-                if isinstance(chunk, AnsweredChunk):
-                    yield replace(chunk, index=chunk.index + first)
-                else:
-                    yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
+                yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
 
     def recorded_places(self) -> pa.Table:
         """Return the PLACES of all files, numbered from 0, under their names beside other parts."""
@@ -196,7 +180,6 @@ class _Part:
         made = saved.manifest.input
         self.names = made.names if made.format == "text" else tuple(source.name for source in self.sources)
         self._positions: dict[int, Int64s] | None = None
-        self.answer: Answer | None = None
 
     def only(self, rows: Int64s) -> _Part:
         """The part with some rows (ascending) only."""
@@ -241,18 +224,8 @@ class _Part:
             raise self.saved.unusable("its places name files that the part does not have")
         return places
 
-    def answered_by(self, answer: Answer | None) -> _Part:
-        """The part with an answer in place of its texts."""
-        answered = copy(self)
-        answered.answer = answer
-        return answered
-
-    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked | AnsweredChunk]:
+    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked]:
         """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
-        if self.answer is not None:
-            for index in sorted(wanted):
-                yield AnsweredChunk(index, self.saved, self.answer, self._first_rows[index])
-            return
         described = self.saved.described
         rows = dict(zip(described["index"].to_pylist(), described["rows"].to_pylist(), strict=True))
         for chunk in self._documents.chunks(wanted, columns):
@@ -282,16 +255,14 @@ class _Part:
                 same = source.size_now() == source.size
             else:
                 same = source.digest() == digest
-        except FileNotFoundError:
-            raise UnreachableError(
-                f"{printable(source.path)} of the part {self.saved.folder} is not there",
-                "The files of each part where they were fingerprinted, to verify pairs",
-                "Name their place of today with --inputs",
-            ) from None
         except OSError as error:
-            raise UnreachableError(
-                f"{printable(source.path)} of the part {self.saved.folder} cannot be read: "
-                f"{error.strerror or error}",
+            why = (
+                "is not there"
+                if isinstance(error, FileNotFoundError)
+                else f"cannot be read: {error.strerror or error}"
+            )
+            raise InputError(
+                f"{printable(source.path)} of the part {self.saved.folder} {why}",
                 "The files of each part where they were fingerprinted, to verify pairs",
                 "Name their place of today with --inputs",
             ) from error

@@ -1,4 +1,4 @@
-"""The fates of documents after the decisions of people: those that ``dedup --from`` would carry out.
+"""The fates of documents after the decisions of people: those that ``neardup apply`` would carry out.
 
 A decision changes its own group and those that other decisions connect with it, so only these are settled again.
 """

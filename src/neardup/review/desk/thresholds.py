@@ -151,7 +151,7 @@ class Thresholds:
 
 
 def _removing(found: Found) -> Found:
-    """Return the result as ``dedup --from`` would leave it without decisions: ``group`` removes nothing."""
+    """Return the result as ``neardup apply`` would leave it without decisions: ``group`` removes nothing."""
     if found.run["action"] != "group":
         return found
     made, _ = after_review(found, ReviewedResult("", NO_DECISIONS, {}))

@@ -23,7 +23,7 @@ _SHOWN = 200
 class ReportDecisions:
     """The decisions behind a result. ``found`` follows them; ``run`` is the result of the run without them.
 
-    Both are the same if the result was made to follow decisions, by ``dedup --from`` or ``--decisions``.
+    Both are the same if the result was made to follow decisions, by ``neardup apply`` or ``--decisions``.
     """
 
     def __init__(self, found: Found, run: Found) -> None:
@@ -65,7 +65,7 @@ class ReportDecisions:
                 files = "The run by itself removed nothing"
             out = brief(printable(self._made["result"]), _SHOWN)
             notes.append(
-                f"{files}. After the decisions {now} can go: neardup dedup --from {out} -o DIR writes the others."
+                f"{files}. After the decisions {now} can go: neardup apply {out} -o DIR writes the others."
             )
         return notes
 

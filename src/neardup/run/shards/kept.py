@@ -50,7 +50,7 @@ def kept_of_part(
         raise InputError(
             f"{name} was compared with a reference set, and is not a merged result",
             "A result of neardup merge",
-            "Write its rows with neardup dedup --from",
+            "Write its rows with neardup apply",
         )
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     numbers = _files_of(sources, documents, texts, name)
