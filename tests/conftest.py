@@ -1,4 +1,4 @@
-"""Kernels compiled for a test are kept for the next run; of large grids a part of the cases runs."""
+"""Kernels compiled for a test are kept for the next run; a short run leaves out files and cases of large grids."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 
 from support.drawn_examples import choose_examples, limit_examples, pytest_runtest_setup  # noqa: F401 - a hook
 from support.environments import make_folder, remove_folder
-from support.full_run import FULL
+from support.full_run import COARSER, FULL, SHORT
 from support.real_sets import only_real
+from support.short_run import explanation, imported_in_short_run, short_of
 
 # of one user, for whoever runs the tests as another one could not write to it
 _user = os.getuid() if hasattr(os, "getuid") else 0
@@ -37,6 +38,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "part(n): one case in n of a grid runs, and all with scripts/test --full")
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Import no test file that a short run leaves out: what it needs may not be installed."""
+    return (SHORT and collection_path.suffix == ".py" and not imported_in_short_run(collection_path)) or None
+
+
+def pytest_report_header() -> str | None:
+    """Say what the short run leaves out."""
+    return explanation() if SHORT else None
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove what all processes of a run share."""
     if not hasattr(config, "workerinput"):
@@ -44,10 +55,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out cases of large grids, and with ``--real`` the tests of other things."""
+    """Leave out cases of large grids, slow tests in a short run, and with ``--real`` the tests of other things."""
     limit_examples(items)
-    whole = FULL or any("::" in asked for asked in config.args)
-    chosen = {id(item) for item in only_real(items if whole else _in_part(items))}
+    named = any("::" in asked for asked in config.args)
+    of_size = items if named or not SHORT else short_of(items)
+    chosen = {id(item) for item in only_real(of_size if FULL or (named and not SHORT) else _in_part(of_size))}
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
     items[:] = [item for item in items if id(item) in chosen]
 
@@ -56,7 +68,8 @@ def _in_part(items: list[pytest.Item]) -> list[pytest.Item]:
     """Return the cases of an ordinary run. Along the diagonals of a grid each value of each parameter stays."""
     values: dict[tuple[str, str], list[str]] = {}
     marks = [(item, item.get_closest_marker("part")) for item in items]
-    return [item for item, mark in marks if mark is None or _place(item, values) % mark.args[0] == 0]
+    coarser = COARSER if SHORT else 1
+    return [item for item, mark in marks if mark is None or _place(item, values) % (mark.args[0] * coarser) == 0]
 
 
 def _place(item: pytest.Item, values: dict[tuple[str, str], list[str]]) -> int:

@@ -15,7 +15,7 @@ ELSEWHERE = {("python", "-m", "pytest", "tests/house")}
 
 def words(line: str) -> tuple[str, ...]:
     """A command without what only one shell has, or only says less."""
-    line = line.replace('"$PYTHON"', "python").replace("./", "")
+    line = line.replace('"$PYTHON"', "python").replace('"${GROUP:-dev}"', "dev").replace("./", "")
     return tuple(word for word in shlex.split(line, comments=True) if word not in QUIET)
 
 

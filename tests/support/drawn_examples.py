@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import providers
 
-from support.full_run import FULL
+from support.full_run import EXAMPLES, FULL, SHORT
 
 UNTIL = "NEARDUP_EXPLORE_UNTIL"
 """Variable: the time (seconds since the epoch) until which new examples are drawn."""
-MOST = 100
-"""Examples of a test in an ordinary run."""
+MOST = EXAMPLES if SHORT else 100
+"""Examples of a test, at most, unless every case runs."""
 SETTINGS = "_hypothesis_internal_use_settings"
 """The attribute of a test in which Hypothesis keeps its settings."""
 FAILED = "NEARDUP_EXPLORE_EXAMPLES"
@@ -33,7 +33,9 @@ def choose_examples() -> None:
         settings.load_profile("explore")
         return
     # the same ones each time find nothing new; scripts/explore draws twice as many new ones in each round
-    settings.register_profile("same", common, derandomize=True, database=None, max_examples=50)
+    settings.register_profile(
+        "same", common, derandomize=True, database=None, max_examples=EXAMPLES if SHORT else 50
+    )
     settings.load_profile("same")
     # Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
     # tests that ran before in the same process, and so would the examples.
