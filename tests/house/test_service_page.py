@@ -11,7 +11,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "service.md").read_te
 
 
 def test_every_limit_has_its_default() -> None:
-    limits = pytest.importorskip("neardup.service.limits", reason="the extra service is not installed")
+    limits = pytest.importorskip("neardup.web.limits", reason="the extra service is not installed")
     options = {option.name: option for option in COMMANDS["serve"].options}
     for name, allowed in limits.ALLOWED.items():
         default = getattr(limits.Limits(), name)
@@ -24,20 +24,21 @@ def test_every_endpoint_is_listed(tmp_path: Path) -> None:
     pytest.importorskip("fastapi", reason="the extra service is not installed")
     from neardup.collection import Collection
     from neardup.service.app import endpoints
-    from neardup.service.desk import Desk
-    from neardup.service.limits import Limits
+    from neardup.service.executor import Executor
+    from neardup.web.limits import Limits
 
-    desk = Desk(Collection(tmp_path / "mail.neardup"), Limits())
-    paths = endpoints(desk).openapi()["paths"]
-    assert desk.close()
+    executor = Executor(Collection(tmp_path / "mail.neardup"), Limits())
+    paths = endpoints(executor).openapi()["paths"]
+    assert executor.close()
     described = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
     listed = {line.partition("?")[0] for line in re.findall(r"`((?:GET|PUT|POST|PATCH|DELETE) /[^`]*)`", PAGE)}
     assert described == listed - {"GET /metrics", "GET /openapi.json"}
 
 
 def test_every_code_and_metric_is_listed() -> None:
-    refusals = pytest.importorskip("neardup.service.refusals", reason="the extra service is not installed")
-    rooms = Path(refusals.__file__).parent.glob("*.py")
+    refusals = pytest.importorskip("neardup.web.refusals", reason="the extra service is not installed")
+    package = Path(refusals.__file__).parents[1]
+    rooms = [*package.glob("web/*.py"), *package.glob("service/*.py")]
     source = "".join(path.read_text(encoding="utf-8") for path in rooms)
     codes = {*refusals.CODES.values(), *re.findall(r'code="(\w+)"', source)}
     assert len(codes) > 15

@@ -19,10 +19,10 @@ for _needed in ("fastapi", "uvicorn", "prometheus_client"):
 
 from neardup.collection import Collection  # noqa: E402
 from neardup.service.app import make_app  # noqa: E402
-from neardup.service.desk import Desk  # noqa: E402
-from neardup.service.limits import Limits  # noqa: E402
+from neardup.service.executor import Executor  # noqa: E402
 from neardup.service.server import warm  # noqa: E402
-from neardup.service.tokens import Tokens  # noqa: E402
+from neardup.web.limits import Limits  # noqa: E402
+from neardup.web.tokens import Tokens  # noqa: E402
 
 JSON = {"content-type": "application/json"}
 LOCAL = {"host": "127.0.0.1:8321"}
@@ -55,7 +55,7 @@ class Answer:
 class Service:
     """A service that runs in this process. ``headers`` go with every request."""
 
-    desk: Desk
+    executor: Executor
     app: Any
     runner: asyncio.Runner
     headers: dict[str, str] = field(default_factory=lambda: dict(LOCAL))
@@ -85,12 +85,15 @@ class Service:
             body = b"" if data is None else json.dumps(data).encode()
         pieces = iter([body]) if isinstance(body, bytes) else body
         sent: list[Any] = []
-        taken = 0
+        taken, ended = 0, False
 
         async def receive() -> Any:
-            nonlocal taken
+            nonlocal taken, ended
+            if ended:
+                await asyncio.Event().wait()  # the client waits for its answer
             piece = next(pieces, None)
             if piece is None:
+                ended = True
                 return {"type": "http.request", "body": b"", "more_body": False}
             taken += len(piece)
             return {"type": "http.request", "body": piece, "more_body": True}
@@ -137,11 +140,11 @@ def serving(
     """A service over the collection at ``path``, made with the settings ``left_out``."""
     collection = Collection(path, scale=scale, **left_out or {})
     once_warm(collection)
-    desk = Desk(collection, Limits.of(**limits))
+    executor = Executor(collection, Limits.of(**limits))
     known = Tokens.of(tokens) if tokens else Tokens()
     with asyncio.Runner() as runner:
-        yield Service(desk, make_app(desk, known), runner)
-    assert desk.close()
+        yield Service(executor, make_app(executor, known), runner)
+    assert executor.close()
 
 
 @cache

@@ -16,7 +16,7 @@ from neardup.review.desk.reading import TextReader
 from neardup.review.desk.result import ResultDesk
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
-from neardup.service.tokens import Tokens
+from neardup.web.tokens import Tokens
 from support.browser import COLOURS, RULES, chromium, served, violations
 from support.command_line import Run
 from support.full_run import FULL

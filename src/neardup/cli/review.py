@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def review(options: ReviewOptions) -> int:
     """Review a result in a browser: look at groups and pairs, and decide."""
     with service_required():
-        from neardup.service.server import address_of, listen
+        from neardup.web.server import address_of, listen
     from neardup.run.stored import require_result
 
     served = served_with(options.host, options.token_file, options.by)
@@ -49,7 +49,7 @@ def served_with(host: str, token_file: Path | None, by: str) -> Served:
     Raises SettingError if other machines can reach ``host`` and there are no tokens.
     """
     from neardup.review.live.app import Served
-    from neardup.service.tokens import Tokens, read_tokens, require_tokens
+    from neardup.web.tokens import Tokens, read_tokens, require_tokens
 
     tokens, warning = read_tokens(token_file) if token_file else (Tokens(), "")
     require_tokens(host, tokens)

@@ -20,8 +20,8 @@ from neardup.errors import InputError, install
 if TYPE_CHECKING:
     from neardup.collection import Collection
     from neardup.review.live.app import ReviewApp
-    from neardup.service.limits import Limits
-    from neardup.service.tokens import Tokens
+    from neardup.web.limits import Limits
+    from neardup.web.tokens import Tokens
 
 EXTRA = {
     "fastapi",
@@ -41,10 +41,10 @@ PAGES = "/review"
 def serve(options: ServeOptions) -> int:
     """Serve a collection over HTTP until it is stopped."""
     with service_required():
-        from neardup.service.limits import Limits
-        from neardup.service.server import listen
         from neardup.service.server import serve as run
-        from neardup.service.tokens import Tokens, read_tokens, require_tokens
+        from neardup.web.limits import Limits
+        from neardup.web.server import listen
+        from neardup.web.tokens import Tokens, read_tokens, require_tokens
     from neardup.collection import Collection
 
     checked = Limits.of(

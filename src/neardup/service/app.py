@@ -1,4 +1,4 @@
-"""The application: endpoints, described by OpenAPI, behind a gate and under a watch."""
+"""The application: endpoints, described by OpenAPI, behind the checks of every server."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from neardup import __version__
 from neardup.service import documents, front, groups, models, questions, state
 from neardup.service.described import with_bodies
-from neardup.service.desk import Desk
-from neardup.service.gate import Gate
-from neardup.service.refusals import RefusedError, internal, of_status
-from neardup.service.tokens import Tokens
-from neardup.service.watch import Watch
+from neardup.service.executor import Executor
+from neardup.service.rules import ServiceRules, error_answer
+from neardup.web.middleware import Middleware
+from neardup.web.refusals import RefusedError, internal, of_status
+from neardup.web.tokens import Tokens
 
 _SHOWN = 5
 """Number of invalid fields that an answer names."""
@@ -25,12 +25,13 @@ _WIDEST = 60
 """Characters of a field name in an answer, since the keys of a body may be any text."""
 
 
-def make_app(desk: Desk, tokens: Tokens) -> ASGIApp:
+def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
     """The service for a collection, as an ASGI application."""
-    return Watch(Gate(endpoints(desk), tokens, desk.limits, desk.metrics), desk.metrics)
+    rules = ServiceRules(tokens, executor.limits)
+    return Middleware(endpoints(executor), rules, tokens, executor.limits, executor.metrics)
 
 
-def endpoints(desk: Desk) -> FastAPI:
+def endpoints(executor: Executor) -> FastAPI:
     """The endpoints alone."""
     app = FastAPI(
         title="neardup",
@@ -48,35 +49,38 @@ def endpoints(desk: Desk) -> FastAPI:
         },
     )
     for room in (front, documents, questions, groups, state):
-        room.add_to(app, desk)
+        room.add_to(app, executor)
     with_bodies(app.openapi(), models.BODIES)  # built now, so that the first request need not wait for it
     return app
 
 
 async def _refused(request: Request, refusal: Any) -> Response:
-    return _response(request, refusal, dict(refusal.headers()))
+    return error_answer(refusal, request.state.request_id)
 
 
 async def _invalid(request: Request, error: Any) -> Response:
     found = error.errors()
     if any(one.get("type") == "json_invalid" for one in found):
-        return _response(request, RefusedError(400, "The body is not JSON", "JSON in UTF-8", code="json"))
+        return error_answer(
+            RefusedError(400, "The body is not JSON", "JSON in UTF-8", code="json"), request.state.request_id
+        )
     fields = tuple((_place(one["loc"]), str(one["msg"])) for one in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     message = f"The request is invalid: {'; '.join(': '.join(field) for field in fields)}{more}"
-    return _response(request, RefusedError(422, message, "Requests that /openapi.json describes", fields=fields))
+    return error_answer(
+        RefusedError(422, message, "Requests that /openapi.json describes", fields=fields),
+        request.state.request_id,
+    )
 
 
 async def _of_framework(request: Request, error: Any) -> Response:
-    return _response(request, of_status(error.status_code), dict(error.headers or {}))
+    answer = error_answer(of_status(error.status_code), request.state.request_id)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _mistake(request: Request, _: Any) -> Response:
-    return _response(request, internal())
-
-
-def _response(request: Request, refusal: RefusedError, headers: dict[str, str] | None = None) -> Response:
-    return JSONResponse(refusal.body(request.state.request_id), refusal.status, headers)
+    return error_answer(internal(), request.state.request_id)
 
 
 def _place(location: tuple[Any, ...]) -> str:

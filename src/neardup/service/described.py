@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from neardup.service.answers import ErrorAnswer
-from neardup.service.refusals import RefusedError
+from neardup.web.refusals import RefusedError
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
 

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from neardup import __version__
 from neardup.service.described import described
-from neardup.service.desk import Desk, answer
+from neardup.service.executor import Executor, answer
 
 LINKS = {
     "description": "/openapi.json",
@@ -33,7 +33,7 @@ class FrontAnswer(BaseModel):
     links: dict[str, str]
 
 
-def add_to(app: FastAPI, desk: Desk) -> None:
+def add_to(app: FastAPI, executor: Executor) -> None:
     """Add the endpoint."""
 
     @app.get("/", **described(FrontAnswer, token=False))

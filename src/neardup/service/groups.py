@@ -14,9 +14,9 @@ from neardup.errors import InputError, UnknownIdError
 from neardup.runtime import Deadline
 from neardup.service import answers, models
 from neardup.service.described import described
-from neardup.service.desk import Desk, answer, unknown
+from neardup.service.executor import Executor, answer, refusal_of, unknown
 from neardup.service.received import received
-from neardup.service.refusals import RefusedError, refusal_of
+from neardup.web.refusals import RefusedError
 
 T = TypeVar("T")
 
@@ -34,67 +34,67 @@ AfterId = Annotated[models.Id | None, Query(min_length=1, description="The last 
 InQuery = Annotated[models.Id, Query(min_length=1)]
 
 
-def add_to(app: FastAPI, desk: Desk) -> None:
+def add_to(app: FastAPI, executor: Executor) -> None:
     """Add the endpoints."""
-    collection = desk.collection
+    collection = executor.collection
 
     @app.get("/v1/groups", **described(answers.GroupsAnswer))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
-        return await desk.read(lambda: answer(collection.groups(after, limit).as_dict()))
+        return await executor.read(lambda: answer(collection.groups(after, limit).as_dict()))
 
     @app.post("/v1/groups/pending", **described(answers.PendingAnswer, body=models.AskedPending))
     async def group_those_pending(request: Request) -> Response:
         """Compare documents that are in no group, and put those that repeat others into groups."""
-        asked = await received(desk, request, models.AskedPending)
-        return answer(await desk.write_in_time(lambda deadline: _grouped(desk, asked, deadline)))
+        asked = await received(executor, request, models.AskedPending)
+        return answer(await executor.write_in_time(lambda deadline: _grouped(executor, asked, deadline)))
 
     @app.get("/v1/groups/{group}", **described(answers.GroupAnswer, 404))
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
-        return await desk.read(lambda: answer(_there(desk, lambda: collection.group(group)).as_dict()))
+        return await executor.read(lambda: answer(_there(executor, lambda: collection.group(group)).as_dict()))
 
     @app.get("/v1/groups/{group}/members", **described(answers.MembersAnswer, 404))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
         """Members of a group."""
 
         def look() -> Response:
-            found = _there(desk, lambda: collection.members(group, after, limit))
+            found = _there(executor, lambda: collection.members(group, after, limit))
             return answer({"members": _dicts(found)})
 
-        return await desk.read(look)
+        return await executor.read(look)
 
     @app.get("/v1/group-of", **described(answers.GroupOfAnswer, 404))
     async def group_of(id: InQuery) -> Response:
         """The group that a document is in."""
 
         def look() -> Response:
-            found = _there(desk, lambda: collection.group_of(id))
+            found = _there(executor, lambda: collection.group_of(id))
             return answer({"group": found and found.as_dict()})
 
-        return await desk.read(look)
+        return await executor.read(look)
 
     @app.get("/v1/decisions", **described(answers.DecisionsAnswer))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """The decisions in force."""
-        return await desk.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
+        return await executor.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
 
     @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=models.Judged))
     async def decide(request: Request) -> Response:
         """Decide that two documents are the same or different; takes effect at once."""
-        judged = await received(desk, request, models.Judged)
+        judged = await received(executor, request, models.Judged)
         if judged.a == judged.b:
             raise RefusedError(422, "Both ids name the same document", "Two documents")
-        return answer(await desk.write(lambda: _decided(desk, judged)))
+        return answer(await executor.write(lambda: _decided(executor, judged)))
 
     @app.get("/v1/changes", **described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
-        return await desk.read(lambda: answer({"changes": _dicts(collection.changes(after, limit))}))
+        return await executor.read(lambda: answer({"changes": _dicts(collection.changes(after, limit))}))
 
 
-def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
-    collection = desk.collection
+def _decided(executor: Executor, judged: models.Judged) -> dict[str, Any]:
+    collection = executor.collection
     if not (judged.a in collection and judged.b in collection):
         raise unknown()
     if judged.verdict == "undecided":
@@ -107,19 +107,19 @@ def _decided(desk: Desk, judged: models.Judged) -> dict[str, Any]:
     return {"decision": made.as_dict(), "withdrawn": False}
 
 
-def _grouped(desk: Desk, asked: models.AskedPending, deadline: Deadline) -> dict[str, Any]:
+def _grouped(executor: Executor, asked: models.AskedPending, deadline: Deadline) -> dict[str, Any]:
     near = Near(asked.near, RECALL if asked.recall is None else asked.recall)
-    return group_pending(desk.collection.store, near, asked.after, asked.limit, deadline).as_dict()
+    return group_pending(executor.collection.store, near, asked.after, asked.limit, deadline).as_dict()
 
 
-def _there(desk: Desk, look: Callable[[], T]) -> T:
+def _there(executor: Executor, look: Callable[[], T]) -> T:
     """Return the result of ``look``. Raises RefusedError (404) if the thing does not exist."""
     try:
         return look()
     except UnknownIdError as error:
-        raise refusal_of(error, desk.collection.path) from error
+        raise refusal_of(error, executor.collection.path) from error
     except InputError as error:
-        found = refusal_of(error, desk.collection.path)
+        found = refusal_of(error, executor.collection.path)
         raise RefusedError(404, found.given, found.allowed, code="not_found") from error
 
 

@@ -10,9 +10,12 @@ from neardup.collection.base_texts import Role
 from neardup.collection.ids import LONGEST_ID, id_fault
 from neardup.collection.limits import metadata_fault, text_fault
 from neardup.collection.search import NearMeasure
-from neardup.service.limits import BATCH, PENDING
 from neardup.settings.rules import required_share
 
+BATCH = 1000
+"""Documents in one request."""
+PENDING = 1000
+"""Documents compared by a request that groups those in no group."""
 LONGEST_QUERY = 1_000_000
 """Characters of a query, and of a posted text."""
 

@@ -16,95 +16,96 @@ from neardup.comparison import compare as measures
 from neardup.errors import QueryError, SettingError
 from neardup.service import answers, models
 from neardup.service.described import described
-from neardup.service.desk import Desk, answer, unknown
-from neardup.service.limits import COMPARED_BYTES
+from neardup.service.executor import Executor, answer, refusal_of, unknown
 from neardup.service.received import received
-from neardup.service.refusals import RefusedError, refusal_of
 from neardup.settings import as_compared
+from neardup.web.refusals import RefusedError
 
 Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
 InQuery = Annotated[models.Id, Query(min_length=1)]
 
 InLimit = Annotated[models.Limit, Query(ge=1)]
 
+COMPARED_BYTES = 4_000_000
+"""Characters of both texts of a comparison, since the time limit cannot interrupt a step of its matching."""
 _CLAUSE = 200
 """Characters of a clause in a hit, since a pasted text would be repeated in each."""
 
 
-def add_to(app: FastAPI, desk: Desk) -> None:
+def add_to(app: FastAPI, executor: Executor) -> None:
     """Add the endpoints."""
-    _add_search(app, desk)
-    _add_explanations(app, desk)
+    _add_search(app, executor)
+    _add_explanations(app, executor)
 
     @app.post("/v1/near", **described(answers.NearAnswer, body=models.AskedNear))
     async def near(request: Request) -> Response:
         """Find the stored documents that contain or resemble a text by at least `overlap`."""
-        asked = await received(desk, request, models.AskedNear)
+        asked = await received(executor, request, models.AskedNear)
         try:
             query = near_query(asked.text, asked.overlap, asked.probability, asked.measure, asked.where)
         except SettingError as error:
             raise RefusedError(422, error.given, error.allowed, error.do) from error
         except QueryError as error:
-            raise refusal_of(error, desk.collection.path) from error
-        return await _search(desk, query, asked.limit, asked.after, False)
+            raise refusal_of(error, executor.collection.path) from error
+        return await _search(executor, query, asked.limit, asked.after, False)
 
     @app.post("/v1/compare", **described(answers.CompareAnswer, 404, body=models.Pair))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
-        pair = await received(desk, request, models.Pair)
-        return await desk.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
+        pair = await received(executor, request, models.Pair)
+        return await executor.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
 
 
-def _add_search(app: FastAPI, desk: Desk) -> None:
+def _add_search(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/search", **described(answers.SearchAnswer))
     async def search_documents(
         query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
     ) -> Response:
         """Find the documents that fit a query, best first."""
-        return await _search(desk, query, limit, after, include_self)
+        return await _search(executor, query, limit, after, include_self)
 
     @app.post("/v1/search", **described(answers.SearchAnswer, body=models.AskedPage))
     async def search_documents_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await received(desk, request, models.AskedPage)
-        return await _search(desk, asked.query, asked.limit, asked.after, asked.include_self)
+        asked = await received(executor, request, models.AskedPage)
+        return await _search(executor, asked.query, asked.limit, asked.after, asked.include_self)
 
 
-def _add_explanations(app: FastAPI, desk: Desk) -> None:
+def _add_explanations(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/explain", **described(answers.ExplainAnswer))
     async def explain_query(query: Asked) -> Response:
         """Explain the meaning of a query and its look-ups, without searching."""
-        return await _explain(desk, query)
+        return await _explain(executor, query)
 
     @app.post("/v1/explain", **described(answers.ExplainAnswer, body=models.Asked))
     async def explain_query_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await received(desk, request, models.Asked)
-        return await _explain(desk, asked.query)
+        asked = await received(executor, request, models.Asked)
+        return await _explain(executor, asked.query)
 
     @app.get("/v1/why-not", **described(answers.WhyNotAnswer))
     async def why_not_found(query: Asked, id: InQuery, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
-        return await _why_not(desk, query, id, include_self)
+        return await _why_not(executor, query, id, include_self)
 
     @app.post("/v1/why-not", **described(answers.WhyNotAnswer, body=models.AskedWhyNot))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await received(desk, request, models.AskedWhyNot)
-        return await _why_not(desk, asked.query, asked.id, asked.include_self)
+        asked = await received(executor, request, models.AskedWhyNot)
+        return await _why_not(executor, asked.query, asked.id, asked.include_self)
 
 
 async def _search(
-    desk: Desk, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
+    executor: Executor, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
 ) -> Response:
     if limit is None:
-        limit = min(LIMIT, desk.limits.most_hits)
-    if limit > desk.limits.most_hits:
-        allowed = f"At most {desk.limits.most_hits} hits on a page"
+        limit = min(LIMIT, executor.limits.most_hits)
+    if limit > executor.limits.most_hits:
+        allowed = f"At most {executor.limits.most_hits} hits on a page"
         raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
 
     def look(view: View) -> Response:
-        most = desk.limits.most_candidates
+        most = executor.limits.most_candidates
         page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
         if page.found is None:
             raise RefusedError(
@@ -118,15 +119,15 @@ async def _search(
             del data["query"]
         return answer(data)
 
-    return await desk.view(look)
+    return await executor.view(look)
 
 
-async def _explain(desk: Desk, query: str) -> Response:
-    return await desk.view(lambda view: answer(describe.as_dict(explain(view, query))))
+async def _explain(executor: Executor, query: str) -> Response:
+    return await executor.view(lambda view: answer(describe.as_dict(explain(view, query))))
 
 
-async def _why_not(desk: Desk, query: str, id: str, include_self: bool) -> Response:
-    return await desk.view(lambda view: answer(why_not(view, query, id, include_self=include_self).as_dict()))
+async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:
+    return await executor.view(lambda view: answer(why_not(view, query, id, include_self=include_self).as_dict()))
 
 
 def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from time import monotonic
 
 from neardup.kernels import compile_cache
 from neardup.kernels.warming import compile_entry, entries_of, helped, missing, share
-from neardup.service import logs
-from neardup.service.desk import Desk
+from neardup.service.executor import Executor
+from neardup.web import logs
 
 COMMAND = "serve"
 
@@ -17,9 +17,9 @@ COMMAND = "serve"
 class Warming:
     """A thread that compiles, and then uses the collection once."""
 
-    def __init__(self, desk: Desk, warm: Callable[[], None]) -> None:
-        self._desk, self._warm, self._using = desk, warm, threading.Lock()
-        self._thread = threading.Thread(target=_warm, args=(desk, self._once), daemon=True)
+    def __init__(self, executor: Executor, warm: Callable[[], None]) -> None:
+        self._desk, self._warm, self._using = executor, warm, threading.Lock()
+        self._thread = threading.Thread(target=_warm, args=(executor, self._once), daemon=True)
         self._thread.start()
 
     @property
@@ -32,7 +32,7 @@ class Warming:
         self._thread.join(seconds)
 
     def let_go(self, seconds: float) -> bool:
-        """After the desk was closed, return whether the thread uses the collection no more; wait for that."""
+        """After the executor was closed, return whether the thread uses the collection no more; wait for that."""
         free = self._using.acquire(timeout=seconds)
         if free:
             self._using.release()
@@ -44,17 +44,17 @@ class Warming:
                 self._warm()
 
 
-def warm_behind(desk: Desk, warm: Callable[[], None]) -> Warming:
+def warm_behind(executor: Executor, warm: Callable[[], None]) -> Warming:
     """Compile in a thread and in other processes, then call ``warm``, and accept requests.
 
     A failure here does not keep the service from accepting requests: it occurs again, and is reported, when a
     request needs the same thing.
     """
-    desk.warmed.clear()
-    return Warming(desk, warm)
+    executor.warmed.clear()
+    return Warming(executor, warm)
 
 
-def _warm(desk: Desk, warm: Callable[[], None]) -> None:
+def _warm(executor: Executor, warm: Callable[[], None]) -> None:
     begin = monotonic()
     compiling = _Compiling()
     compile_cache.watchers.append(compiling.watch)
@@ -62,17 +62,17 @@ def _warm(desk: Desk, warm: Callable[[], None]) -> None:
         entries = missing(entries_of([COMMAND]))
         with helped([COMMAND], helpers=None if entries else 0):
             for entry in share(entries, 0):
-                if desk.closed:
+                if executor.closed:
                     return
                 compile_entry(entry, wait=False)
             warm()
     except Exception as error:
-        if not desk.closed:
+        if not executor.closed:
             logs.mistake(error, "")
     finally:
         compile_cache.watchers.remove(compiling.watch)
-        desk.warmed.set()
-    if not desk.closed:
+        executor.warmed.set()
+    if not executor.closed:
         logs.event("ready", seconds=round(monotonic() - begin, 3))
 
 

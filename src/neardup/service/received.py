@@ -17,11 +17,10 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
 from neardup.collection.limits import MOST_VALUES
-from neardup.service.desk import Desk
-from neardup.service.limits import BATCH
-from neardup.service.models import NewDocument, NewDocuments
-from neardup.service.refusals import RefusedError
+from neardup.service.executor import Executor
+from neardup.service.models import BATCH, NewDocument, NewDocuments
 from neardup.tables import Int64s, UInt8s
+from neardup.web.refusals import RefusedError
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -39,10 +38,10 @@ _MARK = _STEP != 0
 _MARK[[ord(":"), ord(",")]] = True
 
 
-async def received(desk: Desk, request: Request, model: type[T]) -> T:
+async def received(executor: Executor, request: Request, model: type[T]) -> T:
     """Return the body of a request. Raises RefusedError, or RequestValidationError for an invalid body."""
     body = await request.body()
-    return parsed(body, model) if len(body) <= SMALL else await desk.read(lambda: parsed(body, model))
+    return parsed(body, model) if len(body) <= SMALL else await executor.read(lambda: parsed(body, model))
 
 
 def parsed(body: bytes, model: type[T]) -> T:

@@ -23,7 +23,7 @@ from neardup.errors import (
 from neardup.io.urls import without_password
 from neardup.runtime import Deadline
 from neardup.service.answered import Answered, WholeTime, answered, late
-from neardup.service.tokens import usable_token
+from neardup.web.tokens import usable_token
 
 if TYPE_CHECKING:
     import httpx

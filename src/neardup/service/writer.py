@@ -11,8 +11,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from neardup.runtime import Deadline
-from neardup.service.job import Job
-from neardup.service.refusals import stopping
+from neardup.web.refusals import stopping
+from neardup.web.workers import Job
 
 T = TypeVar("T")
 

@@ -72,7 +72,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def both(service: Service) -> Iterator[tuple[Client, Collection]]:
     """A client and the collection behind it, with three documents."""
-    collection = service.desk.collection
+    collection = service.executor.collection
     collection.remove(list(collection))
     for year, (id, text) in enumerate(TEXTS.items(), 2020):
         collection.put(id, text, {"year": year})
@@ -129,7 +129,7 @@ def test_every_method_returns_that_of_the_collection(tmp_path: Path) -> None:
     """The same calls, to a collection and through the client to another one."""
     with serving(tmp_path / "served.neardup") as service, Collection(tmp_path / "own.neardup", scale=4) as own:
         for year, (id, text) in enumerate(TEXTS.items(), 2020):
-            for each in (own, service.desk.collection):
+            for each in (own, service.executor.collection):
                 each.put(id, text, {"year": year})
         with connected(service) as (made, _):
             one, other = asked(made), asked(own)
@@ -138,7 +138,7 @@ def test_every_method_returns_that_of_the_collection(tmp_path: Path) -> None:
             info = made.info()
             assert info.pop("url") == made.url == "http://127.0.0.1:8321"
             assert info["documents"] == own.info()["documents"]
-        assert service.desk.collection.check() == []
+        assert service.executor.collection.check() == []
 
 
 def test_documents_of_any_kind_are_added(both: tuple[Client, Collection], tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_refused_request_says_what_was_stored_before(
 
 
 def test_pages_are_read_as_they_are_needed(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    collection = service.desk.collection
+    collection = service.executor.collection
     collection.remove(list(collection))
     collection.add([{"id": f"{k}", "text": f"text {k}"} for k in range(5)])
     monkeypatch.setattr(client, "_PAGE", 2)

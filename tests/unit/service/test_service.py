@@ -67,7 +67,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def service(shared: Service) -> Service:
     """A service without documents."""
-    shared.desk.collection.remove(list(shared.desk.collection))
+    shared.executor.collection.remove(list(shared.executor.collection))
     return shared
 
 
@@ -180,7 +180,7 @@ def test_odd_metadata_comes_back(service: Service, metadata: dict[str, Any]) -> 
     assert service("PUT", "/v1/documents/a", {"text": "x", "metadata": metadata}).status == 200
     assert service("GET", "/v1/documents/a").json["metadata"] == metadata
     assert service("DELETE", "/v1/documents/a").status == 200
-    assert service.desk.collection.check() == []
+    assert service.executor.collection.check() == []
 
 
 def test_half_a_surrogate_pair(service: Service) -> None:
@@ -193,7 +193,7 @@ def test_half_a_surrogate_pair(service: Service) -> None:
 
 def test_search_finds_what_the_collection_finds(filled: Service) -> None:
     query = "FINGERPRINT:a_20_80 OR from:ann OR else3"
-    wanted = filled.desk.collection.search(query, limit=2).as_dict()
+    wanted = filled.executor.collection.search(query, limit=2).as_dict()
     found = filled("GET", "/v1/search?limit=2&q=" + query.replace(" ", "+"))
     assert found.json == wanted
     assert filled("POST", "/v1/search", {"query": query, "limit": 2}).json == wanted
@@ -346,8 +346,8 @@ def test_nothing_of_the_machine_is_told(tmp_path: Path, capsys: pytest.CaptureFi
     with serving(path) as service:
         service.add(a=BASE)
         with Collection(path) as other, other.store.writing():
-            service.desk.collection.store._wait = 0.1  # type: ignore[attr-defined]
-            service.desk.collection.store._writer.execute("PRAGMA busy_timeout = 100")  # type: ignore[attr-defined]
+            service.executor.collection.store._wait = 0.1  # type: ignore[attr-defined]
+            service.executor.collection.store._writer.execute("PRAGMA busy_timeout = 100")  # type: ignore[attr-defined]
             refused = service("PUT", "/v1/documents/b", {"text": "x"})
         assert (refused.status, refused.error["code"]) == (503, "unwritable")
         assert refused.headers["retry-after"]

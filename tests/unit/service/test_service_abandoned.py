@@ -18,11 +18,11 @@ import pytest
 from neardup.collection import Collection
 from neardup.collection.view import View
 from neardup.runtime import Deadline
-from neardup.service import server
 from neardup.service.app import make_app
-from neardup.service.desk import Desk
-from neardup.service.limits import Limits
-from neardup.service.tokens import Tokens
+from neardup.service.executor import Executor
+from neardup.web import server
+from neardup.web.limits import Limits
+from neardup.web.tokens import Tokens
 from support.made_service import LOCAL, once_warm
 
 TEXT = " ".join(f"word{number}" for number in range(40))
@@ -34,7 +34,7 @@ SOON = 30.0
 class Network:
     """A service that listens, with one thread that reads."""
 
-    desk: Desk
+    executor: Executor
     app: Any
     port: int
     begun: list[float] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Network:
 
     @property
     def under_way(self) -> int:
-        return int(self.app._app._under_way.taken)
+        return int(self.app._under_way.taken)
 
 
 @pytest.fixture
@@ -68,19 +68,19 @@ def network(tmp_path: Path) -> Iterator[Network]:
     once_warm(collection)
     ids = [f"d{number}" for number in range(50)]
     collection.put_prepared(collection.prepare(ids, [TEXT] * 50, [{}] * 50))
-    desk = Desk(collection, Limits.of(threads=1, seconds=SECONDS))
-    app = make_app(desk, Tokens())
+    executor = Executor(collection, Limits.of(threads=1, seconds=SECONDS))
+    app = make_app(executor, Tokens())
     ready = threading.Event()
     with server.listen("127.0.0.1", 0) as listening:
-        running = server.Server(server._config(app, desk.limits), ready.set)
+        running = server.Server(server.config(app, executor.limits), ready.set)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
         thread.start()
         assert ready.wait(SOON)
-        yield Network(desk, app, listening.getsockname()[1])
+        yield Network(executor, app, listening.getsockname()[1])
         running.should_exit = True
         thread.join(SOON)
     assert not thread.is_alive()
-    assert desk.close()
+    assert executor.close()
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def test_abandoned_requests_that_wait_are_never_begun(network: Network, monkeypa
         first = network.send(*ENDLESS)
         until(lambda: bool(network.begun))
         others = [network.send(*ENDLESS) for _ in range(20)]
-        until(lambda: network.desk._workers.waiting == 20)
+        until(lambda: network.executor._workers.waiting == 20)
         for client in others:
             client.close()
         until(lambda: network.under_way == 1)
@@ -152,7 +152,7 @@ def test_any_request_may_be_abandoned(network: Network, request_: tuple[str, str
         time.sleep(0.01 * round_)
         for client in clients:
             client.close()
-    until(lambda: network.under_way == network.desk._workers.waiting == network.app._app._room.taken == 0)
+    until(lambda: network.under_way == network.executor._workers.waiting == network.app._bodies.taken == 0)
     assert network.ask(*request_)[0] == 200
 
 
@@ -163,12 +163,12 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
         taken.set()
         release.wait(3 * SOON)
 
-    from neardup.service.job import Job
+    from neardup.web.workers import Job
 
-    network.desk._writer._queue.put(Job(wait, Deadline(9 * SOON)))
+    network.executor._writer._queue.put(Job(wait, Deadline(9 * SOON)))
     assert taken.wait(SOON)
     client = network.send("PUT", "/v1/documents/never", {"text": TEXT})
-    until(lambda: network.desk._writer.waiting == 1)
+    until(lambda: network.executor._writer.waiting == 1)
     client.close()
     until(lambda: network.under_way == 0)
     release.set()
@@ -179,7 +179,7 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
 def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest.LogCaptureFixture) -> None:
     blocked = threading.Event()
     with caplog.at_level("INFO", logger="neardup.service"):
-        network.desk._workers._jobs.put(_job(lambda: blocked.wait(SOON)))
+        network.executor._workers._jobs.put(_job(lambda: blocked.wait(SOON)))
         client = network.send("GET", "/v1/documents/d1")
         until(lambda: network.under_way == 1)
         client.close()
@@ -192,6 +192,6 @@ def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest
 
 
 def _job(work: Callable[[], Any]) -> Any:
-    from neardup.service.job import Job
+    from neardup.web.workers import Job
 
     return Job(work, Deadline(SOON))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from starlette.datastructures import Headers
 
-from neardup.service.gate import require_one_token
-from neardup.service.refusals import RefusedError
+from neardup.web.middleware import require_one_meaning
+from neardup.web.refusals import RefusedError
 from support.made_service import Service, serving
 
 
@@ -31,7 +31,7 @@ def test_an_addition_that_stores_nothing_is_not_created(service: Service) -> Non
 
 def test_two_tokens_are_refused() -> None:
     one = (b"authorization", b"Bearer " + b"t" * 20)
-    require_one_token(Headers(raw=[one]))
+    require_one_meaning(Headers(raw=[one]))
     with pytest.raises(RefusedError) as refused:
-        require_one_token(Headers(raw=[one, one]))
+        require_one_meaning(Headers(raw=[one, one]))
     assert refused.value.status == 400

@@ -16,8 +16,9 @@ from neardup.collection import adding, portions
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
-from neardup.service import gate, limits, logs, places
-from neardup.service.limits import Limits
+from neardup.service.rules import largest_body
+from neardup.web import limits, logs, quotas
+from neardup.web.limits import Limits
 from support.made_service import JSON, LOCAL, Service, scope_of, serving
 
 READ, OTHER, WRITE = "r" * 20, "o" * 20, "w" * 20
@@ -75,6 +76,7 @@ class Slow:
 
     async def receive(self) -> Any:
         await self.goes_on.wait()
+        self.goes_on = asyncio.Event()  # nothing more comes
         return {"type": "http.request", "body": b'{"query": "one"}', "more_body": False}
 
     async def send(self, message: Any) -> None:
@@ -92,7 +94,7 @@ def test_bodies_that_do_not_arrive_take_no_place_of_those_that_have(service: Ser
     async def attacked() -> tuple[list[int], list[int]]:
         slow = [Slow(service, READ) for _ in range(5)]
         tasks = [asyncio.create_task(each.ask()) for each in slow]
-        while service.app._app._arriving.taken < 3:
+        while service.app._arriving.taken < 3:
             await asyncio.sleep(0)
         headers = {"authorization": f"Bearer {OTHER}"}
         asked = [
@@ -107,11 +109,11 @@ def test_bodies_that_do_not_arrive_take_no_place_of_those_that_have(service: Ser
     quick, slow = service.runner.run(attacked())
     assert quick == [200, 200, 200]
     assert slow == [200, 200, 200, 503, 503]
-    assert service.app._app._arriving.taken == service.app._app._under_way.taken == 0
+    assert service.app._arriving.taken == service.app._under_way.taken == 0
 
 
 def test_a_body_that_comes_byte_by_byte_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.service.bodies.GRACE_SECONDS", 0.02)
+    monkeypatch.setattr("neardup.web.bodies.GRACE_SECONDS", 0.02)
     slow = Slow(service, READ)
     assert service.runner.run(slow.ask()) == 408
     error = json.loads(slow.sent[1]["body"])["error"]
@@ -120,26 +122,26 @@ def test_a_body_that_comes_byte_by_byte_is_given_up(service: Service, monkeypatc
 
 def test_one_of_several_tokens_has_no_more_than_its_share() -> None:
     seen: list[int] = []
-    some = places.Places(4, 2, "are under way", seen.append)
+    some = quotas.Quota(4, "Too many requests{} are under way", seen.append, 2)
     for _ in range(3):
-        some.take(0)
+        some.take(1, 0)
     with pytest.raises(Exception, match="Too many requests with this token are under way"):
-        some.take(0)
-    some.take(1)
+        some.take(1, 0)
+    some.take(1, 1)
     with pytest.raises(Exception, match="Too many requests are under way"):
-        some.take(1)
-    some.give_back(0)
-    some.take(1)
+        some.take(1, 1)
+    some.give_back(1, 0)
+    some.take(1, 1)
     assert (some.taken, seen) == (4, [1, 2, 3, 4, 3, 4])
-    only = places.Places(4, 1, "are under way", seen.append)
+    only = quotas.Quota(4, "", seen.append, 1)
     for _ in range(4):
-        only.take(0)
+        only.take(1, 0)
 
 
 def test_limits_of_bodies_are_those_of_the_page() -> None:
-    assert Limits.of(largest_body=0.01).body_bytes_of("/v1/search") == 10_000
+    assert largest_body(Limits.of(largest_body=0.01), "/v1/search") == 10_000
     assert limits.LEAST_RATE * limits.READING_SECONDS > 1_000_000
-    assert gate.READING_SECONDS > limits.GRACE_SECONDS
+    assert limits.READING_SECONDS > limits.GRACE_SECONDS
 
 
 def test_comparisons_that_take_long_keep_nobody_from_reading(
@@ -179,7 +181,7 @@ def test_a_comparison_ends_with_the_time_of_its_request(service: Service, monkey
 
     monkeypatch.setattr(matching, "literal", slow)
     monkeypatch.setattr(matching, "information", lambda *_: done.append("information"))
-    monkeypatch.setattr(service.desk, "limits", Limits.of(seconds=0.2))
+    monkeypatch.setattr(service.executor, "limits", Limits.of(seconds=0.2))
     refused = service("POST", "/v1/compare", {"a": "a", "b": "b"})
     assert (refused.status, refused.error["code"]) == (503, "timeout")
     assert done == ["literal"]
@@ -199,7 +201,7 @@ def test_fingerprinting_ends_with_the_time_of_its_request(
         return plain(portion)
 
     monkeypatch.setattr(portions, "_stream", slow)
-    monkeypatch.setattr(service.desk, "limits", Limits.of(seconds=0.2))
+    monkeypatch.setattr(service.executor, "limits", Limits.of(seconds=0.2))
     refused = service("PUT", "/v1/documents?id=large", {"text": "word " * 600_000})
     assert (refused.status, refused.error["code"]) == (503, "timeout")
     assert len(read) <= 1

@@ -70,7 +70,7 @@ def require_refused(answer: Answer, status: int, code: str, service: Service) ->
     """An error in words that people can act on, without the place of the file."""
     assert (answer.status, answer.error["code"]) == (status, code)
     assert ("retry-after" in answer.headers) == (status == 503)
-    assert str(service.desk.collection.path) not in answer.content.decode()
+    assert str(service.executor.collection.path) not in answer.content.decode()
     assert answer.error["do"]
     return answer.error
 
@@ -82,12 +82,12 @@ def require_all_is_well(service: Service) -> None:
     assert service("GET", "/v1/documents/d5").json["text"] == LARGE
     assert service("GET", "/v1/documents/d8").status == 404
     assert numbers(service)["neardup_writable"] == 1
-    assert service.desk.collection.check() == []
+    assert service.executor.collection.check() == []
 
 
 def connection(service: Service) -> sqlite3.Connection:
     """The one that writes."""
-    writer: sqlite3.Connection = service.desk.collection.store._writer  # type: ignore[attr-defined]
+    writer: sqlite3.Connection = service.executor.collection.store._writer  # type: ignore[attr-defined]
     return writer
 
 
@@ -110,7 +110,7 @@ def test_a_full_disk(service: Service) -> None:
     refused = 'neardup_requests_total{method="PUT",route="/v1/documents/{id}",status="503"}'
     assert numbers(service)[refused] == 2
     assert service("GET", "/ready").status == 200
-    assert service.desk.collection.check() == []
+    assert service.executor.collection.check() == []
     connection(service).execute("PRAGMA max_page_count = 1000000")
     require_all_is_well(service)
 
@@ -129,7 +129,7 @@ def test_on_a_full_disk_what_fits_is_written(service: Service) -> None:
             assert "no space left" in require_refused(answer, 503, "unwritable", service)["message"]
     for id, status in zip(ids, statuses, strict=False):
         assert service("GET", by_query(id)).json["text"] == ("few words" if status == 200 else TEXTS[id])
-    assert service.desk.collection.check() == []
+    assert service.executor.collection.check() == []
 
 
 def test_a_file_that_becomes_read_only(service: Service) -> None:
@@ -150,25 +150,25 @@ def test_a_file_that_was_opened_for_reading_only(tmp_path: Path) -> None:
     with Collection(path, scale=4) as collection:
         collection.put_prepared(collection.prepare(list(TEXTS), list(TEXTS.values()), [{}] * len(TEXTS)))
     from neardup.service.app import make_app
-    from neardup.service.desk import Desk
-    from neardup.service.limits import Limits
-    from neardup.service.tokens import Tokens
+    from neardup.service.executor import Executor
+    from neardup.web.limits import Limits
+    from neardup.web.tokens import Tokens
 
     with serving(tmp_path / "other.neardup") as service:
-        own, service.desk = service.desk, Desk(Collection(path, readonly=True), Limits())
-        service.app = make_app(service.desk, Tokens())
+        own, service.executor = service.executor, Executor(Collection(path, readonly=True), Limits())
+        service.app = make_app(service.executor, Tokens())
         assert service("GET", "/v1/documents/d3").json["text"] == TEXTS["d3"]
         for request in WRITING:
             assert require_refused(service(*request), 503, "unwritable", service)
         assert service("GET", "/v1/stats").json["documents"] == len(TEXTS)
-        assert service.desk.close()
-        service.desk = own
+        assert service.executor.close()
+        service.executor = own
 
 
 def test_a_file_that_is_damaged_while_it_is_served(service: Service) -> None:
     before = everything(service)
     connection(service).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    path = service.desk.collection.path
+    path = service.executor.collection.path
     whole = path.read_bytes()
     for begin in range(4, len(whole) // PAGE, 3):
         with path.open("r+b") as file:  # the same file, for it is open
@@ -189,7 +189,7 @@ def test_a_file_that_is_damaged_while_it_is_served(service: Service) -> None:
 
 def test_a_change_that_meets_damage_is_not_acknowledged(service: Service) -> None:
     connection(service).execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    path = service.desk.collection.path
+    path = service.executor.collection.path
     whole = path.read_bytes()
     with path.open("r+b") as file:
         file.seek(4 * PAGE)
@@ -208,7 +208,7 @@ def test_a_change_that_meets_damage_is_not_acknowledged(service: Service) -> Non
 @pytest.mark.skipif(os.name != "posix", reason="an open file cannot be moved elsewhere")
 def test_a_file_that_is_moved_away(service: Service) -> None:
     """Changes to a file that nobody finds again would be lost."""
-    path = service.desk.collection.path
+    path = service.executor.collection.path
     elsewhere = path.with_name("elsewhere")
     path.rename(elsewhere)
     for request in WRITING:
@@ -258,5 +258,5 @@ def test_clients_at_the_same_time_on_a_full_disk(service: Service) -> None:
     for request, answer in zip([*WRITING[:3], *READING] * 8, answers, strict=True):
         assert answer.status == (503 if request in WRITING else 200)
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(service.desk.collection.check).result() == []
+        assert pool.submit(service.executor.collection.check).result() == []
     assert everything(service) == before

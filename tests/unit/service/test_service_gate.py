@@ -13,10 +13,10 @@ import pytest
 from starlette.datastructures import Headers
 
 from neardup.errors import InputError, SettingError
-from neardup.service import bodies, gate, places
-from neardup.service.limits import ALLOWED, Limits
-from neardup.service.refusals import RefusedError
-from neardup.service.tokens import Tokens, read_tokens, require_tokens
+from neardup.web import bodies, middleware, quotas
+from neardup.web.limits import ALLOWED, Limits
+from neardup.web.refusals import RefusedError
+from neardup.web.tokens import Tokens, read_tokens, require_tokens
 from support.full_run import FULL
 from support.made_service import Service, serving
 
@@ -162,7 +162,7 @@ def test_pages_of_other_sites_are_refused(small: Service) -> None:
         raw=[(b"host", b"localhost"), *((b"origin", b"http://" + name) for name in (b"localhost", b"evil"))]
     )
     with pytest.raises(RefusedError, match="A page of another site"):
-        gate.require_own_name(both)
+        middleware.require_own_name(both)
     plain = {"content-type": "text/plain"}
     assert small("POST", "/v1/documents", body=b"{}", headers=plain).status == 415
 
@@ -174,7 +174,7 @@ def test_with_tokens_any_name_will_do(guarded: Service) -> None:
 
 def test_a_body_is_not_read_beyond_its_limit(small: Service) -> None:
     declared = small("PUT", "/v1/documents/a", body=iter([b"x" * 100]), headers={"content-length": "10001"})
-    assert (declared.status, declared.taken) == (413, 0)
+    assert (declared.status, declared.headers["connection"]) == (413, "close")
     streamed = small("PUT", "/v1/documents/a", body=(b"x" * 100 for _ in range(1000)))
     assert (streamed.status, streamed.taken) == (413, 10_100)
     lying = small(
@@ -184,19 +184,19 @@ def test_a_body_is_not_read_beyond_its_limit(small: Service) -> None:
     just = json.dumps({"text": "x" * (10_000 - len(json.dumps({"text": ""})))}).encode()
     assert len(just) == 10_000
     assert small("PUT", "/v1/documents/a", body=just).status == 200
-    assert small.app._app._room.taken == 0
+    assert small.app._bodies.taken == 0
 
 
 def test_bodies_together_have_a_limit(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small.app._app, "_room", bodies.Room(150, lambda _: None))
+    monkeypatch.setattr(small.app, "_bodies", quotas.Quota(150, "Too many", lambda _: None))
     refused = small("PUT", "/v1/documents/a", body=(b"x" * 100 for _ in range(9)))
     assert (refused.status, refused.error["code"]) == (503, "overloaded")
     assert refused.headers["retry-after"] == "1"
-    assert small.app._app._room.taken == 0
+    assert small.app._bodies.taken == 0
 
 
 def test_a_body_has_to_arrive_in_time(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "READING_SECONDS", 0.05)
+    monkeypatch.setattr(bodies, "READING_SECONDS", 0.05)
 
     async def waits(*_: Any) -> Any:
         import asyncio
@@ -224,7 +224,7 @@ def test_more_hits_than_allowed(small: Service) -> None:
 
 def test_what_takes_too_long_is_stopped(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     small.add(slow="one two three four five six")
-    monkeypatch.setattr(small.desk, "limits", Limits.of(seconds=0.2))
+    monkeypatch.setattr(small.executor, "limits", Limits.of(seconds=0.2))
     from neardup.collection.view import View
 
     whole = View.everything
@@ -244,7 +244,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
     small: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[int] = []
-    monkeypatch.setattr(small.desk, "limits", Limits.of(seconds=0.2))
+    monkeypatch.setattr(small.executor, "limits", Limits.of(seconds=0.2))
 
     def endless(_: Any) -> dict[str, Any]:
         begun.append(1)
@@ -260,7 +260,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
 
 def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     refused: list[str] = []
-    whole = places.overloaded
+    whole = quotas.overloaded
 
     def overloaded(what: str) -> Any:
         refused.append(what)
@@ -271,7 +271,7 @@ def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pyt
             time.sleep(0.001)
         return {"documents": 0}
 
-    monkeypatch.setattr(places, "overloaded", overloaded)
+    monkeypatch.setattr(quotas, "overloaded", overloaded)
     monkeypatch.setattr("neardup.collection.Collection.info", until_the_others_are_refused)
     answers = small.all([("GET", "/v1/stats")] * 6 + [("GET", "/health")])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503, 503, 503]
@@ -353,6 +353,7 @@ def test_thousands_of_malformed_requests(tmp_path: Path) -> None:
         assert held
         # less than two a request: the metrics of a route and a status are made at its first answer
         assert blocks() - held < MALFORMED
-        assert service.desk._workers.waiting == service.desk._writer.waiting == service.app._app._room.taken == 0
+        assert service.app._bodies.taken == 0
+        assert service.executor._workers.waiting == service.executor._writer.waiting == 0
         assert service("GET", "/v1/documents/keep").status == 200
-        assert service.desk.collection.check() == []
+        assert service.executor.collection.check() == []

@@ -18,8 +18,8 @@ from neardup.collection.near import Finder
 from neardup.collection.search import search
 from neardup.errors import LimitError
 from neardup.runtime import Deadline
-from neardup.service.job import Job
-from neardup.service.limits import Limits
+from neardup.web.limits import Limits
+from neardup.web.workers import Job
 from support.made_service import serving
 
 TEXT = " ".join(f"word{number}" for number in range(40))
@@ -85,12 +85,12 @@ def test_a_slow_look_up_ends_and_those_behind_it_are_written(
         monkeypatch.setattr(Finder, "repeated", slow)
 
         async def asked() -> list[Any]:
-            service.desk.limits = Limits.of(seconds=0.5)
+            service.executor.limits = Limits.of(seconds=0.5)
             many = {"documents": new, "near": 0.5, "on_near": "link"}
             first = asyncio.create_task(service.ask("POST", "/v1/documents", many))
             while not looked:
                 await asyncio.sleep(0.005)
-            service.desk.limits = Limits.of(seconds=SOON)
+            service.executor.limits = Limits.of(seconds=SOON)
             others = [service.ask("PUT", f"/v1/documents/{id}", {"text": TEXT}) for id in "ab"]
             return await asyncio.gather(first, *others)
 
@@ -100,12 +100,12 @@ def test_a_slow_look_up_ends_and_those_behind_it_are_written(
         assert refused.headers["retry-after"]
         assert [other.status for other in others] == [200, 200]
         assert 0 < len(looked) < len(new)
-        assert sorted(service.desk.collection) == ["a", "b"]
+        assert sorted(service.executor.collection) == ["a", "b"]
         assert service("GET", "/v1/groups").json["groups"] == []
         monkeypatch.undo()
         again = service("POST", "/v1/documents", {"documents": new[:3], "near": 0.5, "on_near": "link"})
         assert (again.status, again.json["added"]) == (201, 3)
-        assert service.desk.collection.check() == []
+        assert service.executor.collection.check() == []
 
 
 def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(Finder, "begin", slow)
     with serving(tmp_path / "mail.neardup") as service:
-        collection = service.desk.collection
+        collection = service.executor.collection
         entries = [collection.prepare([id], [TEXT], [{}]) for id in "abc"]
 
         def in_time() -> Any:
@@ -126,7 +126,7 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
             return Adding(collection.store, "error", Near(0.5), "keep", deadline=deadline).put(entries[1])
 
         async def together() -> list[Any]:
-            writer = service.desk._writer
+            writer = service.executor._writer
             writer._queue.put(Job(lambda: all_wait.wait(SOON), Deadline(SOON)))
             while writer.waiting:
                 await asyncio.sleep(0)
@@ -135,7 +135,7 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
                 in_time,
                 lambda: collection.put_prepared(entries[2]),
             )
-            writes = [asyncio.create_task(service.desk.write(work, Deadline(SOON))) for work in works]
+            writes = [asyncio.create_task(service.executor.write(work, Deadline(SOON))) for work in works]
             while writer.waiting < len(works):
                 await asyncio.sleep(0)
             all_wait.set()
@@ -145,5 +145,5 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
         assert (first.added, third.added) == (1, 1)
         assert second.code == "timeout"
         assert list(collection) == ["a", "c"]
-        assert "neardup_write_batch_requests_count 2.0" in service.desk.metrics.text().decode()
+        assert "neardup_write_batch_requests_count 2.0" in service.executor.metrics.text().decode()
         assert collection.check() == []

@@ -12,9 +12,11 @@ import pytest
 
 from neardup.collection import Collection
 from neardup.errors import NeardupError
-from neardup.service import logs, readiness, server
-from neardup.service.limits import Limits
-from neardup.service.tokens import Tokens
+from neardup.service import readiness, server
+from neardup.web import logs
+from neardup.web import server as web_server
+from neardup.web.limits import Limits
+from neardup.web.tokens import Tokens
 from support.made_service import Service, serving
 
 
@@ -32,7 +34,7 @@ def test_health_answers_while_kernels_compile(service: Service) -> None:
         begun.set()
         assert go_on.wait(30)
 
-    thread = readiness.warm_behind(service.desk, warm)
+    thread = readiness.warm_behind(service.executor, warm)
     assert begun.wait(30)
     assert service("GET", "/health").status == 200
     assert service("GET", "/metrics").status == 200
@@ -52,9 +54,9 @@ def test_health_answers_while_kernels_compile(service: Service) -> None:
 
 
 def test_a_request_waits_for_what_ends_in_time(service: Service) -> None:
-    service.desk.limits = service.desk.limits.of(seconds=60)
-    service.desk.warmed.clear()
-    threading.Timer(0.05, service.desk.warmed.set).start()
+    service.executor.limits = service.executor.limits.of(seconds=60)
+    service.executor.warmed.clear()
+    threading.Timer(0.05, service.executor.warmed.set).start()
     assert service("GET", "/v1/stats").status == 200
 
 
@@ -67,7 +69,7 @@ def test_what_fails_while_it_warms_is_logged_and_lets_requests_in(
     def warm() -> None:
         raise OSError("the disk is gone")
 
-    readiness.warm_behind(service.desk, warm).join(30)
+    readiness.warm_behind(service.executor, warm).join(30)
     assert [str(error) for error in seen] == ["the disk is gone"]
     assert service("GET", "/ready").status == 200
 
@@ -106,7 +108,7 @@ def test_a_collection_is_not_closed_under_a_thread_that_uses_it(
     monkeypatch.setattr(server, "run", run)
     monkeypatch.setattr(server, "_LOADING", 0.01 if warms else 30)
     collection = Collection(tmp_path / "mail.neardup")
-    listening = server.listen("127.0.0.1", 0)
+    listening = web_server.listen("127.0.0.1", 0)
     ended = server.serve(collection, Tokens(), Limits.of(), listening, lambda _: None, {"/x": _Page(pages_end)})
     free = pages_end and not warms
     if free:
@@ -131,9 +133,9 @@ def test_a_thread_that_still_compiles_does_not_begin_to_use_a_collection(
         return []
 
     monkeypatch.setattr(readiness, "missing", missing)
-    warming = readiness.warm_behind(service.desk, lambda: used.append("warm"))
+    warming = readiness.warm_behind(service.executor, lambda: used.append("warm"))
     assert compiling.wait(30)
-    service.desk.closed = True
+    service.executor.closed = True
     assert warming.let_go(30)
     assert warming.alive
     go_on.set()

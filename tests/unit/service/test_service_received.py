@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from neardup.service import received
 from neardup.service.models import NewContent, NewDocument, NewDocuments
 from neardup.service.received import parsed
-from neardup.service.refusals import RefusedError
+from neardup.web.refusals import RefusedError
 from support.full_run import FULL
 from support.made_service import serving
 

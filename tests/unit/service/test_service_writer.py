@@ -14,10 +14,10 @@ from neardup.collection import Collection
 from neardup.errors import OutputError
 from neardup.runtime import Deadline
 from neardup.service import groups, questions
-from neardup.service.refusals import RefusedError, timeout
 from neardup.service.server import warm
-from neardup.service.workers import Workers
 from neardup.service.writer import MOST_TOGETHER, Writer
+from neardup.web.refusals import RefusedError, timeout
+from neardup.web.workers import Workers
 from support.made_service import Service, serving
 
 TEXT = "one two three four five six seven eight"
@@ -37,7 +37,7 @@ def held(service: Service, expected: int, later: float = 0) -> Iterator[None]:
         taken.set()
         release.wait(SOON)
 
-    service.desk._writer._queue.put(_write(wait))
+    service.executor._writer._queue.put(_write(wait))
     taken.wait(SOON)
     threading.Thread(target=until_all_wait, args=(service, expected, later, release), daemon=True).start()
     yield
@@ -45,14 +45,14 @@ def held(service: Service, expected: int, later: float = 0) -> Iterator[None]:
 
 def until_all_wait(service: Service, expected: int, later: float, release: threading.Event) -> None:
     end = time.monotonic() + SOON
-    while service.desk._writer.waiting < expected and time.monotonic() < end:
+    while service.executor._writer.waiting < expected and time.monotonic() < end:
         time.sleep(0.005)
     time.sleep(later)
     release.set()
 
 
 def _write(work: Callable[[], Any]) -> Any:
-    from neardup.service.job import Job
+    from neardup.web.workers import Job
 
     return Job(work, Deadline(SOON))
 
@@ -65,7 +65,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 def batches(service: Service) -> tuple[float, float]:
     """How many transactions there were, and how many requests in them."""
-    lines = dict(line.rsplit(" ", 1) for line in service.desk.metrics.text().decode().splitlines())
+    lines = dict(line.rsplit(" ", 1) for line in service.executor.metrics.text().decode().splitlines())
     name = "neardup_write_batch_requests"
     return float(lines[f"{name}_count"]), float(lines[f"{name}_sum"])
 
@@ -75,7 +75,7 @@ async def in_this_order(service: Service, requests: Sequence[tuple[str, str, Any
     asked: list[Any] = []
     for request in requests:
         asked.append(asyncio.create_task(service.ask(*request)))
-        while len(asked) < len(requests) and service.desk._writer.waiting < len(asked):
+        while len(asked) < len(requests) and service.executor._writer.waiting < len(asked):
             await asyncio.sleep(0.001)
     return await asyncio.gather(*asked)
 
@@ -94,8 +94,8 @@ def test_what_comes_together_is_committed_together(service: Service) -> None:
     wrong = {7: 409, 9: 409, 20: 404}
     assert [answer.status for answer in answers] == [wrong.get(number, 201) for number in range(30)]
     assert batches(service) == (2, 31)
-    assert sorted(service.desk.collection) == sorted(f"id {n}" for n in range(30) if n not in wrong)
-    assert service.desk.collection.check() == []
+    assert sorted(service.executor.collection) == sorted(f"id {n}" for n in range(30) if n not in wrong)
+    assert service.executor.collection.check() == []
 
 
 def test_one_sees_what_those_before_it_did(service: Service) -> None:
@@ -111,7 +111,7 @@ def test_a_batch_that_cannot_be_committed_is_tried_one_by_one(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite undoes a whole transaction when the disk is full: what fits is then written without the rest."""
-    collection = service.desk.collection
+    collection = service.executor.collection
     whole = collection.put_prepared
 
     def full(entries: Any, on_duplicate: Any, **more: Any) -> Any:
@@ -152,7 +152,7 @@ def test_what_could_not_be_begun_in_time_is_not_written(tmp_path: Path) -> None:
         with held(service, 1, later=0.5):
             late = service(*put("late"))
         assert (late.status, late.error["code"]) == (503, "timeout")
-        assert list(service.desk.collection) == []
+        assert list(service.executor.collection) == []
 
 
 def test_a_commit_that_fails_is_told_to_all(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_commit_that_fails_is_told_to_all(service: Service, monkeypatch: pytes
         raise OutputError("It is read-only")
         yield
 
-    monkeypatch.setattr(service.desk._writer, "_together", broken)
+    monkeypatch.setattr(service.executor._writer, "_together", broken)
     assert {answer.status for answer in service.all([put("a"), put("b")])} == {503}
     monkeypatch.undo()
     assert service(*put("a")).status == 201
@@ -179,9 +179,9 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
 
     async def stop(service: Service) -> list[int]:
         asked = [asyncio.create_task(service.ask(*put(f"id {number}"))) for number in range(20)]
-        while service.desk._writer.waiting < 20:
+        while service.executor._writer.waiting < 20:
             await asyncio.sleep(0.01)
-        await asyncio.to_thread(service.desk.close)
+        await asyncio.to_thread(service.executor.close)
         return [answer.status for answer in await asyncio.gather(*asked)]
 
     with serving(path) as service:

@@ -8,7 +8,7 @@ from neardup.io.decisions.records import Fate, Verdict
 from neardup.review.live.asked import Elsewhere, ReviewRequest
 from neardup.review.live.pages import came_from, queue_of
 from neardup.review.source import Acted, Asked, Decide, ReviewSource
-from neardup.service.refusals import RefusedError
+from neardup.web.refusals import RefusedError
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FATES: tuple[Fate, ...] = get_args(Fate)

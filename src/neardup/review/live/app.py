@@ -1,4 +1,4 @@
-"""The application: addresses of pages and changes, each run in a thread, behind a door and under a watch."""
+"""The application: addresses of pages and changes, each run in a thread, behind the checks of every server."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from neardup.errors import ChangedMeanwhileError, InputError, LimitError, Neardu
 from neardup.io.decisions.records import Action
 from neardup.review.live import acts, pages
 from neardup.review.live.asked import Download, Elsewhere, LivePage, ReviewAnswer, ReviewRequest
-from neardup.review.live.door import HEADERS, Door
+from neardup.review.live.door import PageRules, Sessions
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import environment, style
 from neardup.review.source import ReviewSource
 from neardup.runtime import Deadline
-from neardup.service.limits import Limits
-from neardup.service.metrics import Metrics
-from neardup.service.refusals import RefusedError, internal, of_status, timeout
-from neardup.service.tokens import Tokens
-from neardup.service.watch import Watch
-from neardup.service.workers import Workers
+from neardup.web.limits import Limits
+from neardup.web.metrics import Metrics
+from neardup.web.middleware import Middleware
+from neardup.web.refusals import RefusedError, internal, of_status, timeout
+from neardup.web.tokens import Tokens
+from neardup.web.workers import Workers
 
 ROOM = "neardup.review.live"
 FILES = {
@@ -104,7 +104,7 @@ class ReviewApp:
 
 def review_app(source: ReviewSource, served: Served) -> ReviewApp:
     """The pages of a review as an ASGI application."""
-    live, metrics = _Live(source, served), Metrics()
+    live = _Live(source, served)
     routes = [
         *(Route(path, live.page(path, show), methods=["GET"]) for path, show in READ.items()),
         *(Route(path, live.page(path, change), methods=["POST"]) for path, change in CHANGE.items()),
@@ -115,8 +115,8 @@ def review_app(source: ReviewSource, served: Served) -> ReviewApp:
     handlers: Any = {HTTPException: live.unknown, RefusedError: live.refused, Exception: live.mistaken}
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    door = Door(app, live.refusal, served.tokens, served.limits, metrics)
-    return ReviewApp(Watch(door, metrics, HEADERS), live.workers)
+    rules = PageRules(live.error_page)
+    return ReviewApp(Middleware(Sessions(app), rules, served.tokens, served.limits, Metrics()), live.workers)
 
 
 @dataclass(frozen=True)
@@ -209,24 +209,24 @@ class _Live:
             response.headers[name] = value
         return response
 
-    async def refusal(self, scope: Scope, refusal: RefusedError) -> ASGIApp:
+    def error_page(self, scope: Scope, refusal: RefusedError) -> Response:
         """Return the page of an error outside every endpoint."""
         return self._error(ReviewRequest(root=scope.get("root_path", "")), refusal)
 
     async def refused(self, request: Request, refusal: Any) -> Response:
         """Return the page of an error."""
-        return self._error(ReviewRequest(root=request.scope.get("root_path", "")), refusal)
+        return self.error_page(request.scope, refusal)
 
     async def mistaken(self, request: Request, _: Exception) -> Response:
-        """Return the page of an error of ours; the door logs it."""
-        return await self.refused(request, internal())
+        """Return the page of an error of ours; the middleware logs it."""
+        return self.error_page(request.scope, internal())
 
     async def unknown(self, request: Request, error: Any) -> Response:
         """Return the page for an address or a method that does not exist."""
         refusal = of_status(error.status_code)
         if error.status_code == 404:
             refusal.allowed = ""
-        return self._error(ReviewRequest(root=request.scope.get("root_path", "")), refusal)
+        return self.error_page(request.scope, refusal)
 
     async def file(self, request: Request) -> Response:
         """Return a style sheet or the module."""

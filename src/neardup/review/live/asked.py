@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
-from neardup.service.refusals import RefusedError
+from neardup.web.refusals import RefusedError
 
 LONGEST = 2000
 """Characters of a filter, a note or a name."""

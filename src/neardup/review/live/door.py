@@ -1,24 +1,19 @@
-"""The checks before every page: host, origin, size, session. And the headers of every answer."""
+"""What the pages demand of requests: a change comes from a page of the same origin. And their sessions."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from secrets import token_urlsafe
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from neardup.service import logs
-from neardup.service.bodies import Body, Room
-from neardup.service.gate import require_one_length, require_own_name, require_unicode
-from neardup.service.limits import READING_SECONDS, Limits
-from neardup.service.metrics import Metrics
-from neardup.service.places import Places
-from neardup.service.refusals import RefusedError, internal
-from neardup.service.tokens import Tokens
-from neardup.service.watch import SECURITY
+from neardup.web.middleware import SECURITY
+from neardup.web.quotas import Client
+from neardup.web.refusals import RefusedError
 
 POLICY = "; ".join(
     (
@@ -32,9 +27,6 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-# no-referrer would make browsers send the Origin "null" with every form, and the check of it impossible
-HEADERS = {**SECURITY, "Content-Security-Policy": POLICY, "Referrer-Policy": "same-origin"}
-
 FORM_BYTES = 65_536
 BODIES = 64
 """Forms of the largest size that all requests together may hold."""
@@ -42,66 +34,52 @@ HOURS = 12
 """Hours after which a session ends."""
 COOKIE = "neardup-review"
 
-Refused = Callable[[Scope, RefusedError], Awaitable[ASGIApp]]
-"""Makes the page of an error."""
+
+class PageRules:
+    """The rules of the pages; see ``neardup.web.middleware.Rules``. ``page`` makes the page of an error."""
+
+    # no-referrer would make browsers send the Origin "null" with every form, and the check of it impossible
+    headers: ClassVar[Mapping[str, str]] = {
+        **SECURITY,
+        "Content-Security-Policy": POLICY,
+        "Referrer-Policy": "same-origin",
+    }
+    unlimited: frozenset[str] = frozenset()
+    bodies = BODIES * FORM_BYTES
+
+    def __init__(self, page: Callable[[Scope, RefusedError], ASGIApp]) -> None:
+        self._page = page
+
+    def client(self, scope: Scope, headers: Headers) -> Client:
+        """Return None: a session is checked where the page is made."""
+        return None
+
+    def body_bytes(self, scope: Scope, headers: Headers) -> int | None:
+        """Return the largest size of a form. Raises RefusedError for a change from another page."""
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        require_own_page(headers)
+        return FORM_BYTES
+
+    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+        """Return the page of an error."""
+        return self._page(scope, refusal)
 
 
-class Door:
-    """An ASGI application that lets requests through to the pages, or answers with the page of an error.
+class Sessions:
+    """An ASGI application with sessions, whose cookie is for HTTPS only if the browser speaks it."""
 
-    Without tokens, it answers only to the names of this machine, as the service does. A change must come from a
-    page of the same origin.
-    """
-
-    def __init__(self, app: ASGIApp, refused: Refused, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         secret = token_urlsafe(32)  # a restart ends all sessions
-        self._plain, self._secure = (_with_session(app, secret, https=https) for https in (False, True))
-        self._refused, self._tokens = refused, tokens
-        self._room = Room(BODIES * FORM_BYTES, metrics.held.set)
-        self._places = Places(limits.requests, 0, "are under way", metrics.under_way.set)
+        self._plain, self._secure = (
+            SessionMiddleware(app, secret, COOKIE, HOURS * 3600, same_site="strict", https_only=https)
+            for https in (False, True)
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request and pass it on."""
-        begun = False
-
-        async def noted(message: object) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)  # type: ignore[arg-type]
-
-        try:
-            await self._pass(scope, receive, noted)
-        except RefusedError as refusal:
-            error = refusal
-        except Exception as mistake:
-            logs.mistake(mistake, scope["state"]["request_id"])
-            error = internal()
-        else:
-            return
-        if not begun:
-            page = await self._refused(scope, error)
-            await page(scope, receive, send)
-
-    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        require_one_length(headers)
-        require_unicode(scope)
-        if not self._tokens:
-            require_own_name(headers)
-        body = Body(self._room)
-        self._places.take(None)
-        try:
-            if scope["method"] not in ("GET", "HEAD"):
-                require_own_page(headers)
-                length = headers.get("content-length", "")
-                declared = int(length) if length.isascii() and length.isdigit() else None
-                receive = await body.read(receive, declared, FORM_BYTES, READING_SECONDS)
-                scope["state"]["body_bytes"] = body.size
-            app = self._secure if _over_https(scope, headers) else self._plain
-            await app(scope, receive, send)
-        finally:
-            self._places.give_back(None)
-            body.close()
+        """Pass a request on."""
+        app = self._secure if _over_https(scope, Headers(scope=scope)) else self._plain
+        await app(scope, receive, send)
 
 
 def require_own_page(headers: Headers) -> None:
@@ -132,8 +110,4 @@ def _over_https(scope: Scope, headers: Headers) -> bool:
     return "https" in (scope["scheme"], *named)
 
 
-def _with_session(app: ASGIApp, secret: str, *, https: bool) -> ASGIApp:
-    return SessionMiddleware(app, secret, COOKIE, HOURS * 3600, same_site="strict", https_only=https)
-
-
-__all__ = ["COOKIE", "FORM_BYTES", "HEADERS", "Door", "require_own_page"]
+__all__ = ["COOKIE", "FORM_BYTES", "PageRules", "Sessions", "require_own_page"]

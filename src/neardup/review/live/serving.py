@@ -7,8 +7,8 @@ import socket
 
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import ReviewSource
-from neardup.service import logs
-from neardup.service.server import run
+from neardup.web import logs
+from neardup.web.server import run
 
 
 def serve_review(source: ReviewSource, served: Served, listening: socket.socket) -> bool:

@@ -13,17 +13,26 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from starlette.responses import Response
 
 from neardup.collection import Collection
-from neardup.collection.contract import too_long
+from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.collection.near import RECALL, Near
 from neardup.collection.view import View
-from neardup.errors import LimitError, NeardupError, OutputError
+from neardup.errors import (
+    FormatError,
+    InputError,
+    LimitError,
+    NeardupError,
+    OutputError,
+    QueryError,
+    SettingError,
+    UnknownIdError,
+)
 from neardup.runtime import Deadline
-from neardup.service.limits import Limits
-from neardup.service.metrics import Metrics
 from neardup.service.models import NewDocuments
-from neardup.service.refusals import CODES, RefusedError, gone, overloaded, refusal_of, timeout
-from neardup.service.workers import Workers
 from neardup.service.writer import Writer
+from neardup.web.limits import Limits
+from neardup.web.metrics import Metrics
+from neardup.web.refusals import CODES, RefusedError, internal, overloaded, timeout
+from neardup.web.workers import Workers
 
 T = TypeVar("T")
 Missing: TypeAlias = Literal["error", "ignore"]
@@ -32,7 +41,7 @@ _COUNTS = ("added", "replaced", "skipped", "left_out", "repeats", "linked", "bas
 _STEP = 0.02
 
 
-class Desk:
+class Executor:
     """A collection with its threads; ``close`` finishes pending work and closes the collection, too."""
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
@@ -68,7 +77,7 @@ class Desk:
     def require_file(self) -> None:
         """Raise RefusedError if the opened file is no longer at its place."""
         if _file(self.collection.path) != self._file:
-            raise gone()
+            raise _gone()
 
     async def view(self, work: Callable[[View], T]) -> T:
         """Return the result of look-ups in one state of the collection; they stop at the time limit."""
@@ -212,6 +221,43 @@ def _without_near(field: str, given: str) -> RefusedError:
     return RefusedError(422, given, "Both, near as a resemblance", fields=((f"body.{field}", "needs near"),))
 
 
+def refusal_of(error: NeardupError, path: Path) -> RefusedError:
+    """Return an error of the library as an answer; the path of the collection is not revealed."""
+    given, allowed, do = (
+        part.replace(str(path), "the collection") for part in (error.given, error.allowed, error.do)
+    )
+    if isinstance(error, QueryError):
+        place = error.position if error.query else None
+        # the body has the position as a number, so the caret is left out
+        given = given.partition(f" (character {error.position + 1}):\n")[0]
+        return RefusedError(400, given, allowed, do, code="query", position=place)
+    if isinstance(error, StoreUnavailableError):
+        return RefusedError(503, given, allowed, do)
+    if isinstance(error, LimitError):
+        return RefusedError(503, given, allowed, do, code="timeout")
+    if isinstance(error, OutputError):
+        return RefusedError(503, given, allowed, do, code="unwritable")
+    if isinstance(error, UnknownIdError):
+        return RefusedError(404, given, allowed, do, code="unknown_id")
+    if isinstance(error, SettingError):
+        return RefusedError(400, given, allowed, do, code="setting")
+    if isinstance(error, InputError):
+        return RefusedError(400, given, allowed, do)
+    if isinstance(error, FormatError):
+        return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
+    return internal()
+
+
+def _gone() -> RefusedError:
+    """Return the refusal for a file that was moved, removed or replaced: writes to it would be lost."""
+    return RefusedError(
+        503,
+        "The file of the collection is not at its place any more; nothing was changed",
+        "",
+        "Put it back with its -wal file, or start the service again",
+    )
+
+
 def unknown() -> RefusedError:
     """Return the refusal for an unknown id."""
     return RefusedError(
@@ -232,4 +278,4 @@ def answer(data: Any, status: int = 200) -> Response:
     return Response(content, status, media_type="application/json")
 
 
-__all__ = ["Desk", "answer", "unknown"]
+__all__ = ["Executor", "answer", "refusal_of", "unknown"]

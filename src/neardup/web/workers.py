@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from neardup.runtime import Deadline
-from neardup.service.job import Job
-from neardup.service.refusals import stopping, timeout
+from neardup.web.refusals import stopping, timeout
 
 T = TypeVar("T")
 
@@ -18,8 +19,22 @@ GRACE = 0.5
 """Seconds after the time limit in which work may notice it and raise its own error."""
 
 
+@dataclass(eq=False)
+class Job:
+    """``work``, which must begin by its deadline."""
+
+    work: Callable[[], Any]
+    deadline: Deadline
+    future: Future[Any] = field(default_factory=Future)
+
+    def done(self) -> Any:
+        """Return the result of the work. Raises the error of the deadline if it is too late to begin."""
+        self.deadline.check()
+        return self.work()
+
+
 class Workers:
-    """``threads`` threads. ``Gate`` limits the number of requests, and thereby of waiting jobs.
+    """``threads`` threads. ``Middleware`` limits the number of requests, and thereby of waiting jobs.
 
     They are daemon threads, so that an uninterruptible computation does not keep the program from ending.
     """

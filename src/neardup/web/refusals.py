@@ -4,21 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
-from neardup.collection.contract import StoreUnavailableError
-from neardup.errors import (
-    FormatError,
-    InputError,
-    LimitError,
-    NeardupError,
-    OutputError,
-    QueryError,
-    SettingError,
-    UnknownIdError,
-    message_of,
-)
+from neardup.errors import message_of
 
 CODES: dict[int, str] = {
     400: "bad_request",
@@ -83,43 +71,6 @@ class RefusedError(Exception):
         return {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
 
 
-def refusal_of(error: NeardupError, path: Path) -> RefusedError:
-    """Return an error of the library as an answer; the path of the collection is not revealed."""
-    given, allowed, do = (
-        part.replace(str(path), "the collection") for part in (error.given, error.allowed, error.do)
-    )
-    if isinstance(error, QueryError):
-        place = error.position if error.query else None
-        # the body has the position as a number, so the caret is left out
-        given = given.partition(f" (character {error.position + 1}):\n")[0]
-        return RefusedError(400, given, allowed, do, code="query", position=place)
-    if isinstance(error, StoreUnavailableError):
-        return RefusedError(503, given, allowed, do)
-    if isinstance(error, LimitError):
-        return RefusedError(503, given, allowed, do, code="timeout")
-    if isinstance(error, OutputError):
-        return RefusedError(503, given, allowed, do, code="unwritable")
-    if isinstance(error, UnknownIdError):
-        return RefusedError(404, given, allowed, do, code="unknown_id")
-    if isinstance(error, SettingError):
-        return RefusedError(400, given, allowed, do, code="setting")
-    if isinstance(error, InputError):
-        return RefusedError(400, given, allowed, do)
-    if isinstance(error, FormatError):
-        return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
-    return internal()
-
-
-def gone() -> RefusedError:
-    """Return the refusal for a file that was moved, removed or replaced: writes to it would be lost."""
-    return RefusedError(
-        503,
-        "The file of the collection is not at its place any more; nothing was changed",
-        "",
-        "Put it back with its -wal file, or start the service again",
-    )
-
-
 def internal() -> RefusedError:
     """Return the refusal for an error of the service, without details."""
     return RefusedError(
@@ -162,11 +113,9 @@ def stopping() -> RefusedError:
 __all__ = [
     "CODES",
     "RefusedError",
-    "gone",
     "internal",
     "of_status",
     "overloaded",
-    "refusal_of",
     "stopping",
     "timeout",
 ]

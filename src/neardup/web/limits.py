@@ -20,18 +20,6 @@ BODIES = 4
 """Bodies of the largest size that all requests together may hold."""
 CONNECTIONS = 1000
 """Open connections at a time."""
-COMPARED_BYTES = 4 * MEGABYTE
-"""Characters of both texts of a comparison, since the time limit cannot interrupt a step of its matching."""
-BATCH = 1000
-"""Documents in one request."""
-PENDING = 1000
-"""Documents compared by a request that groups those in no group."""
-
-_DOCUMENTS = "/v1/documents"
-_TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})
-_TEXT_BYTES = 13 * MEGABYTE
-"""A million escaped characters, and the rest of the body."""
-_OTHER_BYTES = MEGABYTE // 2
 
 
 @dataclass(frozen=True)
@@ -75,12 +63,6 @@ class Limits:
     def body_bytes(self) -> int:
         """The largest number of bytes of a body."""
         return int(self.largest_body * MEGABYTE)
-
-    def body_bytes_of(self, path: str) -> int:
-        """Return the largest number of bytes of a body sent to ``path``."""
-        if path == _DOCUMENTS or path.startswith(f"{_DOCUMENTS}/"):
-            return self.body_bytes
-        return min(self.body_bytes, _TEXT_BYTES if path in _TEXTS else _OTHER_BYTES)
 
 
 ALLOWED: dict[str, tuple[float, float]] = {

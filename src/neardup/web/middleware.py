@@ -1,0 +1,256 @@
+"""The outermost layer of every server: each request is checked, answered, counted and logged."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, ClassVar, Protocol
+from urllib.parse import unquote_to_bytes
+from uuid import uuid4
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from neardup.web import logs
+from neardup.web.bodies import Body, ClientGoneError
+from neardup.web.limits import READING_SECONDS, Limits
+from neardup.web.metrics import METHODS, Metrics
+from neardup.web.quotas import Client, Quota
+from neardup.web.refusals import RefusedError, internal
+from neardup.web.tokens import Tokens
+
+CLIENT_GONE = 499
+"""The logged status of a client that did not wait for its answer."""
+
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Headers of every answer."""
+
+# ids as proxies create them: the log must not contain words or ids of documents
+_REQUEST_ID = re.compile(r"[0-9A-Fa-f-]{16,64}")
+_OWN_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+_OWN_ORIGIN = re.compile(rf"https?://{_OWN_HOST.pattern}", re.ASCII | re.IGNORECASE)
+# matched as a whole: an address parser may ignore characters behind a bracket
+_NO_BYTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+
+
+class Rules(Protocol):
+    """What one server demands of requests, and how it refuses them."""
+
+    headers: ClassVar[Mapping[str, str]]
+    """Headers of every answer."""
+    unlimited: frozenset[str]
+    """Addresses without a limit on concurrent requests."""
+    bodies: int
+    """Bytes of the bodies of all requests together."""
+
+    def client(self, scope: Scope, headers: Headers) -> Client:
+        """Return who sends a request. Raises RefusedError if they may not."""
+
+    def body_bytes(self, scope: Scope, headers: Headers) -> int | None:
+        """Return the largest size of the body, None for a request without one. Raises RefusedError."""
+
+    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+        """Return the answer to a refused request."""
+
+
+@dataclass(eq=False)
+class _Exchange:
+    """A request and what was sent for it."""
+
+    scope: Scope
+    body: Body
+    send: Send
+    headers: Mapping[str, str]
+    id: str
+    status: int = CLIENT_GONE
+    sent: int = 0
+    started: bool = False
+    finished: bool = False
+    abandoned: bool = False
+    begun: float = field(default_factory=perf_counter)
+
+    async def answer(self, message: Message) -> None:
+        """Send a part of the answer; after a refused body, the connection closes."""
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update({**self.headers, "X-Request-Id": self.id})
+            if self.body.unread:
+                headers["Connection"] = "close"  # the following bytes are the rest of the body
+            self.started, self.status = True, message["status"]
+        elif self.body.unread and not message.get("more_body", False):
+            await self._in_time({**message, "more_body": True})
+            await self.body.linger()
+            message = {"type": "http.response.body"}
+        self.finished = message["type"] == "http.response.body" and not message.get("more_body", False)
+        await self._in_time(message)
+
+    async def _in_time(self, message: Message) -> None:
+        try:
+            # a client that reads nothing must not keep its answer in memory for ever
+            async with asyncio.timeout(READING_SECONDS):
+                await self.send(message)
+        except TimeoutError:
+            raise ClientGoneError from None
+        self.sent += len(message.get("body", b""))
+
+    async def until_gone(self, task: asyncio.Task[Any]) -> None:
+        """Cancel the request of a lost client, unless a thread has already begun its work."""
+        await self.body.until_gone()
+        if not self.finished:
+            self.abandoned = True
+            task.cancel()
+
+
+class Middleware:
+    """An ASGI application that lets requests through to another one, and answers even if that raises.
+
+    Without tokens, the server listens to this machine only, and answers only to the names of this machine.
+    Otherwise a web page could reach it through a DNS name that points here.
+    """
+
+    def __init__(self, app: ASGIApp, rules: Rules, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
+        self._app, self._rules, self._tokens, self._metrics = app, rules, tokens, metrics
+        most, clients = limits.requests, len(tokens.hashes)
+        self._bodies = Quota(rules.bodies, "Too many large requests are in progress", metrics.held.set)
+        self._arriving = Quota(most, "Too many requests{} are arriving", metrics.arriving.set, clients)
+        self._under_way = Quota(most, "Too many requests{} are under way", metrics.under_way.set, clients)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        body = Body(self._bodies, headers, receive)
+        exchange = _Exchange(scope, body, send, self._rules.headers, request_id(headers))
+        scope.setdefault("state", {})["request_id"] = exchange.id
+        try:
+            await self._checked(exchange, headers)
+        except RefusedError as refusal:
+            await self._refuse(exchange, refusal)
+        except ClientGoneError:
+            exchange.status = CLIENT_GONE
+        except asyncio.CancelledError:
+            if not exchange.abandoned:
+                raise
+            exchange.status = CLIENT_GONE
+        except Exception as error:
+            logs.mistake(error, exchange.id)
+            await self._refuse(exchange, internal())
+        finally:
+            bytes_in = body.size
+            body.close()
+            self._note(exchange, bytes_in)
+
+    async def _checked(self, exchange: _Exchange, headers: Headers) -> None:
+        """Check a request, read its body, and pass it on."""
+        scope, body = exchange.scope, exchange.body
+        require_one_meaning(headers)
+        require_unicode(scope)
+        if not self._tokens:
+            require_own_name(headers)
+        client = self._rules.client(scope, headers)
+        if scope["path"] in self._rules.unlimited:
+            await self._app(scope, body.again, exchange.answer)
+            return
+        self._under_way.require(1, client)
+        most = self._rules.body_bytes(scope, headers)
+        if most is not None:
+            self._arriving.take(1, client)
+            try:
+                await body.read(most)
+            finally:
+                self._arriving.give_back(1, client)
+        # only now: a slowly arriving body must not block other requests
+        self._under_way.take(1, client)
+        task: Any = asyncio.current_task()
+        listening = asyncio.create_task(exchange.until_gone(task))
+        try:
+            await self._app(scope, body.again, exchange.answer)
+        finally:
+            listening.cancel()
+            self._under_way.give_back(1, client)
+
+    async def _refuse(self, exchange: _Exchange, refusal: RefusedError) -> None:
+        """Send an error, unless an answer has begun; that one just ends."""
+        if not exchange.started:
+            answer = self._rules.refused(exchange.scope, refusal, exchange.id)
+            with suppress(ClientGoneError):
+                await answer(exchange.scope, exchange.body.again, exchange.answer)
+
+    def _note(self, exchange: _Exchange, bytes_in: int) -> None:
+        scope, seconds = exchange.scope, perf_counter() - exchange.begun
+        # the template of the address, without ids; all unknown addresses share one
+        known = scope["path"] if scope["path"] in self._rules.unlimited else None
+        route = known or str(getattr(scope.get("route"), "path_format", "unmatched"))
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self._metrics.answered(method, route, exchange.status, seconds)
+        logs.event(
+            "request",
+            request=exchange.id,
+            method=method,
+            route=route,
+            status=exchange.status,
+            ms=round(1000 * seconds, 3),
+            bytes_in=bytes_in,
+            bytes_out=exchange.sent,
+        )
+
+
+def request_id(headers: Headers) -> str:
+    """Return the request id of a proxy if it is harmless, else a new one."""
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else uuid4().hex
+
+
+def require_one_meaning(headers: Headers) -> None:
+    """Raise RefusedError for headers of which a proxy may believe another one: two lengths, or two tokens."""
+    if "transfer-encoding" in headers and "content-length" in headers:
+        raise RefusedError(
+            400,
+            "The request has both Content-Length and Transfer-Encoding",
+            "One of them",
+            code="ambiguous_length",
+        )
+    if len(headers.getlist("authorization")) > 1:
+        raise RefusedError(
+            400, "The request has several Authorization headers", "One of them", code="ambiguous_token"
+        )
+
+
+def require_unicode(scope: Scope) -> None:
+    """Raise RefusedError unless address and query string are UTF-8; otherwise an id could silently change."""
+    whole = (scope.get("raw_path") or b"") + b"?" + scope.get("query_string", b"")
+    if _NO_BYTE.search(whole):
+        raise RefusedError(
+            400,
+            "A percent sign in the address is not followed by two hexadecimal digits",
+            "%XX for a byte, %25 for the percent sign itself",
+            code="encoding",
+        )
+    try:
+        unquote_to_bytes(whole).decode("utf-8")
+    except UnicodeDecodeError:
+        raise RefusedError(400, "The address is not UTF-8", "Percent-encoded UTF-8", code="encoding") from None
+
+
+def require_own_name(headers: Headers) -> None:
+    """Raise RefusedError if a request names another host, or comes from a page of another host."""
+    if not _OWN_HOST.fullmatch(headers.get("host", "")):
+        raise RefusedError(
+            421,
+            "The service without tokens answers this machine only",
+            "The host localhost, 127.0.0.1 or [::1]",
+            "Start it with a --token-file to use another host name",
+        )
+    if not all(map(_OWN_ORIGIN.fullmatch, headers.getlist("origin"))):
+        raise RefusedError(403, "A page of another site sent the request", "No foreign Origin")

@@ -1,0 +1,95 @@
+"""Listening, and stopping without losing anything."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from neardup.errors import OutputError, SettingError
+from neardup.web.limits import CONNECTIONS, Limits
+
+KEEP_SECONDS = 15
+"""Seconds for which a connection stays open without a request."""
+HEAD_BYTES = 64 << 10
+"""Bytes of address and headers."""
+
+
+class Server(uvicorn.Server):
+    """Finishes pending requests after the first signal, and stops at once after the second."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell = started
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to accept connections."""
+        await super().startup(sockets)
+        self._tell()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop after a signal, without raising it again at the end, since a requested stop is not a failure."""
+        if self.should_exit:
+            os._exit(128 + sig)  # everything acknowledged is on the disk
+        self.should_exit = True
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises OutputError if that fails, SettingError for an invalid port."""
+    if not 0 <= port <= 65_535:  # some systems would use the port modulo 65,536
+        raise SettingError(f"--port is {port}", "A whole number from 0 to 65,535")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        # with its protocol: asyncio sets TCP_NODELAY only on sockets declared as TCP
+        listening = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(found[4])
+            listening.listen(512)
+        except BaseException:
+            listening.close()
+            raise
+    except OSError as error:
+        raise OutputError(
+            f"Cannot listen at {host} port {port}: {error.strerror}",
+            "A free port",
+            "Choose another --port, or 0 for any",
+        ) from error
+    return listening
+
+
+def run(app: ASGIApp, limits: Limits, listening: socket.socket, started: Callable[[], None]) -> None:
+    """Serve an application until a signal arrives; ``started`` is called when requests can arrive."""
+    Server(config(app, limits), started).run(sockets=[listening])
+
+
+def config(app: ASGIApp, limits: Limits) -> uvicorn.Config:
+    """Return the settings of the HTTP server."""
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        timeout_keep_alive=KEEP_SECONDS,
+        timeout_graceful_shutdown=max(1, round(limits.stop_seconds)),
+    )
+
+
+def address_of(listening: socket.socket) -> str:
+    """Return the address for a browser."""
+    host, port = listening.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+__all__ = ["Server", "address_of", "config", "listen", "run"]
