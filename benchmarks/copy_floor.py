@@ -43,9 +43,9 @@ import resource
 import sys
 from contextlib import contextmanager
 from neardup.cli import main
-from neardup.run import account
+from neardup.run import pipeline
 
-spent, stage = {}, account.Stages.stage
+spent, stage = {}, pipeline.Meter.stage
 
 
 def now():
@@ -63,7 +63,7 @@ def measured(self, name, total, unit):
     spent[name] = [a + b - c for a, b, c in zip(earlier, now(), before)]
 
 
-account.Stages.stage = measured
+pipeline.Meter.stage = measured
 begin = now()
 sys.argv = ["neardup", *sys.argv[1:]]
 try:

@@ -42,7 +42,8 @@ import json
 import sys
 import numpy as np
 import neardup.run.find  # the code of a whole run takes memory too
-from neardup.run.account import Stages, peak_memory
+from neardup.run.pipeline import Meter
+from neardup.runtime import peak_memory
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint
 from neardup.runtime import Silent
@@ -51,7 +52,7 @@ from neardup.settings import Settings
 documents = open_documents(sys.argv[1])
 columns = choose_columns(documents, None, None)
 corpus = Corpus((Part(documents, columns.text, columns.id),), Settings.of())
-rows, _ = fingerprint(corpus, 0, Stages(Silent()))  # an exact run makes no signatures
+rows, _ = fingerprint(corpus, 0, Meter(Silent()))  # an exact run makes no signatures
 peak = peak_memory()
 shingles = 0
 for some in np.array_split(rows.unique, 1 + len(rows.unique) // 50_000):

@@ -110,13 +110,13 @@ def outcome(path: Path, folder: Path) -> str:
     from neardup.io.readers import choose_columns, open_files
     from neardup.run.find import run
     from neardup.run.save import save
-    from neardup.runtime import Silent
+    from neardup.run.stages.records import Inputs
     from neardup.settings import Settings
 
     try:
         documents = open_files([path])
         columns = choose_columns(documents, "text", None)
-        found = run(documents, columns, Settings.of(threads=1), None, Silent(), "dedup")
+        found = run(Inputs(documents, columns, Settings.of(threads=1), action="dedup"))
         save(found, folder / "out", action="dedup", overwrite=True)
     except NeardupError as error:
         return f"refused: {str(error).splitlines()[0][:150]}"

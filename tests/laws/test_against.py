@@ -13,7 +13,7 @@ import neardup as nd
 from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.run.find import run
 from neardup.run.save import save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from support import shared_data
 from support.grouped import expected_groups, groups_of, rank_of
 from support.made_texts import Writer
@@ -108,7 +108,7 @@ def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
     columns = choose_columns(documents, None, None)
     chosen = nd.Settings.of(method="lsh", recall=CERTAIN)
     for action, ids in (("dedup", ["d-longer", "e", "empty", "f"]), ("annotate", list(new))):
-        outcome = run(documents, columns, chosen, choose_reference(against, columns), Silent(), action)
+        outcome = run(Inputs(documents, columns, chosen, choose_reference(against, columns), action))
         save(outcome, tmp_path / action, action=action)
         kept = pq.read_table(next((tmp_path / action).glob("kept.*")))
         assert kept["id"].to_pylist() == ids

@@ -17,7 +17,7 @@ from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import chunk_join, common_text
 from neardup.run.find import run
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support import reference_measured, shared_data
 from support.full_run import FULL
@@ -249,8 +249,8 @@ def test_boilerplate_that_is_not_enough_proposes_nothing() -> None:
     assert found.pairs.num_rows == 0
     documents = open_documents(texts)
     form = Settings.of(measure="chunk-longest", threshold=0.8)
-    looked = run(documents, choose_columns(documents, None, None), form, None, Silent())
-    assert looked.run.evidence.compared < 100  # of 44,850 pairs
+    looked = run(Inputs(documents, choose_columns(documents, None, None), form))
+    assert looked.run.search.compared < 100  # of 44,850 pairs
     assert nd.find(texts, measure="chunk-longest", threshold=0.6).pairs.num_rows == 300 * 299 // 2
 
 

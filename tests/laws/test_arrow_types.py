@@ -18,7 +18,7 @@ from neardup.io.readers.arrow_rows import chosen, may_compress
 from neardup.io.readers.ipc_codec import codec_of
 from neardup.run.find import run
 from neardup.run.save import save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support.made_columns import LONG, bystanders, texts
 
@@ -83,7 +83,7 @@ def dedup(path: Path, out: Path) -> None:
     """Write a result."""
     documents = open_documents(path)
     columns = choose_columns(documents, "text", None)
-    save(run(documents, columns, Settings(), None, Silent(), "dedup"), out, action="dedup")
+    save(run(Inputs(documents, columns, Settings(), action="dedup")), out, action="dedup")
 
 
 def require_same(whole: Any, kept: Any) -> None:

@@ -21,7 +21,7 @@ from neardup.join import common_shingles, portions
 from neardup.join.base_documents import open_base
 from neardup.run.find import run
 from neardup.run.save import save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from neardup.text.normalise import tokens
 from neardup.text.normalise import units as split
@@ -124,7 +124,7 @@ def saved(out: Path, ignore: object, **settings: Any) -> tuple[dict[str, bytes],
     """The tables of a run on our texts, and its account without costs, settings and inputs."""
     documents = open_documents(pa.table({"text": [*own(), own()[3], "", "a short one"]}))
     columns, checked = choose_columns(documents, "text", None), Settings.of(**settings)
-    outcome = run(documents, columns, checked, None, Silent(), ignore=open_base(ignore, columns, checked))
+    outcome = run(Inputs(documents, columns, checked, ignore=open_base(ignore, columns, checked)))
     save(outcome, out, action="dedup")
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     return of_tables(files), without_costs(files["run.json"])

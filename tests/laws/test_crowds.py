@@ -20,11 +20,15 @@ import neardup.group.leaders
 import neardup.join.prefix_join
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import lsh_candidates as lsh
+from neardup.join.evidence import ExactJoin
 from neardup.kernels.group import leaders as leader_kernels
 from neardup.kernels.join import frequent as bit_kernels
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
-from neardup.run.find import run
+from neardup.run.pipeline import Meter
+from neardup.run.stages.order import pipeline_of
+from neardup.run.stages.records import Inputs
+from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent
 from support import shared_data
 from support.full_run import FULL
@@ -234,12 +238,13 @@ def test_boilerplate_over_thousands_of_unlike_texts(common: int, own: int) -> No
     texts = pages(n, common, own)
     documents = open_documents(texts)
     settings = nd.Settings.of(method="lsh")
-    outcome = run(documents, choose_columns(documents, None, None), settings, None, Silent())
-    found, hubs = outcome.found, outcome.run.evidence.index
+    inputs = Inputs(documents, choose_columns(documents, None, None), settings)
+    outcome, exact = pipeline_of(inputs, wanted=(Outcome, ExactJoin)).run(inputs, Meter(Silent()))
+    found, hubs = outcome.found, exact.index
     assert found.pairs.num_rows == found.groups.num_rows == 0
     assert found.run["hubs"]["largest"] > n // 10
     # what the buckets of at most HUB members can propose: fewer than HUB / 2 pairs a document and band
-    bands = len(outcome.run.evidence.plan.bands)
+    bands = len(outcome.run.search.plan.bands)
     assert found.run["counts"]["verified"] <= n * bands * lsh.HUB // 2
     assert found.run["counts"]["verified"] <= 10 * n
     # a document stands in as many lists as it may fail to share shingles, at most: not in all of its shingles

@@ -18,7 +18,7 @@ import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
 from neardup.run.find import run
 from neardup.run.save import save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.text.normalise import tokens
 from support import shared_data
 from support.full_run import FULL
@@ -79,7 +79,7 @@ def written(inputs: object, out: Path, chunk_bytes: int | None = None, **setting
     documents = open_documents(inputs) if chunk_bytes is None else open_documents(inputs, chunk_bytes=chunk_bytes)
     columns = choose_columns(documents, None, None)
     chosen = nd.Settings.of(**{"threshold": 0.7, **settings})
-    outcome = run(documents, columns, chosen, None, Silent(), "dedup")
+    outcome = run(Inputs(documents, columns, chosen, action="dedup"))
     save(outcome, out, action="dedup")
     return {path.name: path.read_bytes() for path in out.iterdir()}
 

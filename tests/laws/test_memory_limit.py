@@ -16,7 +16,7 @@ from neardup.io.writers import scratch
 from neardup.join import pair_file, portions
 from neardup.run.find import run
 from neardup.run.save import save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import SearchSettings
 from support import shared_data
 from support.full_run import FULL
@@ -38,7 +38,7 @@ def files_of(source: Path, out: Path, against: Path | None = None, **settings: A
     columns = choose_columns(documents, "text", "id")
     with scratch.working_in(out.parent):
         reference = None if old is None else choose_reference(old, columns)
-        outcome = run(documents, columns, nd.Settings.of(**settings), reference, Silent(), "dedup")
+        outcome = run(Inputs(documents, columns, nd.Settings.of(**settings), reference, "dedup"))
     save(outcome, out, action="dedup")
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     del files["manifest.json"]  # has the digest of run.json

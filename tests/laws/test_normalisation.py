@@ -11,7 +11,7 @@ import pytest
 import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
 from neardup.run.find import run
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from support import shared_data
 from support.grouped import groups_of, pairs_of
 
@@ -152,7 +152,7 @@ def test_empty_documents_are_equal_to_each_other_only(keep: str) -> None:
 
 def test_empty_documents_are_never_put_in_a_bucket() -> None:
     documents = open_documents(["", "one", "!", "one two", "..."])
-    outcome = run(documents, choose_columns(documents, None, None), nd.Settings.of(), None, Silent())
+    outcome = run(Inputs(documents, choose_columns(documents, None, None), nd.Settings.of()))
     assert outcome.run.rows.unique.tolist() == [1, 3]
 
 

@@ -146,7 +146,7 @@ def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: s
     lower, higher = sorted((one / 10, other / 10))
     with pytest.MonkeyPatch.context() as patch:
         # giving back memory takes longer than all the rest of so small a run
-        patch.setattr("neardup.run.find.release_memory", lambda: None)
+        patch.setattr("neardup.run.stages.result.release_memory", lambda: None)
         low, high = (
             exactly(documents, threshold, length=1, groups=how, **against, **rules)
             for threshold in (lower, higher)

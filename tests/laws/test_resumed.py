@@ -19,7 +19,7 @@ from neardup.join.base_documents import open_base
 from neardup.join.read_chunk import read_chunk_of, table_of
 from neardup.run.find import run
 from neardup.run.save import save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from support import shared_data
 
 FORMS: dict[str, dict[str, Any]] = {
@@ -70,7 +70,7 @@ def files_of(form: str, inputs: dict[str, Path], out: Path, journal: RunJournal 
     columns = choose_columns(documents, None, None)
     ignore = open_base([str(inputs["template"])], columns, settings) if form == "base" else None
     with scratch.working_in(out.parent, journal):
-        outcome = run(documents, columns, settings, None, Silent(), "dedup", ignore=ignore)
+        outcome = run(Inputs(documents, columns, settings, action="dedup", ignore=ignore))
     save(outcome, out, action="dedup")
     files = {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
     account = json.loads(files.pop("run.json"))

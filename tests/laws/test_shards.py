@@ -22,6 +22,7 @@ from neardup.run.save import save
 from neardup.run.shards.growing import find_against, read_documents
 from neardup.run.shards.kept import kept_of_part
 from neardup.run.shards.merge import open_parts, with_settings
+from neardup.run.stages.records import Inputs
 from neardup.runtime import Silent
 from support import shared_data
 
@@ -93,7 +94,7 @@ def merged(folders: Sequence[Path], out: Path, **asked: Any) -> dict[str, bytes]
 def in_one_run(parts: Sequence[Path], out: Path, **settings: Any) -> dict[str, bytes]:
     chosen = nd.Settings.of(**settings)
     documents = open_files(list(parts), reading=chosen.reading)
-    outcome = run(documents, choose_columns(documents, None, None), chosen, None, Silent(), "dedup")
+    outcome = run(Inputs(documents, choose_columns(documents, None, None), chosen, action="dedup"))
     save(outcome, out, action="dedup")
     return {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
 
@@ -208,7 +209,7 @@ def test_saved_fingerprints_are_a_reference_set(format: str, planned: float, tmp
         documents = open_files([new])
         columns = choose_columns(documents, None, None)
         reference = choose_reference(open_files(old), columns)
-        one = run(documents, columns, nd.Settings.of(**settings), reference, Silent(), "dedup").found
+        one = run(Inputs(documents, columns, nd.Settings.of(**settings), reference, "dedup")).found
         saved = dedup_against(new, folders, **settings)
         for name in ("pairs", "groups", "copies", "not_judged"):
             assert getattr(saved, name).equals(getattr(one, name)), name

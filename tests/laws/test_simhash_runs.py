@@ -22,8 +22,10 @@ import neardup as nd
 from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint
-from neardup.run.find import Outcome, run
+from neardup.run.find import run
 from neardup.run.lost import COLUMNS
+from neardup.run.stages.records import Inputs
+from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent
 from support import shared_data
 from support.closed_pairs import closed
@@ -70,12 +72,12 @@ def at_threshold(name: str, threshold: float) -> dict[Pair, Fraction]:
 def outcome_of(texts: Any, chunk_bytes: int = 1 << 23, **settings: Any) -> Outcome:
     documents = open_documents(texts, chunk_bytes=chunk_bytes)
     chosen = nd.Settings.of(sketch="simhash", **settings)
-    return run(documents, choose_columns(documents, None, None), chosen, None, Silent())
+    return run(Inputs(documents, choose_columns(documents, None, None), chosen))
 
 
 def hub_ids(outcome: Outcome) -> set[int]:
     """Return the rows of the hub documents, which are the ids of documents in a list."""
-    return set(outcome.run.rows.unique[outcome.run.evidence.proposed.hub].tolist())
+    return set(outcome.run.rows.unique[outcome.run.search.hub].tolist())
 
 
 @pytest.mark.part(16)
@@ -122,7 +124,7 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
     assert (told["documents"] + more, told["buckets"] > 0) == (len(hubs), len(hubs) > 0)
     # whoever is a hub document by its fingerprint is near another one
     near = (distances <= 8).sum(axis=1)
-    in_buckets = found.run.evidence.in_buckets
+    in_buckets = found.run.search.in_buckets
     assert in_buckets is not None
     assert all(near[document] > 1 for document in found.run.rows.unique[in_buckets])
 
@@ -225,7 +227,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
     documents, against = (open_documents(part) for part in (table(order[old:], old), table(order[:old], 0)))
     chosen = nd.Settings.of(sketch="simhash", threshold=0.5, distance=10, pairs="all")
     columns = choose_columns(documents, None, None)
-    found = run(documents, columns, chosen, choose_reference(against, columns), Silent())
+    found = run(Inputs(documents, columns, chosen, choose_reference(against, columns)))
     number = {k: place for place, k in enumerate(k for k, f in enumerate(shared_data.firsts(name)) if f == k)}
     place_of = {k: at for at, k in enumerate(order)}
     true = {
@@ -235,7 +237,7 @@ def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -
     wanted = {pair: value for pair, value in true.items() if pair[1] >= old}
     prints = nd.SimHash().sketch([texts[k] for k in order])
     near = within(wanted, np.bitwise_count(prints[:, None] ^ prints[None, :]), 10)
-    hubs = set(found.run.evidence.proposed.hub.tolist())
+    hubs = set(found.run.search.hub.tolist())
     near = closed(near | {pair for pair in wanted if set(pair) <= hubs}, wanted)
     rows = found.found.pairs.to_pylist()
     assert {(int(row["id_a"]), int(row["id_b"])) for row in rows} == near != set()

@@ -21,7 +21,7 @@ from neardup.kernels.sets import Criterion
 from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.lost_text import lost_text
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import Settings, ratio
 from neardup.tables import Bools, Int64s, column
 
@@ -110,7 +110,7 @@ def exactly(sample: SampledTexts, threshold: float, settings: Settings, **named:
     base = None
     if len(sample.base):
         base = BaseDocuments(open_documents(pa.table({"text": sample.base})), "text")
-    return run(opened, choose_columns(opened, text, number), asked, None, Silent(), ignore=base).found
+    return run(Inputs(opened, choose_columns(opened, text, number), asked, ignore=base)).found
 
 
 def _unused(name: str, sample: SampledTexts) -> str:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.journal import RunJournal
-    from neardup.run.account import Action
-    from neardup.run.find import Outcome
     from neardup.run.found import Found
+    from neardup.run.stages.records import Action
+    from neardup.run.stages.result import Outcome
 
 SHARD_SIZE = memory_size(0.000001, 1_000_000)
 """The sizes of files, in gigabytes."""
@@ -100,19 +100,19 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     from neardup.run.by_value import by_value, with_values
     from neardup.run.find import run
     from neardup.run.save import check_before, fill
+    from neardup.run.stages.records import Inputs
 
     documents, columns, against = opened(options, settings)
     if options.by is not None:
         find_labels(documents, options.by, "--by")
     ignore = open_base(options.ignore, columns, settings)
-    review = review_of(options)
+    asked = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)
     say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
-            outcome = run(documents, columns, settings, against, progress, action, ignore=ignore, review=review)
-            outcome = _with_config(outcome)
+            outcome = _with_config(run(asked, progress))
             return (
                 outcome.found
                 if options.by is None
@@ -124,8 +124,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
             inputs = {"input": documents, "ignore": ignore.documents if ignore else None}
             with _journal(action, options, settings, columns, inputs, against) as journal:
                 with working_in(folder.target.parent, journal):
-                    asked = (documents, columns, settings, against, progress, action)
-                    outcome = run(*asked, ignore=ignore, review=review)
+                    outcome = run(asked, progress)
                 by = None if options.by is None else by_value(outcome.run, options.by)
                 how: Any = {"store_texts": options.store_texts, "shard_size": _shard_bytes(options), "by": by}
                 found = fill(_with_config(outcome), folder, action, progress, **how)

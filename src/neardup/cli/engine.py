@@ -9,8 +9,8 @@ from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.errors import OutputError, SettingError
 
 if TYPE_CHECKING:
-    from neardup.run.account import Action
     from neardup.run.decided import ReviewedResult
+    from neardup.run.stages.records import Action
 
 Options: TypeAlias = DedupOptions | GroupOptions
 

@@ -17,8 +17,8 @@ from neardup.cli.options.on_files import LookOptions
 from neardup.cli.shown import WIDTH, watcher
 
 if TYPE_CHECKING:
-    from neardup.run.find import Outcome
     from neardup.run.largest import GroupMember
+    from neardup.run.stages.result import Outcome
 
 GROUPS, MEMBERS = 10, 3
 """Groups that are shown, and members of each."""
@@ -30,12 +30,13 @@ def look(options: LookOptions) -> int:
     """Print the ten largest groups of near copies in some documents, and the next command; write nothing."""
     from neardup.io.readers import choose_columns, open_files
     from neardup.run.find import run
+    from neardup.run.stages.records import Inputs
 
     settings = options.settings.checked()
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
     with watcher() as progress:
-        outcome = run(documents, columns, settings, None, progress, "dedup")
+        outcome = run(Inputs(documents, columns, settings, action="dedup"), progress)
     counts = outcome.found.run["counts"]
     if options.json:
         typer.echo(notation.dumps(outcome.found.run, indent=2, ensure_ascii=False))

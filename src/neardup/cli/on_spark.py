@@ -22,7 +22,7 @@ from neardup.spark.supported import OPTIONS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from neardup.run.account import Action
+    from neardup.run.stages.records import Action
 
 
 class SparkEngine:

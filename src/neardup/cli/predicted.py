@@ -16,9 +16,9 @@ from neardup.settings import Settings
 if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
-    from neardup.run.find import Outcome
     from neardup.run.found import Found
     from neardup.run.predict import RunCost
+    from neardup.run.stages.result import Outcome
 
 Opened = tuple["Documents", "Chosen", "Reference | None"]
 """The documents, their columns, and the reference set."""

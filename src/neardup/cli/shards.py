@@ -22,9 +22,9 @@ from neardup.errors import InputError, OutputError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.run.account import Action
     from neardup.run.found import Found
     from neardup.run.shards.part import Fingerprinted
+    from neardup.run.stages.records import Action
 
 
 def fingerprint(options: FingerprintOptions) -> int:

@@ -59,6 +59,24 @@ class CopyClasses:
     rank: Int64s
 
 
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """The representative of each row: ``rows`` (int64[rows]), the row itself outside groups.
+
+    ``moved`` (bool[rows]) marks the rows to which people gave another representative, and ``listed`` are rows
+    that people decided about: they get a decision also outside groups.
+    """
+
+    rows: Int64s
+    moved: Bools
+    listed: Int64s
+
+    @classmethod
+    def of(cls, rows: Int64s) -> Heads:
+        """The representatives before any decision of people."""
+        return cls(rows, np.zeros(len(rows), np.bool_), np.empty(0, np.int64))
+
+
 @dataclass(frozen=True)
 class Passages:
     """The passages that members lose: their ``units``, −1 if not looked up, and the text of the ``longest``."""
@@ -95,10 +113,10 @@ class Decisions:
     similarity: Floats
     exact: Bools  # the row has the same unit stream as its representative
     kept: Bools
+    placed: Bools  # people gave the member another representative
     none_goes: bool = False  # nothing was meant to be removed, so staying needs no reason
     lost: LostShingles | None = None
     dropped: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows without text that go
-    placed: Bools | None = None  # which members a person's decision gave another representative
 
     @property
     def is_representative(self) -> Bools:
@@ -106,14 +124,13 @@ class Decisions:
         same: Bools = self.rows == self.representative_row
         return same
 
-    def part(self, part: slice) -> Decisions:
-        """A part of the entries, without their lost passages."""
+    def part(self, which: slice | Bools) -> Decisions:
+        """The decisions about some members, without their lost passages."""
+        names = ("rows", "representative_row", "similarity", "exact", "kept", "placed")
         lost = self.lost
         if lost is not None:
-            lost = LostShingles(lost.shingles[part], lost.lost[part], lost.spared[part])
-        names = ("rows", "representative_row", "similarity", "exact", "kept")
-        placed = None if self.placed is None else self.placed[part]
-        return replace(self, lost=lost, placed=placed, **{name: getattr(self, name)[part] for name in names})
+            lost = LostShingles(lost.shingles[which], lost.lost[which], lost.spared[which])
+        return replace(self, lost=lost, **{name: getattr(self, name)[which] for name in names})
 
     def all_kept(self) -> Decisions:
         """The same groups with every member kept."""
@@ -146,43 +163,29 @@ def classes(rows: Streams, row_rank: Int64s) -> CopyClasses:
     return CopyClasses(of_row, row_at[best], rank)
 
 
-def decide(
-    rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s, pairs: pa.Table, settings: Settings
-) -> Decisions:
-    """Turn the groups into decisions about rows; ``pairs`` holds the similarity of (document, leader) pairs."""
-    heads = heads_of(rows, documents, row_rank, leader)
-    return decide_at(rows, documents, heads, pairs, settings)
-
-
-def heads_of(rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s) -> Int64s:
-    """int64[rows]: the row that represents each row; the row itself outside groups."""
+def heads_of(rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s) -> Heads:
+    """The row that represents each row, by the ``leader`` (int64[documents]) of its document."""
     has_text, heads = documents.of_row >= 0, np.full(len(rows), -1)
     if len(leader):
         heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1)
     heads = np.where(has_text, heads, _best_empty(rows.copy_of, has_text, row_rank))
-    return _without_lone_copies(heads, rows, documents, leader)
+    return Heads.of(_without_lone_copies(heads, rows, documents, leader))
 
 
-def decide_at(
-    rows: Streams,
-    documents: CopyClasses,
-    heads: Int64s,
-    pairs: pa.Table,
-    settings: Settings,
-    listed: Int64s | None = None,
+def decisions_of(
+    rows: Streams, documents: CopyClasses, heads: Heads, pairs: pa.Table, settings: Settings
 ) -> Decisions:
-    """Turn the representatives of rows (``heads``) into decisions: by policy, only representatives stay.
+    """Turn the representatives of rows into decisions: by policy, only representatives stay.
 
-    The similarity of a member to its representative is by the measure, seen from the member; to a document of the
-    reference set it is seen from the side that ``held`` says. Rows that are ``listed`` have an entry also outside
-    groups.
+    ``pairs`` holds the counts of documents and those of their representatives. The similarity of a member to its
+    representative is by the measure, seen from the member; to a document of the reference set it is seen from the
+    side that ``held`` says.
     """
-    members = np.bincount(heads, minlength=len(rows))
-    in_group = members[heads] > 1
-    if listed is not None:
-        in_group[listed] = True
+    members = np.bincount(heads.rows, minlength=len(rows))
+    in_group = members[heads.rows] > 1
+    in_group[heads.listed] = True
     grouped = np.flatnonzero(in_group)
-    head = heads[grouped]
+    head = heads.rows[grouped]
     order = np.lexsort((grouped, grouped != head, head))
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
@@ -194,7 +197,7 @@ def decide_at(
     known = np.where(shared < 0, np.nan, seen)
     similarity = np.where(exact, 1.0, known)
     kept = (grouped == head) | same_side(rows, grouped, head)
-    return Decisions(grouped, head, similarity, exact, kept)
+    return Decisions(grouped, head, similarity, exact, kept, heads.moved[grouped])
 
 
 def same_side(rows: Streams, one: Int64s, other: Int64s) -> Bools:
@@ -263,9 +266,7 @@ def new_only(decisions: Decisions, first_new: int) -> Decisions:
     has_new = np.zeros(int(head.max(initial=-1)) + 1, np.bool_)
     has_new[head[decisions.rows >= first_new]] = True
     stays = has_new[head] & ((decisions.rows >= first_new) | decisions.is_representative)
-    names = ("rows", "representative_row", "similarity", "exact", "kept")
-    placed = None if decisions.placed is None else decisions.placed[stays]
-    return replace(decisions, placed=placed, **{name: getattr(decisions, name)[stays] for name in names})
+    return decisions.part(stays)
 
 
 def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: Pairs) -> tuple[Int64s, Int64s]:

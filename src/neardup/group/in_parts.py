@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.leaders import Crowd, Grouped, group
-from neardup.join.evidence import Evidence
+from neardup.join.evidence import ExactJoin, FoundPairs
 from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.sets import Criterion
@@ -27,33 +27,39 @@ class _Part(NamedTuple):
 
 
 def group_found(
-    evidence: Evidence, rank: Int64s, first_new: int, criterion: Criterion, settings: Settings, room: PairRoom
+    found: FoundPairs,
+    exact: ExactJoin,
+    rank: Int64s,
+    first_new: int,
+    criterion: Criterion,
+    settings: Settings,
+    room: PairRoom,
 ) -> Grouped:
-    """Group the documents by the evidence, as ``leaders.group`` does, in parts where it exceeds the memory.
+    """Group the documents by their pairs, as ``leaders.group`` does, in parts where these exceed the memory.
 
     ``rank`` is a permutation, and ``room`` that for the pairs.
     """
-    pairs, index = _small(evidence.pairs, room), evidence.index
-    if evidence.parts is not None:
+    pairs, index = _small(found.pairs, room), exact.index
+    if exact.parts is not None:
         nothing = VERIFIED.empty_table()
-        parts: Iterable[_Part] = (_Part(documents, nothing, made) for documents, made in evidence.parts.indexes())
+        parts: Iterable[_Part] = (_Part(documents, nothing, made) for documents, made in exact.parts.indexes())
     elif isinstance(pairs, PairFile):
         parts = _parts_of(pairs, index, len(rank), room)
     else:
         return group(pairs, index, rank, first_new, criterion, settings, room)
     leader, limited = np.arange(len(rank)), np.zeros(len(rank), np.bool_)
-    found, crowds, popular = PairSorter(room), [], [np.empty(0, np.int64)]
+    reported, crowds, popular = PairSorter(room), [], [np.empty(0, np.int64)]
     for documents, of_part, of_index in parts:
         among = np.argsort(np.argsort(rank[documents]))
         old = int(np.searchsorted(documents, first_new))
         made = group(of_part, of_index, among, old, criterion, settings, room)
         leader[documents], limited[documents] = documents[made.leader], made.limited
         for table in batches(made.pairs):
-            found.add(_numbered(table, documents))
+            reported.add(_numbered(table, documents))
         crowds += [Crowd(int(documents[crowd.leader]), crowd.members, crowd.left_out) for crowd in made.crowds]
         popular.append(documents[made.popular])
     in_order = tuple(sorted(crowds, key=lambda crowd: crowd.leader))
-    return Grouped(leader, found.finish(), in_order, np.sort(np.concatenate(popular)), limited)
+    return Grouped(leader, reported.finish(), in_order, np.sort(np.concatenate(popular)), limited)
 
 
 def _parts_of(pairs: PairFile, index: PrefixIndex | None, total: int, room: PairRoom) -> Iterator[_Part]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from neardup.join.closing import Closed
 from neardup.join.estimates import Missing
@@ -38,32 +38,76 @@ class Proposal:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """The results of the search: verified pairs, an index for the documents to join exactly, and how it went.
+class FoundPairs:
+    """The proved ``pairs`` of a search; those of two documents of an exact join are looked up in its index."""
 
-    ``index`` is None if no documents are joined exactly; it refers to ``sets``, which later stages therefore need
-    not read again. An exact join that does not fit into the memory has ``parts`` instead, each with an index.
-    ``closed`` is the outcome of closing the chains of pairs.
-    ``missing`` is the estimate of missed pairs from all found pairs except those of two documents of the index.
-    Both are None if nothing can be missed; ``missing`` is also None for a search by SimHash. ``in_buckets``
-    (int64) are the documents of large buckets; the documents of the index are these and the ones that closing
-    adds. ``held`` are sets that verification has read, in memory for the stages that follow. With a measure of
-    common text, ``compared`` candidates were counted, ``capped`` of them not in full.
+    pairs: Pairs
+
+
+@dataclass(frozen=True, eq=False)
+class ExactJoin:
+    """The documents to join exactly: an ``index``, and the ``sets`` it refers to, which are not read again.
+
+    ``index`` is None if no documents are joined exactly. A join that does not fit into the memory has ``parts``
+    instead, each with an index.
+    """
+
+    index: PrefixIndex | None = None
+    sets: DocumentSets | None = None
+    parts: ExactParts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSets:
+    """The sets that verification has read: in memory, and not read again, as long as this record is there."""
+
+    sets: DocumentSets | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """How a search went.
+
+    ``candidates`` pairs were proposed, and the documents ``hub`` were joined exactly: those of large buckets
+    (``in_buckets``) and those that closing adds. ``closed`` is the outcome of closing the chains of pairs, and
+    ``missing`` the estimate of missed pairs from all found pairs except those of two documents of the index. Both
+    are None if nothing can be missed; ``missing`` is also None for a search by SimHash. With a measure of common
+    text, ``compared`` candidates were counted, ``capped`` of them not in full.
     """
 
     choice: Choice
     plan: Plan | HammingPlan
-    proposed: Candidates
-    pairs: Pairs
-    index: PrefixIndex | None = None
-    sets: DocumentSets | None = None
+    candidates: int
+    hub: Int64s
+    hub_buckets: int
+    largest_bucket: int
     compared: int = 0
     capped: int = 0
     closed: Closed | None = None
     missing: Missing | None = None
     in_buckets: Int64s | None = None
-    held: DocumentSets | None = None
-    parts: ExactParts | None = None
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> SearchOutcome:
+        """The outcome of a search that has proposed pairs, and proved nothing yet."""
+        proposed = proposal.candidates
+        return cls(
+            proposal.choice,
+            proposal.plan,
+            proposed.pairs.num_rows,
+            proposed.hub,
+            proposed.hub_buckets,
+            proposed.largest_bucket,
+        )
+
+
+class Evidence(NamedTuple):
+    """The results of a search, in records that different stages read."""
+
+    found: FoundPairs
+    exact: ExactJoin
+    held: HeldSets
+    outcome: SearchOutcome
 
 
 class Search(Protocol):

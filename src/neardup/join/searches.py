@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.io.writers.scratch import Scratch
 from neardup.join.closing import close
 from neardup.join.criterion import criterion_of
-from neardup.join.evidence import Evidence, Proposal
+from neardup.join.evidence import Evidence, ExactJoin, FoundPairs, HeldSets, Proposal, SearchOutcome
 from neardup.join.exact_candidates import join_everything
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.join.kept_candidates import kept_candidates
@@ -105,15 +105,8 @@ class ExactSearch:
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         """Hand on the index: its pairs are looked up when the documents are grouped."""
-        return Evidence(
-            proposal.choice,
-            proposal.plan,
-            proposal.candidates,
-            VERIFIED.empty_table(),
-            proposal.index,
-            proposal.sets,
-            parts=proposal.parts,
-        )
+        exact = ExactJoin(proposal.index, proposal.sets, proposal.parts)
+        return Evidence(FoundPairs(VERIFIED.empty_table()), exact, HeldSets(), SearchOutcome.of(proposal))
 
 
 @dataclass(frozen=True)
@@ -136,14 +129,8 @@ class CommonTextSearch:
             from neardup.join.chunk_join import join_chunks as join
 
         found = join(rows, progress)
-        return Evidence(
-            proposal.choice,
-            proposal.plan,
-            proposal.candidates,
-            found.pairs,
-            compared=found.candidates,
-            capped=found.capped,
-        )
+        outcome = replace(SearchOutcome.of(proposal), compared=found.candidates, capped=found.capped)
+        return Evidence(FoundPairs(found.pairs), ExactJoin(), HeldSets(), outcome)
 
 
 def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -164,18 +151,11 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
                 asked, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
                 missing = missing_outside(closed.pairs, closed.hub, *asked, threads)
         made, sets = _joined(closed.hub, rows, progress)
-    return Evidence(
-        proposal.choice,
-        plan,
-        replace(proposed, hub=closed.hub),
-        closed.pairs,
-        None if made is None else made.hubs,
-        sets,
-        closed=closed,
-        missing=missing,
-        in_buckets=proposed.hub,
-        held=verified,
+    exact = ExactJoin(None if made is None else made.hubs, sets)
+    outcome = replace(
+        SearchOutcome.of(proposal), hub=closed.hub, closed=closed, missing=missing, in_buckets=proposed.hub
     )
+    return Evidence(FoundPairs(closed.pairs), exact, HeldSets(verified), outcome)
 
 
 def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:

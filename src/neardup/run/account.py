@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 import platform
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.display import counted, percent, similarity
 from neardup.group.decide import Decisions, Streams
 from neardup.group.leaders import CROWD, Grouped
 from neardup.io.formats import packages
+from neardup.io.writers import access_of
+from neardup.join.base_documents import ReadBase
 from neardup.join.closing import families_in
 from neardup.join.corpus import Part
-from neardup.join.estimates import Missing
-from neardup.join.evidence import Evidence
+from neardup.join.evidence import SearchOutcome
 from neardup.join.pair_file import batches
 from neardup.join.rows import Met, Rows
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
+from neardup.run.base_text import base_text_account
 from neardup.run.decided import Applied
+from neardup.run.kinds import counts_of
+from neardup.run.lost import lost_counts
 from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.represented import Represented
 from neardup.run.shares import Shares, removed_by, suspicious
 from neardup.run.spared import why_holders_stay, why_nothing_goes
+from neardup.run.stages.records import CommonText, Inputs, MissedTable, MissingPairs, Notes, PairTable, RowTables
 from neardup.run.tables import Ids, Named
-from neardup.runtime import Advance, Progress, installed_version, peak_memory
+from neardup.run.texts import InputTexts
+from neardup.runtime import installed_version, peak_memory
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import FORMAT_VERSION, Int64s, column, distinct
@@ -40,30 +43,11 @@ from neardup.text.tokenizers import GROUP as TOKENIZERS
 from neardup.text.tokenizers import tokenizer_version
 from neardup.text.unicode_data import UNICODE_VERSION
 
-Action = Literal["find", "dedup", "group", "annotate"]
-
 FEW_DOCUMENTS = 1000
 """Corpora smaller than this get no large-group warning."""
 
 LARGE_GROUP = 0.01
 """A group with a larger share of all documents than this gets a warning."""
-
-
-@dataclass
-class Stages:
-    """The stages of a run: reports each to ``progress`` and records its seconds."""
-
-    progress: Progress
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
-        """A stage of the run; the seconds of stages with the same name add up."""
-        begin = time.perf_counter()
-        self.seconds.setdefault(name, 0.0)  # in the order in which they begin
-        with self.progress.stage(name, total, unit) as advance:
-            yield advance
-        self.seconds[name] += time.perf_counter() - begin
 
 
 class JudgedRun(Protocol):
@@ -88,39 +72,50 @@ class JudgedRun(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A run whose groups are decided: the data for its account, and for writing the kept rows.
+    """A run whose groups are decided: the data for its account, and for writing the kept rows."""
 
-    ``seconds`` are those of its stages. ``missing`` is the estimate of all missed pairs, None if it is not made.
-    ``pairs`` is the number of pairs reported; ``not_judged`` is the table of documents that were not compared.
-    """
-
+    inputs: Inputs
     rows: Rows
-    evidence: Evidence
+    search: SearchOutcome
     groups: Grouped
     decisions: Decisions
-    seconds: Mapping[str, float]
-    missing: Missing | None
-    pairs: int
-    not_judged: pa.Table
-    audited: Audit | None = None
-    represented: Represented | None = None
-    applied: Applied | None = None
+    missing: MissingPairs
+    tables: RowTables
+    pairs: PairTable
+    notes: Notes
+    audited: Audit | None
+    missed: MissedTable | None
+    represented: Represented | None
+    applied: Applied | None
+    base: ReadBase | None
+    common: CommonText | None
 
     @property
     def settings(self) -> Settings:
         """The settings of the run."""
         return self.rows.settings
 
+    @property
+    def texts(self) -> InputTexts:
+        """The texts of the run, read again on request."""
+        return InputTexts(self.rows.corpus, self.decisions.dropped, self.rows.first_new)
 
-def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Mapping[str, Any]) -> dict[str, Any]:
-    """The content of ``run.json`` so far, with what ``lost`` says; writing adds its seconds."""
-    settings, evidence, parts = run.settings, run.evidence, run.rows.corpus.parts
+    @property
+    def access(self) -> int:
+        """The permission bits that everything that was read has."""
+        ignored = [] if self.inputs.ignore is None else [self.inputs.ignore.documents]
+        return access_of(*(part.documents for part in self.rows.corpus.parts), *ignored)
+
+
+def account(run: Run, seconds: Mapping[str, float]) -> dict[str, Any]:
+    """The content of ``run.json`` so far; writing adds its seconds."""
+    settings, search, parts = run.settings, run.search, run.rows.corpus.parts
     before = run.rows.units[: run.rows.first_new]
     shares = removed_by(run.rows, run.decisions)
     return {
         "neardup_version": installed_version("neardup"),
         "format": FORMAT_VERSION,
-        "action": action,
+        "action": run.inputs.action,
         "settings": settings.as_dict(),
         "settings_digest": settings.digest(),
         "versions": _versions(settings.cleaning.tokenizer),
@@ -134,26 +129,28 @@ def account(action: Action, run: Run, ids: Ids, notes: tuple[str, ...], lost: Ma
         "not_judged": _not_judged(run),
         **left_out(run.rows),
         "bytes": _bytes(run),
-        "lost": dict(lost),
-        "choice": evidence.choice.as_dict(),
-        "plan": evidence.plan.as_dict(),
+        "lost": lost_counts(run.tables.groups),
+        "choice": search.choice.as_dict(),
+        "plan": search.plan.as_dict(),
         "recall": _recall(run),
         "audit": None if run.audited is None else run.audited.as_dict(),
         "hubs": {
-            "buckets": evidence.proposed.hub_buckets,
-            "documents": _in_large_buckets(evidence),
-            "largest": evidence.proposed.largest_bucket,
+            "buckets": search.hub_buckets,
+            "documents": _in_large_buckets(search),
+            "largest": search.largest_bucket,
         },
         "decisions": None if run.applied is None else run.applied.account(),
-        "closed": None if evidence.closed is None else evidence.closed.as_dict(),
+        "closed": None if search.closed is None else search.closed.as_dict(),
         "removed_by": shares,
-        **_judged(run, ids, shares),
+        **_judged(run, shares),
         "regrouped_from": None,
-        "notes": list(notes),
+        "notes": [*run.notes.texts, *(() if run.base is None else run.base.notes)],
         "reading": parts[-1].documents.findings.as_dict(),
         "reading_against": parts[0].documents.findings.as_dict() if len(parts) > 1 else None,
-        "seconds": dict(run.seconds),
+        "seconds": dict(seconds),
         "peak_memory_bytes": peak_memory(),
+        **counts_of(run.pairs.table),
+        **base_text_account(run.rows, run.base, run.common),
     }
 
 
@@ -161,9 +158,9 @@ def _columns(part: Part) -> dict[str, str | None]:
     return {"text": part.text, "id": part.id}
 
 
-def _judged(run: Run, ids: Ids, shares: Shares) -> dict[str, Any]:
-    said = judgement(run, ids, len(run.rows.unique))
-    capped = not_in_full(run.evidence.capped, run.settings.search.measure)
+def _judged(run: Run, shares: Shares) -> dict[str, Any]:
+    said = judgement(run, Ids(run.rows), len(run.rows.unique))
+    capped = not_in_full(run.search.capped, run.settings.search.measure)
     spared = why_nothing_goes(run.settings, run.decisions, run.groups.pairs, run.rows.unique, run.rows.first_new)
     spared += why_holders_stay(run.settings, run.rows, run.decisions, run.groups.pairs)
     spared += suspicious(shares, run.settings.keep.most_removed, referred=run.rows.first_new > 0)
@@ -188,25 +185,25 @@ def _versions(tokenizer: str) -> dict[str, str]:
     return {"python": platform.python_version(), **known, **packages(), **named}
 
 
-def _in_large_buckets(evidence: Evidence) -> int:
-    if not evidence.proposed.hub_buckets:
+def _in_large_buckets(search: SearchOutcome) -> int:
+    if not search.hub_buckets:
         return 0
-    return len(evidence.proposed.hub) - (0 if evidence.closed is None else evidence.closed.joined)
+    return len(search.hub) - (0 if search.closed is None else search.closed.joined)
 
 
 def _counts(run: Run) -> dict[str, int]:
     rows, first = run.rows, run.rows.first_new
     # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
-    candidates = run.evidence.proposed.pairs.num_rows
+    candidates = run.search.candidates
     return {
         **_read(run, rows.units[first:], rows.met),
         "exact_copies": int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
-        "not_judged": run.not_judged.num_rows,
+        "not_judged": run.tables.not_judged.num_rows,
         "different": len(rows.unique),
         "candidates": candidates,
-        "verified": candidates + (0 if run.evidence.closed is None else run.evidence.closed.compared),
-        "capped": run.evidence.capped,
-        "pairs": run.pairs,
+        "verified": candidates + (0 if run.search.closed is None else run.search.closed.compared),
+        "capped": run.search.capped,
+        "pairs": run.pairs.table.num_rows,
         **decided(run, len(rows) - first, len(run.decisions.dropped)),
     }
 
@@ -239,7 +236,7 @@ def left_out(rows: Rows) -> dict[str, Any]:
 def _not_judged(run: Run) -> dict[str, Any]:
     rows = run.rows
     aside = sum(of == rows.new_part for of, _ in rows.left_aside)
-    return not_judged_counts(run.not_judged, rows.corpus.parts[-1].documents.format, aside)
+    return not_judged_counts(run.tables.not_judged, rows.corpus.parts[-1].documents.format, aside)
 
 
 def decided(judged: JudgedRun, read: int, dropped: int) -> dict[str, int]:
@@ -265,15 +262,15 @@ def _bytes(run: Run) -> dict[str, int]:
 
 def _recall(run: Run) -> dict[str, Any]:
     """The recall of a run, estimated from the families that were compared and those that were joined exactly."""
-    evidence, settings, audited = run.evidence, run.settings, run.audited
-    said = Predicted(
-        run.missing,
-        run.pairs,
-        bound=evidence.closed is not None and evidence.closed.left_out > 0,
+    search, audited = run.search, run.audited
+    predicted = Predicted(
+        run.missing.estimate,
+        run.pairs.table.num_rows,
+        bound=search.closed is not None and search.closed.left_out > 0,
         measured=None if audited is None else audited.recall,
         unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
     )
-    return recall_of(settings, evidence.choice.method, evidence.plan, said)
+    return recall_of(run.settings, search.choice.method, search.plan, predicted)
 
 
 def _crowds(judged: JudgedRun, ids: Named) -> list[dict[str, Any]]:
@@ -302,9 +299,7 @@ def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     """Groups with a member below the threshold to its representative, and the farthest such member if known."""
     decisions, settings = judged.decisions, judged.settings
     unknown = np.isnan(decisions.similarity)
-    far = unknown | (decisions.similarity < settings.search.threshold)
-    if decisions.placed is not None:
-        far &= ~decisions.placed
+    far = (unknown | (decisions.similarity < settings.search.threshold)) & ~decisions.placed
     would = _components_that_would_chain(judged)
     if not far.any():
         return {"groups": 0, "weakest": None, "components_would_chain": would}
@@ -343,10 +338,10 @@ def _chain(judged: JudgedRun, chaining: dict[str, Any]) -> list[str]:
 
 def _below_plan(run: Run) -> list[str]:
     """Warn if an audit found a lower recall than planned."""
-    recall, plan = None if run.audited is None else run.audited.recall, run.evidence.plan
+    recall, plan = None if run.audited is None else run.audited.recall, run.search.plan
     if isinstance(plan, HammingPlan):
         return []
-    exact = run.evidence.choice.method == "exact"
+    exact = run.search.choice.method == "exact"
     planned = 1.0 if exact else plan.recall
     if recall is None or recall.high >= planned:
         return []

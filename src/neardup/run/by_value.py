@@ -15,7 +15,7 @@ from neardup.display import columns, counted, number, percent, printable
 from neardup.io.labels import as_text
 from neardup.join.rows import Rows
 from neardup.run.account import Run
-from neardup.run.find import Outcome
+from neardup.run.stages.result import Outcome
 from neardup.tables import Int64s, column
 
 LISTED = 1000

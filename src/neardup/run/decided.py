@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, Protocol
 
@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, printable
-from neardup.group.decide import CopyClasses, Decisions, Streams
+from neardup.group.decide import CopyClasses, Decisions, Heads, Streams
 from neardup.group.lost import Standing, with_lost
-from neardup.group.placed import Alike, Constraints, Placement, Verdicts, place, stays_after
+from neardup.group.placed import Alike, Constraints, Verdicts, place, stays_after
 from neardup.io.decisions.records import DecisionState, Id
 from neardup.join.pair_file import PairLookup, Pairs
 from neardup.join.shingle_store import ShingleStore
@@ -91,7 +91,7 @@ class SizedRows(Streams, Protocol):
         """int64[rows]: the size of each text."""
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Applied:
     """The decisions that apply to the rows of a run, as rows; ``reasons`` says why the others do not.
 
@@ -102,30 +102,31 @@ class Applied:
     items: list[Item]
     rows_of: list[tuple[int, ...]]
     first_new: int
-    reasons: list[tuple[Item, str]] = field(default_factory=list)
+    reasons: list[tuple[Item, str]]
 
-    def place(self, heads: Int64s, rank: Int64s, alike: Alike) -> Int64s:
-        """Return the representative of each row after the decisions; those without effect are dropped."""
+    def place(self, heads: Heads, rank: Int64s, alike: Alike) -> tuple[Heads, Applied]:
+        """Return the representatives after the decisions, and the decisions without those that have no effect."""
         together = self._where("duplicate", "keep both")
         apart, chosen = self._where("not alike"), self._where("represents")
         as_rows = self._pairs(together), self._pairs(apart), self._pairs(chosen)
-        asked = Constraints(*as_rows, self.goes, self.first_new)
-        found = place(heads, rank, asked, alike)
-        self._drop(found, together, apart, chosen)
-        return found.heads
-
-    def _drop(
-        self, found: Placement, together: Sequence[int], apart: Sequence[int], chosen: Sequence[int]
-    ) -> None:
-        gone: dict[int, str] = {}
-        for index, contradicted in found.refused.items():
+        placement = place(heads.rows, rank, Constraints(*as_rows, self.goes, self.first_new), alike)
+        dropped: dict[int, str] = {}
+        for index, contradicted in placement.refused.items():
             other = self.items[apart[contradicted]]
-            gone[together[index]] = f"it contradicts another decision: {other.sentence()}"
-        gone.update((chosen[index], why) for index, why in found.unused.items())
-        self.reasons += [(self.items[place], why) for place, why in sorted(gone.items())]
-        left = [place for place in range(len(self.items)) if place not in gone]
-        self.items = [self.items[place] for place in left]
-        self.rows_of = [self.rows_of[place] for place in left]
+            dropped[together[index]] = f"it contradicts another decision: {other.sentence()}"
+        dropped.update((chosen[index], why) for index, why in placement.unused.items())
+        after = Heads(placement.heads, heads.moved | (placement.heads != heads.rows), self.goes)
+        return after, self._without(dropped)
+
+    def _without(self, dropped: Mapping[int, str]) -> Applied:
+        """The same without some decisions; ``dropped`` has their places and the reasons."""
+        left = [place for place in range(len(self.items)) if place not in dropped]
+        return replace(
+            self,
+            items=[self.items[place] for place in left],
+            rows_of=[self.rows_of[place] for place in left],
+            reasons=self.reasons + [(self.items[place], why) for place, why in sorted(dropped.items())],
+        )
 
     @property
     def goes(self) -> Int64s:
@@ -184,15 +185,14 @@ def applied(given: ReviewedResult, rows: SizedRows, ids: Named, documents: CopyC
     """Find the documents of the decisions among the rows of a run, and say which decisions do not apply."""
     items = items_of(given.state)
     places = _rows_of_ids(ids, len(rows), rows.first_new, {id for item in items for id in item.ids})
-    found = Applied(given, [], [], rows.first_new)
+    applicable, reasons = [], []
     for item in items:
-        why = _why_not(item, places, rows, documents, given)
-        if why:
-            found.reasons.append((item, why))
+        if why := _why_not(item, places, rows, documents, given):
+            reasons.append((item, why))
         else:
-            found.items.append(item)
-            found.rows_of.append(tuple(places[id] for id in item.ids))
-    return found
+            applicable.append(item)
+    rows_of = [tuple(places[id] for id in item.ids) for item in applicable]
+    return Applied(given, applicable, rows_of, rows.first_new, reasons)
 
 
 def _why_not(

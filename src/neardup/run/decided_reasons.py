@@ -17,8 +17,7 @@ def with_decided(groups: pa.Table, applied: Applied, decisions: Decisions, measu
 
     ``decisions`` are those about its rows; ``measure`` is its name in the reasons.
     """
-    of_row, rows = _by_row(applied), decisions.rows.tolist()
-    placed = [False] * len(rows) if decisions.placed is None else decisions.placed.tolist()
+    of_row, rows, placed = _by_row(applied), decisions.rows.tolist(), decisions.placed.tolist()
     members = groups.select(["id", "group", "representative", "similarity", "kept", "reason", "size"]).to_pylist()
     reasons = []
     for member, row, moved in zip(members, rows, placed, strict=True):

@@ -18,10 +18,10 @@ from neardup.io.readers.kinds import partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
-from neardup.run.account import Stages
 from neardup.run.decided import ReviewedResult
 from neardup.run.found import Found, write_result
 from neardup.run.looking import no_places
+from neardup.run.pipeline import Meter
 from neardup.run.recorded import StoredTexts
 from neardup.run.records import Id
 from neardup.run.reviewed import after_review
@@ -51,15 +51,15 @@ def fill_final(
     texts = found.texts
     if not isinstance(texts, StoredTexts) or not texts.tables(removed):
         raise no_places()
-    stages = Stages(progress or Silent())
+    meter = Meter(progress or Silent())
     documents = _opened(texts.inputs(), found)
     dropped = found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"].to_pylist()
     gone = _places(texts, documents, removed)
-    with stages.stage("write", found.run["counts"]["read"], "rows"):
+    with meter.stage("write", found.run["counts"]["read"], "rows"):
         files = _write_kept(documents, found, gone, dropped, folder)
     result = replace(
         result,
-        run={**result.run, "kept_files": files, "seconds": stages.seconds, "peak_memory_bytes": peak_memory()},
+        run={**result.run, "kept_files": files, "seconds": meter.seconds, "peak_memory_bytes": peak_memory()},
     )
     write_result(result, folder)
     return result

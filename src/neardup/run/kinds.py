@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.comparison.kinds.names import IDENTICAL, KINDS, STYLE
 from neardup.join.rows import Rows
-from neardup.run.account import Stages
+from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.tables import Int64s, column, distinct
 
@@ -32,14 +32,14 @@ _PAIRS = 16
 """Pairs that one task judges."""
 
 
-def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, stages: Stages) -> pa.Table:
+def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, meter: Meter) -> pa.Table:
     """Return the table of pairs with the column ``kind``, if the settings ask for it.
 
     ``pairs`` are the same pairs by document number (columns a, b). A kind is null where it cannot be determined.
     """
     if not rows.settings.grouping.kinds:
         return table
-    with stages.stage("kinds", pairs.num_rows, "pairs") as advance:
+    with meter.stage("kinds", pairs.num_rows, "pairs") as advance:
         a, b = (rows.unique[column(pairs, end)] for end in ("a", "b"))
         kinds = np.full(len(a), -1, np.int8)
         for inside in _portions(a, b, rows.bytes):
@@ -56,16 +56,14 @@ def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, stages: Stages) -> 
     return table.append_column(KIND, names)
 
 
-def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, stages: Stages) -> pa.Table:
-    """Return the table of exact copies with the column ``kind``, if the settings ask for it.
+def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, meter: Meter) -> pa.Table:
+    """Return the table of exact copies with the column ``kind``.
 
     ``copies`` are the rows of the table. Exact copies have the same words, so only two kinds are possible. One
     pass keeps a digest of each text.
     """
-    if not rows.settings.grouping.kinds:
-        return table
     involved = distinct(copies, rows.copy_of[copies])
-    with stages.stage("kinds", len(involved), "documents") as advance:
+    with meter.stage("kinds", len(involved), "documents") as advance:
         digests = np.empty((len(involved), 2), np.uint64)
         for k, made in enumerate(rows.corpus.with_texts(involved, lambda _, texts: _digest(_bytes(texts)))):
             digests[k] = np.frombuffer(made, np.uint64)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.display import printable
-from neardup.run.find import Outcome
 from neardup.run.records import Id
+from neardup.run.stages.result import Outcome
 from neardup.run.tables import Ids
 
 _READ = 4000

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.group.decide import CopyClasses, Decisions, classes, decide, settle
+from neardup.group.decide import CopyClasses, Decisions, classes, decisions_of, heads_of, settle
 from neardup.group.leaders import Grouped, group, merged
 from neardup.group.lost import standing, with_lost
 from neardup.io.attachments import Carried, stored
@@ -26,10 +26,11 @@ from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
-from neardup.run.account import Stages, decided, judgement, not_in_full
+from neardup.run.account import decided, judgement, not_in_full
 from neardup.run.kinds import counts_of
 from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
+from neardup.run.pipeline import Meter
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
 from neardup.run.represented import represented
@@ -146,8 +147,8 @@ def regroup(found: Result, threshold: float) -> Result:
     if now == was:
         return found
     _require_no_decisions(found)
-    stages = Stages(Silent())
-    with stages.stage("regroup", None, "documents"):
+    meter = Meter(Silent())
+    with meter.stage("regroup", None, "documents"):
         rows = stored_rows(found)
         pairs, shingles = document_pairs(found.pairs, rows, was.search.measure)
         far = _far_pairs(found, rows, pairs, was)
@@ -160,7 +161,7 @@ def regroup(found: Result, threshold: float) -> Result:
         groups = group_table(made.decisions, rows, rows, now, counted_copies)
         groups = with_lost_columns(groups, made.decisions)
         run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
-    run.update(seconds=stages.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
+    run.update(seconds=meter.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run, folder=None)
 
 
@@ -242,7 +243,8 @@ def _regrouped(
     every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
     grouped = group(near, None, rows.documents.rank, first_new, criterion, every)
     scored = merged(pairs, far)
-    decisions = decide(rows, rows.documents, rows.rank, grouped.leader, scored, settings)
+    heads = heads_of(rows, rows.documents, rows.rank, grouped.leader)
+    decisions = decisions_of(rows, rows.documents, heads, scored, settings)
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].of_shingles else shingles
     decisions = settle(decisions, rows, rows.documents, held, least_contained)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError, NeardupError
-from neardup.group.decide import Decisions, decide_at, settle
+from neardup.group.decide import Decisions, Heads, decisions_of, settle
 from neardup.group.lost import standing, with_lost
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.readers.manifest import ChangedError, read_manifest
@@ -99,10 +99,9 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     stored = _Stored.of(found, rows)
     pairs, shingles = document_pairs(found.pairs, rows, settings.search.measure)
     asked = applied(given, rows, rows, rows.documents)
-    heads = asked.place(stored.heads, rows.rank, alike_by(pairs, rows.documents))
-    same = stored.unchanged(heads)
-    decisions = decide_at(rows, rows.documents, heads, pairs, settings, asked.goes)
-    decisions = replace(decisions, placed=(heads != stored.heads)[decisions.rows])
+    heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(pairs, rows.documents))
+    same = stored.unchanged(heads.rows)
+    decisions = decisions_of(rows, rows.documents, heads, pairs, settings)
     held = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
     decisions = settle(
         stored.with_similarities(decisions), rows, rows.documents, held, settings.keep.only_contained

@@ -17,12 +17,13 @@ from neardup.io.writers import KeptLayout, KeptWriter, OutputFolder, open_kept, 
 from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
 from neardup.join.corpus import CorpusChunk
-from neardup.run.account import Action, Stages
 from neardup.run.added import AddedColumns, added_names, added_to
 from neardup.run.by_value import ByValue
-from neardup.run.find import Outcome
 from neardup.run.found import Found, write_result
+from neardup.run.pipeline import Meter
 from neardup.run.shares import require_most_removed
+from neardup.run.stages.records import Action
+from neardup.run.stages.result import Outcome
 from neardup.runtime import Advance, Progress, Silent, ordered_map, peak_memory
 from neardup.settings import Settings
 from neardup.tables import Bools
@@ -69,18 +70,18 @@ def fill(
     Raises InputError if the input has changed.
     """
     found, run = outcome.found, outcome.run
-    stages = Stages(progress or Silent(), dict(run.seconds))
+    meter = Meter(progress or Silent(), dict(found.run["seconds"]))
     if action == "dedup":
         require_most_removed(found.run)
     if action in ("dedup", "annotate"):
-        with stages.stage("write", len(run.rows), "rows") as advance:
+        with meter.stage("write", len(run.rows), "rows") as advance:
             asked = _Asked(action == "annotate", shard_size, by)
             lost = _write_rows(outcome, folder, advance, asked)
         found = _without(replace(found, run={**found.run, "kept_files": lost.files}), lost)
     if by is not None:
         found = replace(found, run={**found.run, "by": by.account()})
         folder.write_table("by.parquet", by.counts)
-    spent = {"seconds": stages.seconds, "peak_memory_bytes": peak_memory()}
+    spent = {"seconds": meter.seconds, "peak_memory_bytes": peak_memory()}
     found = replace(found, run={**found.run, **spent})
     write_result(found, folder, store_texts=store_texts)
     return found

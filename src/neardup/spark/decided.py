@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.decide import Decisions, classes, decide_at, heads_of, leader_pairs, settle
+from neardup.group.decide import Decisions, classes, decisions_of, heads_of, leader_pairs, settle
 from neardup.group.keep import keep_rank
 from neardup.group.leaders import group, merged
 from neardup.group.lost import standing, with_lost
@@ -197,9 +197,9 @@ def _decided(part: Component) -> dict[str, pa.Table]:
     documents = classes(part, rank)
     groups = group(pairs, index, documents.rank, first_new, criterion, settings)
     heads = heads_of(part, documents, rank, groups.leader)
-    far = _far_leaders(part, leader_pairs(heads, documents, groups.pairs))
+    far = _far_leaders(part, leader_pairs(heads.rows, documents, groups.pairs))
     scored = merged(groups.pairs, far)
-    decisions = decide_at(part, documents, heads, scored, settings)
+    decisions = decisions_of(part, documents, heads, scored, settings)
     decisions = settle(decisions, part, documents, scored, settings.keep.only_contained)
     after = standing(decisions, documents, groups.leader, first_new, scored)
     if settings.keep.keep == KEEP_NONE:

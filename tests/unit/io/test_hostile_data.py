@@ -28,7 +28,7 @@ from neardup.io.readers.parquet_footer import read_footer
 from neardup.io.readers.parquet_pages import pages_of
 from neardup.run.find import run
 from neardup.run.save import check_before, save
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support.full_run import FULL
 from support.reading import read_all
@@ -277,7 +277,7 @@ def test_rows_that_cannot_be_written_are_problems_of_the_result(tmp_path: Path) 
         file.write(b"\xff" * 30)
     documents = open_documents(path)
     columns = choose_columns(documents, "text", None)
-    outcome = run(documents, columns, Settings.of(), None, Silent(), "dedup")
+    outcome = run(Inputs(documents, columns, Settings.of(), action="dedup"))
     assert not outcome.found.problems
     found = save(outcome, tmp_path / "out", action="dedup")
     assert [problem.row for problem in found.problems] == [500]
@@ -303,7 +303,7 @@ def test_what_can_be_known_before_the_work_is_said_before_it(
     reads = []
     monkeypatch.setattr(type(lists), "chunks", lambda *given: reads.append(given) or iter(()))
     with pytest.raises(InputError, match=r'the column "tags" holds list'):
-        run(lists, choose_columns(lists, "text", None), Settings.of(keep="max:tags"), None, Silent())
+        run(Inputs(lists, choose_columns(lists, "text", None), Settings.of(keep="max:tags")))
     assert not reads
 
 

@@ -37,7 +37,7 @@ def test_rows_without_text_cost_bytes_in_the_table_of_what_was_not_judged(monkey
         costs.append(peak)
         return table
 
-    monkeypatch.setattr("neardup.run.find.not_judged_table", measured)
+    monkeypatch.setattr("neardup.run.stages.result.not_judged_table", measured)
     table = find([""] * ROWS).not_judged
     assert table["reason"].unique().to_pylist() == ["without text: there is nothing to compare"]
     assert table["kind"].unique().to_pylist() == ["without text"]

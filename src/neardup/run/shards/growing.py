@@ -24,15 +24,16 @@ from neardup.join.first_pass import read_chunks
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
-from neardup.run.account import Action
 from neardup.run.asked_columns import parts_of
 from neardup.run.decided import ReviewedResult
-from neardup.run.find import Outcome, run
+from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.save import fill
 from neardup.run.shards.lookup import NewKeys, meeting
 from neardup.run.shards.names import NamedGroups, named_groups
 from neardup.run.shards.part import complete, saved_form, saved_sources
+from neardup.run.stages.records import Action, Inputs
+from neardup.run.stages.result import Outcome
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.documents import simhash_words
@@ -151,7 +152,7 @@ def find_against(
         keys = NewKeys.of(new.saved, plan(asked.threshold, asked.recall, settings.sketch.slots))
         against = against.only([meeting(part, keys) for part in against.parts])
     old = Reference(against, against.chosen)
-    return run(new, columns, settings, old, progress, action, review=review), against
+    return run(Inputs(new, columns, settings, old, action, review=review), progress), against
 
 
 def fill_against(

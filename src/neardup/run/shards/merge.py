@@ -16,9 +16,11 @@ from neardup.io.fingerprints.reading import SavedFingerprints, is_fingerprints, 
 from neardup.io.readers.findings import named
 from neardup.io.writers import common_access
 from neardup.run.asked_columns import asked_columns
-from neardup.run.find import Outcome, run
+from neardup.run.find import run
 from neardup.run.found import Found
-from neardup.runtime import Progress, Silent
+from neardup.run.stages.records import Inputs
+from neardup.run.stages.result import Outcome
+from neardup.runtime import Progress
 from neardup.settings import FIELDS, SettingKeywords, Settings
 
 _OF_FINGERPRINTS = ("shingles", "cleaning", "sketch", "relations", "reading")
@@ -149,7 +151,7 @@ def merge_opened(
 ) -> Outcome:
     """Group the documents of opened parts; texts are read again only to verify pairs."""
     require_columns(documents, settings)
-    return run(documents, documents.chosen, settings, None, progress or Silent(), "dedup")
+    return run(Inputs(documents, documents.chosen, settings, action="dedup"), progress)
 
 
 def require_columns(documents: FingerprintedDocuments, settings: Settings) -> None:

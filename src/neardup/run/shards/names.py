@@ -12,7 +12,7 @@ from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.names import NAMES, names_at, read_names
 from neardup.join.pair_file import batches
 from neardup.join.rows import Rows
-from neardup.run.find import Outcome
+from neardup.run.stages.result import Outcome
 from neardup.run.tables import Ids
 from neardup.tables import Int64s, column
 

@@ -1,0 +1,181 @@
+"""The stages from pairs to the fate of every row: groups, decisions of people, and the text that is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.group.decide import (
+    CopyClasses,
+    Decisions,
+    Heads,
+    classes,
+    decisions_of,
+    heads_of,
+    leader_keys,
+    leader_pairs,
+    settle,
+)
+from neardup.group.in_parts import group_found
+from neardup.group.keep import keep_rank
+from neardup.group.leaders import Grouped, merged, only_pairs
+from neardup.group.lost import Standing, standing, with_lost
+from neardup.group.passages import with_passages
+from neardup.join.criterion import at_least, criterion_of, every_pair
+from neardup.join.evidence import ExactJoin, FoundPairs
+from neardup.join.pair_file import PairLookup, Pairs, documents_in, together
+from neardup.join.portions import verified_room
+from neardup.join.rows import Rows
+from neardup.join.verify import verify
+from neardup.measures import MEASURES, Measure
+from neardup.run.audit.outcome import Audit
+from neardup.run.decided import Applied, alike_by, applied, leaders_at, settled
+from neardup.run.not_judged import dropped_rows
+from neardup.run.pipeline import Meter
+from neardup.run.represented import Represented, represented
+from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, Order, ShinglePairs
+from neardup.run.tables import Ids
+from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
+
+
+def order(rows: Rows) -> Order:
+    """Rank the rows by the keep policy."""
+    rank = keep_rank(rows.settings.keep.keep, rows.units, rows.first_new, rows.extra)
+    return Order(rank, classes(rows, rank))
+
+
+def group(rows: Rows, found: FoundPairs, exact: ExactJoin, order: Order, meter: Meter) -> tuple[Grouped, Heads]:
+    """Choose the representatives."""
+    settings, documents = rows.settings, order.documents
+    room, criterion = verified_room(settings, rows.corpus.scratch), criterion_of(settings.search)
+    with meter.stage("group", None, "documents"):
+        groups = group_found(found, exact, documents.rank, rows.first_new_document, criterion, settings, room)
+        return groups, heads_of(rows, documents, order.rank, groups.leader)
+
+
+def people_groups(
+    inputs: Inputs, rows: Rows, order: Order, groups: Grouped, heads: Heads, meter: Meter
+) -> tuple[Grouped, Heads, Applied]:
+    """Change the groups as people decided."""
+    assert inputs.review is not None
+    with meter.stage("group", None, "documents"):
+        asked = applied(inputs.review, rows, Ids(rows), order.documents)
+        moved, asked = asked.place(heads, order.rank, alike_by(groups.pairs, order.documents))
+        return replace(groups, leader=leaders_at(moved.rows, order.documents)), moved, asked
+
+
+def leader_distances(rows: Rows, order: Order, groups: Grouped, heads: Heads, meter: Meter) -> LeaderPairs:
+    """Compare documents with their representative where no pair does."""
+    a, b = leader_pairs(heads.rows, order.documents, groups.pairs)
+    far = VERIFIED.empty_table()
+    if len(a):
+        chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
+        far = _counted(rows, chained, MEASURES[rows.settings.search.measure], meter)
+    pairs = merged(_pairs_needed(groups.pairs, heads.rows, order.documents), far)
+    return LeaderPairs(pairs, on_shingles(rows, pairs, meter), far)
+
+
+def fates(rows: Rows, order: Order, heads: Heads, pairs: LeaderPairs) -> tuple[Decisions, LookedAt]:
+    """Decide which rows stay, by the keep policy and its exceptions."""
+    settings = rows.settings
+    decisions = decisions_of(rows, order.documents, heads, pairs.pairs, settings)
+    decisions = settle(decisions, rows, order.documents, pairs.shingles, settings.keep.only_contained)
+    return replace(decisions, dropped=dropped_rows(rows)), LookedAt(np.empty(0, np.int64))
+
+
+def people_fates(asked: Applied, decisions: Decisions, order: Order) -> tuple[Decisions, LookedAt]:
+    """Change the fates as people decided."""
+    return asked.fates(decisions, order.rank), LookedAt(decisions.rows)
+
+
+def stand(rows: Rows, order: Order, groups: Grouped, decisions: Decisions, pairs: LeaderPairs) -> Standing:
+    """List the documents that stay."""
+    return standing(decisions, order.documents, groups.leader, rows.first_new_document, pairs.shingles)
+
+
+def whole_families(rows: Rows, decisions: Decisions) -> Decisions:
+    """Remove whole families: no representative stays."""
+    return decisions.none_kept(rows.first_new)
+
+
+def people_exceptions(asked: Applied, decisions: Decisions, order: Order) -> Decisions:
+    """Keep the members of such families that people keep."""
+    return asked.fates(decisions, order.rank, none_stays=True)
+
+
+def lost_text(
+    rows: Rows, order: Order, decisions: Decisions, before: Standing, meter: Meter
+) -> tuple[Decisions, Standing]:
+    """Count the text that removed documents take with them; documents that would lose too much stay."""
+    with meter.stage("lost text", None, "documents"):
+        return with_lost(decisions, order.documents, before, rows.settings.keep.lose, rows.sets())
+
+
+def people_last_word(
+    rows: Rows, asked: Applied, order: Order, decisions: Decisions, before: Standing, meter: Meter
+) -> tuple[Decisions, Standing]:
+    """Let people decide about documents that would stay for their text, and count the lost text again."""
+    with meter.stage("lost text", None, "documents"):
+        return settled(asked, decisions, order.documents, before, order.rank, rows.sets())
+
+
+def reported_pairs(rows: Rows, groups: Grouped, pairs: LeaderPairs) -> tuple[Grouped, ShinglePairs]:
+    """Add the pairs with representatives that reach the threshold to the reported ones."""
+    criterion, room = criterion_of(rows.settings.search), verified_room(rows.settings, rows.corpus.scratch)
+    # two documents of the reference set may follow one leader; their pair is not wanted
+    ends = column(pairs.far, "a"), column(pairs.far, "b")
+    new = ends[1] >= rows.first_new_document
+    wanted = at_least(pairs.far, criterion) & new & rows.related.may_pair(*ends)
+    groups = replace(groups, pairs=together(room, groups.pairs, pairs.far.filter(pa.array(wanted))))
+    in_memory = isinstance(groups.pairs, pa.Table)
+    return groups, ShinglePairs(only_pairs(pairs.shingles, groups.pairs) if in_memory else None)
+
+
+def counts(rows: Rows, decisions: Decisions) -> Represented:
+    """Count the removed documents that each remaining one represents."""
+    sources = rows.settings.keep.sources
+    return represented(decisions, rows, rows.extra.get(sources) if sources else None)
+
+
+def no_removal(decisions: Decisions) -> Decisions:
+    """Let all members of the groups stay."""
+    return decisions.all_kept()
+
+
+def lost_passages(rows: Rows, order: Order, decisions: Decisions, now: Standing, meter: Meter) -> Decisions:
+    """Read the passages again that are lost."""
+    with meter.stage("lost text", None, "documents"):
+        return with_passages(decisions, order.documents, now, rows)
+
+
+def audited_rows(rows: Rows, looked_at: LookedAt, audit: Audit) -> LookedAt:
+    """Add the documents of the pairs that the audit found missing to those that people look at."""
+    missed = rows.unique[documents_in(audit.missed, len(rows.unique))]
+    return LookedAt(np.concatenate((looked_at.rows, missed)))
+
+
+def on_shingles(rows: Rows, pairs: pa.Table, meter: Meter) -> pa.Table:
+    """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
+    if MEASURES[rows.settings.search.measure].of_shingles:
+        return pairs
+    return _counted(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], meter)
+
+
+def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses) -> pa.Table:
+    """The pairs that decisions need: all in memory, and of those in a file the ones with representatives."""
+    if isinstance(pairs, pa.Table):
+        return pairs
+    return PairLookup(pairs).at(leader_keys(heads, documents))
+
+
+def _counted(rows: Rows, pairs: pa.Table, measure: Measure, meter: Meter) -> pa.Table:
+    """The VERIFIED table of these pairs at any similarity, counted as the ``measure`` requires."""
+    store, criterion = rows.sets(measure.features), every_pair(measure.formula)
+    with meter.stage("verify", pairs.num_rows, "pairs") as advance:
+        if measure.features == "tokens":
+            from neardup.join.common_text import count_common  # other runs need not wait for its kernels
+
+            return count_common(pairs, store, criterion, rows.settings, advance).pairs
+        return verify(pairs, store, criterion, rows.settings.work.threads, advance)

@@ -1,0 +1,134 @@
+"""The records that the stages of a run hand on: each is one idea, and lives until its last reader has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from neardup.group.decide import CopyClasses
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen, Reference
+from neardup.join.base_documents import BaseDocuments
+from neardup.join.estimates import Missing
+from neardup.join.shingle_store import DocumentSets
+from neardup.lsh.bands import Plan
+from neardup.run.decided import ReviewedResult
+from neardup.settings import Settings
+from neardup.tables import Int64s
+
+Action = Literal["find", "dedup", "group", "annotate"]
+"""The intended use of the decisions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """The opened documents of a run and what is asked of it.
+
+    ``against`` is the reference set, the text of the documents ``ignore`` does not count, and ``review`` holds
+    decisions of people, which the groups follow.
+    """
+
+    documents: Documents
+    columns: Chosen
+    settings: Settings
+    against: Reference | None = None
+    action: Action = "find"
+    ignore: BaseDocuments | None = None
+    review: ReviewedResult | None = None
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The bands of the search; None for a search by SimHash."""
+
+    plan: Plan | None
+
+
+@dataclass(frozen=True, eq=False)
+class CommonText:
+    """The ``table`` of the shingles that are left out because many of the ``different`` documents have them."""
+
+    table: pa.Table
+    different: int
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedSets:
+    """Shingle sets without common text, in memory as long as this record is there; None if they do not fit."""
+
+    sets: DocumentSets | None
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Remarks on the inputs for people."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order of preference: ``rank`` (int64[rows], 0 is kept first), and the documents by their best row."""
+
+    rank: Int64s
+    documents: CopyClasses
+
+
+@dataclass(frozen=True, eq=False)
+class LeaderPairs:
+    """The pairs that decisions need (VERIFIED), by the measure and counted on ``shingles``.
+
+    ``far`` are those of them that no search reports: most are below the threshold, connected by a chain; some are
+    pairs of a crowd that were not needed until its leader was known.
+    """
+
+    pairs: pa.Table
+    shingles: pa.Table
+    far: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class ShinglePairs:
+    """The reported pairs counted on shingles; None if the pairs are in a file."""
+
+    pairs: pa.Table | None
+
+
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """Rows without a pair or a copy that people look at, too."""
+
+    rows: Int64s
+
+
+@dataclass(frozen=True)
+class MissingPairs:
+    """The estimate of all missed pairs; None if it is not made."""
+
+    estimate: Missing | None
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """The tables of a result with ids: members of groups, exact copies, ranks, and documents not judged."""
+
+    groups: pa.Table
+    copies: pa.Table
+    ranks: pa.Table
+    not_judged: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class PairTable:
+    """The reported pairs, with ids."""
+
+    table: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class MissedTable:
+    """The pairs that an audit found missing, with ids."""
+
+    table: pa.Table

@@ -1,0 +1,123 @@
+"""The last stages: the tables with ids and reasons, the account, and the result that people question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from neardup.group.decide import Decisions
+from neardup.group.leaders import Grouped
+from neardup.io.writers.scratch import TABLE_ROWS
+from neardup.join.pair_file import Pairs, batches
+from neardup.join.rows import Rows
+from neardup.run.account import Run, account
+from neardup.run.audit.outcome import Audit
+from neardup.run.base_text import with_full_sizes
+from neardup.run.decided import Applied
+from neardup.run.decided_reasons import with_decided
+from neardup.run.found import Found
+from neardup.run.kinds import with_kinds, with_kinds_of_copies
+from neardup.run.lost import with_lost_columns
+from neardup.run.not_judged import not_judged_table
+from neardup.run.pipeline import Meter
+from neardup.run.represented import Represented
+from neardup.run.stages.groups import on_shingles
+from neardup.run.stages.records import LookedAt, MissedTable, Order, PairTable, RowTables, ShinglePairs
+from neardup.run.tables import Ids, copy_table, group_table, new_copies, pair_table, rank_table
+from neardup.runtime import Silent, release_memory
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished run: the result for users, and the data for writing the kept rows."""
+
+    found: Found
+    run: Run
+
+
+def row_tables(
+    rows: Rows,
+    order: Order,
+    groups: Grouped,
+    decisions: Decisions,
+    looked_at: LookedAt,
+    represented: Represented | None,
+    meter: Meter,
+) -> RowTables:
+    """Make the tables of groups, copies, ranks and documents that were not judged."""
+    release_memory()
+    with meter.stage("tables", None, "rows"):
+        ids = Ids(rows)
+        members = group_table(decisions, rows, ids, rows.settings, represented)
+        return RowTables(
+            with_lost_columns(members, decisions),
+            copy_table(rows, ids),
+            rank_table(rows, order.rank, groups.pairs, ids, looked_at.rows),
+            not_judged_table(rows, decisions.dropped, ids),
+        )
+
+
+def people_reasons(rows: Rows, tables: RowTables, asked: Applied, decisions: Decisions, meter: Meter) -> RowTables:
+    """Name the decisions of people among the reasons."""
+    with meter.stage("tables", None, "rows"):
+        members = with_decided(tables.groups, asked, decisions, rows.settings.search.in_words)
+        return replace(tables, groups=members)
+
+
+def kinds_of_copies(rows: Rows, tables: RowTables, meter: Meter) -> RowTables:
+    """Say in what exact copies differ."""
+    return replace(tables, copies=with_kinds_of_copies(tables.copies, new_copies(rows), rows, meter))
+
+
+def pairs(rows: Rows, groups: Grouped, shingles: ShinglePairs, meter: Meter) -> PairTable:
+    """Make the table of pairs, with the kinds of difference if they are asked for."""
+    return PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, meter))
+
+
+def missed_pairs(rows: Rows, audit: Audit, meter: Meter) -> MissedTable:
+    """Make the table of the pairs that the audit found missing."""
+    return MissedTable(_pairs_with_ids(audit.missed, None, rows, meter))
+
+
+def result(run: Run, meter: Meter) -> Outcome:
+    """Write the account, and put the result together."""
+    tables = run.tables
+    found = Found(
+        pairs=run.pairs.table,
+        groups=tables.groups,
+        copies=tables.copies,
+        run=account(run, meter.seconds),
+        problems=run.rows.problems,
+        missed=None if run.missed is None else run.missed.table,
+        ranks=tables.ranks,
+        not_judged=tables.not_judged,
+        access=run.access,
+        common=None if run.common is None else run.common.table,
+        texts=run.texts,
+    )
+    return Outcome(found, run)
+
+
+def _pairs_with_ids(pairs: Pairs, shingles: pa.Table | None, rows: Rows, meter: Meter) -> pa.Table:
+    """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
+
+    The table of pairs in a file is in a working file, too.
+    """
+    if isinstance(pairs, pa.Table):
+        shingles = on_shingles(rows, pairs, meter) if shingles is None else shingles
+        return _table_with_ids(pairs, shingles, rows, meter)
+    quiet, scratch = Meter(Silent()), rows.corpus.scratch
+    assert scratch is not None
+    with meter.stage("tables", pairs.num_rows, "pairs") as advance, scratch.table() as made:
+        for some in batches(pairs, TABLE_ROWS):
+            made.add(_table_with_ids(some, on_shingles(rows, some, quiet), rows, quiet))
+            advance(some.num_rows)
+    return made.table
+
+
+def _table_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, meter: Meter) -> pa.Table:
+    with meter.stage("tables", None, "rows"):
+        table = pair_table(pairs, shingles, rows, Ids(rows), rows.settings.search.measure)
+        table = with_full_sizes(table, pairs, rows)
+    return with_kinds(table, pairs, rows, meter)

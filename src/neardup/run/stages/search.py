@@ -1,0 +1,57 @@
+"""The stages that find the pairs, and those that say which ones are missing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from neardup.group.leaders import Grouped
+from neardup.join.criterion import criterion_of
+from neardup.join.evidence import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
+from neardup.join.missing import missing_among
+from neardup.join.missing_crowds import missing_members
+from neardup.join.portions import verified_room
+from neardup.join.rows import Rows, Sketches
+from neardup.join.search import propose as proposed
+from neardup.lsh.bands import Plan
+from neardup.run.audit.count import Reported
+from neardup.run.audit.outcome import Audit
+from neardup.run.audit.outcome import audit as audited
+from neardup.run.pipeline import Meter
+from neardup.run.stages.records import Bands, MissingPairs
+
+
+def propose(rows: Rows, sketches: Sketches, bands: Bands, meter: Meter) -> tuple[Search, Proposal]:
+    """Choose the search, and propose pairs."""
+    return proposed(rows, sketches, bands.plan, meter)
+
+
+def prove(
+    rows: Rows, search: Search, proposal: Proposal, meter: Meter
+) -> tuple[FoundPairs, ExactJoin, HeldSets, SearchOutcome]:
+    """Count the common shingles of each proposed pair, and of those that chains of pairs connect."""
+    return search.prove(rows, proposal, meter)
+
+
+def audit(rows: Rows, found: FoundPairs, outcome: SearchOutcome, groups: Grouped, meter: Meter) -> Audit:
+    """Compare some documents with all others, and check the pairs that the run reports for them."""
+    joined = np.zeros(len(rows.unique), np.bool_)
+    joined[outcome.hub] = True
+    reported = Reported((found.pairs, groups.pairs), joined, groups.limited)
+    with meter.stage("audit", len(rows.unique), "documents") as advance:
+        return audited(rows, reported, advance)
+
+
+def missing(rows: Rows, exact: ExactJoin, outcome: SearchOutcome, groups: Grouped, meter: Meter) -> MissingPairs:
+    """Estimate the pairs that the search missed, also among the documents that were joined exactly."""
+    if outcome.missing is None:
+        return MissingPairs(None)
+    settings, plan = rows.settings, outcome.plan
+    with meter.stage("recall", None, "pairs"):
+        if exact.index is None or outcome.in_buckets is None or not isinstance(plan, Plan):
+            return MissingPairs(outcome.missing)
+        sketch, threads = settings.sketch.sketch, settings.work.threads
+        room, criterion = verified_room(settings, rows.corpus.scratch), criterion_of(settings.search)
+        limited, pairs = groups.limited, groups.pairs
+        among = missing_among(pairs, exact.index, outcome.in_buckets, limited, plan, sketch, room, threads)
+        members = missing_members(pairs, exact.index, limited, criterion, plan, sketch, threads)
+        return MissingPairs(outcome.missing + among + members)
