@@ -94,6 +94,14 @@ def column(table: pa.Table, name: str) -> Int64s:
     return values
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    combined = column.combine_chunks()
+    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
 def distinct(*numbers: Ints) -> Ints:
     """Return the distinct numbers of some arrays of one type, ascending.
 

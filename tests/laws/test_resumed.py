@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.writers import scratch
 from neardup.io.writers.journal import RunJournal
 from neardup.join.base_documents import open_base
-from neardup.join.read_chunk import read_chunk_of, table_of
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.run.stages.records import Inputs
@@ -108,13 +108,10 @@ def test_a_chunk_is_the_same_after_it_was_a_table(inputs: dict[str, Path]) -> No
     part = Part(documents, "text", "id", ("score",), Relations(within=("half",), across="side"))
     documents.require("text", "id")
     read = next(read_chunks(Corpus((part,), nd.Settings.of()), 128))
-    assert read_chunk_of(table_of(read))[1] is None
-    back, memory = read_chunk_of(table_of(read, "memory"))
-    for name in ("row_numbers", "units", "bytes", "keys", "signatures", "simhashes"):
-        one, other = getattr(read, name), getattr(back, name)
-        assert one.dtype == other.dtype
-        assert one.tolist() == other.tolist()
-    assert memory == "memory"
-    assert (back.part, back.index, back.source, back.ids) == (read.part, read.index, read.source, read.ids)
-    assert back.extra == read.extra
-    assert [of.tolist() for of in back.related] == [of.tolist() for of in read.related]
+    back = ReadChunk.of_table(read.with_facts(memory="memory").table())
+    assert back.batch.equals(read.batch)
+    assert {"row", "units", "bytes", "key", "signature", "within", "across", "id"} < set(back.batch.schema.names)
+    for name in ("units", "key", "signature"):
+        assert back.numbers(name).tolist() == read.numbers(name).tolist()
+    assert back.facts.memory == "memory"
+    assert back.with_facts(memory=None, problems=()).facts == read.with_facts(problems=()).facts

@@ -14,13 +14,12 @@ from neardup.io.readers import join_ids
 from neardup.io.readers.base import Documents, Problem, ReadRows
 from neardup.io.readers.columns import Chosen
 from neardup.join.base_documents import BaseDocuments, read_texts
-from neardup.join.corpus import one_array
 from neardup.join.related import Related
 from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.cleaning import cleaned
-from neardup.tables import Int64s
+from neardup.tables import Int64s, one_array
 from neardup.text.keys import process_key
 
 MOST_DOCUMENTS = 100_000

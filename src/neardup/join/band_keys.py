@@ -54,6 +54,16 @@ def keys_of(signatures: UInt32s, plan: Plan) -> UInt64s:
     return keys
 
 
+def band_names(plan: Plan) -> list[str]:
+    """The names of the columns of keys, one for each band of ``plan``."""
+    return [f"band{band}" for band in range(len(plan.bands))]
+
+
+def band_columns(signatures: UInt32s, plan: Plan) -> dict[str, UInt64s]:
+    """The keys in the bands of ``plan``, as columns."""
+    return dict(zip(band_names(plan), keys_of(signatures, plan), strict=True))
+
+
 class SpilledBands:
     """The keys in working files, one for each band of ``plan``: 8 bytes a band a document."""
 
@@ -64,8 +74,8 @@ class SpilledBands:
     def __len__(self) -> int:
         return len(self._files[0])
 
-    def add(self, keys: UInt64s, which: Int64s) -> None:
-        """Append the documents at the places ``which`` of ``keys`` (uint64[bands, m])."""
+    def add(self, keys: Sequence[UInt64s], which: Int64s) -> None:
+        """Append the documents at the places ``which`` of the ``keys`` of each band."""
         for file, of_band in zip(self._files, keys, strict=True):
             file.append(of_band[which])
 

@@ -15,13 +15,13 @@ from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, text_here
-from neardup.join.corpus import one_array
 from neardup.kernels.text.keyed import Key
 from neardup.runtime import Progress
 from neardup.settings import Settings
 from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of
 from neardup.sketch.cleaning import cleaned
 from neardup.sketch.documents import sign
+from neardup.tables import one_array
 
 _SETTLED = 1 << 22
 """Shingles that are collected before those that occur in several base texts are folded into one."""

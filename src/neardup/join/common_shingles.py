@@ -71,11 +71,11 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
         base = learned if rows.corpus.base is None else rows.corpus.base | learned
         left = _left_before(rows, counted.sizes)
         if not len(learned):
-            made = replace(rows, left=left)
+            made = rows.with_left(left)
             if held is not None:
                 made.sets("shingles").adopt(held)
             return made, sketches, Learned(table, learned, different, held)
-        made = replace(rows, corpus=replace(rows.corpus, base=base), left=left)
+        made = replace(rows.with_left(left), corpus=replace(rows.corpus, base=base))
         if held is not None and not MEASURES[rows.settings.search.measure].of_units:
             held = _left_of(held, made, counted.affected, learned)
         else:

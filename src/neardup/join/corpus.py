@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.attachments import ATTACHMENTS
-from neardup.io.fingerprints.records import SavedChunk
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.journal import RunJournal
 from neardup.io.writers.scratch import Scratch, journal_here
@@ -26,7 +26,7 @@ from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import Relations, Settings
 from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int64s, UInt64s, one_array
 from neardup.text.keys import key_of, new_key
 
 Result = TypeVar("Result")
@@ -65,7 +65,7 @@ class SavedDocuments(Protocol):
     def key(self) -> Key:
         """The key of the fingerprints."""
 
-    def fingerprints(self) -> Iterator[SavedChunk]:
+    def fingerprints(self) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, in order; stream keys are sealed."""
 
 
@@ -220,11 +220,3 @@ class _Some:
 
 def _texts_of(chunk: Chunk, column: str) -> pa.Array:
     return one_array(chunk.read([column]).table.column(0))
-
-
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """The column as one array."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    combined = column.combine_chunks()
-    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined

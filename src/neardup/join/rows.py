@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +15,7 @@ from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
 from neardup.join.band_keys import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
-from neardup.join.related import EVERYONE, Related
+from neardup.join.related import Related
 from neardup.join.shingle_store import DocumentSets, ShingleStore, SpilledSets
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
@@ -72,24 +72,47 @@ class Rows:
     """
 
     corpus: Corpus
-    units: Int64s  # tokens (or characters) of each row
-    bytes: Int64s  # size of each text
+    columns: Mapping[str, Any]  # of the first pass, of each row: see ``io.fingerprints.chunk``
     copy_of: Int64s  # the first row with the same unit stream: the row itself if it is new
     unique: Int64s  # the row of each document
     ids: tuple[pa.Array, ...]  # per part: the id column, or an empty array where rows are named by number
     extra: Mapping[str, pa.Array] = field(default_factory=dict)  # columns of the new input, held whole
-    row_related: Related = EVERYONE  # of rows
     problems: Problems = field(default_factory=Problems)
     left_aside: tuple[tuple[int, Problem], ...] = ()  # (input, file that holds no known text)
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     met: Met = NOTHING_MET  # in the new input
     met_before: Met = NOTHING_MET  # in the reference set
     cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))  # of new rows: see ``Cleaned``
-    left: Int64s | None = None  # with base text, int64[rows, 3]: see ``sketch.base_text.count_left``
     _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.units)
+
+    @property
+    def units(self) -> Int64s:
+        """The tokens (or characters) of each row."""
+        units: Int64s = self.columns["units"]
+        return units
+
+    @property
+    def bytes(self) -> Int64s:
+        """The size of each text."""
+        sizes: Int64s = self.columns["bytes"]
+        return sizes
+
+    @property
+    def left(self) -> Int64s | None:
+        """With base text, int64[rows, 3]: see ``sketch.base_text.count_left``."""
+        return self.columns.get("left")
+
+    def with_left(self, left: Int64s) -> Rows:
+        """The same rows, with these counts of what is left."""
+        return replace(self, columns={**self.columns, "left": left})
+
+    @property
+    def row_related(self) -> Related:
+        """Which rows may be pairs."""
+        return Related(**{name: self.columns[name] for name in ("within", "across") if name in self.columns})
 
     @cached_property
     def related(self) -> Related:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.join.corpus import Corpus, CorpusChunk
 from neardup.join.criterion import criterion_of, every_pair, whole
-from neardup.join.read_chunk import ReadChunk
 from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
@@ -85,10 +85,10 @@ def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int) -> Crowd
     settings = corpus.settings
     if settings.by_simhash or documents <= CROWD or not read:
         return NO_CROWDS
-    firsts = np.cumsum([0, *(len(one.units) for one in read)])
+    firsts = np.cumsum([0, *(len(one) for one in read)])
     read = read[: int(np.searchsorted(firsts[1:], MOST_SAMPLED)) + 1]  # the fewest chunks, as they are read again
     pieces = tuple(
-        CorpusChunk(one.part, one.index, one.source, int(first), one.row_numbers)
+        CorpusChunk(one.facts.part, one.facts.index, one.facts.source, int(first), one.row_numbers)
         for one, first in zip(read, firsts, strict=False)
     )
     units = np.concatenate([one.units for one in read])

@@ -6,20 +6,20 @@ The numbers of bytes were measured with benchmarks/scale.py; docs/explanation/me
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from neardup import display
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
 from neardup.join.kept_sets import HASH_BYTES
 from neardup.join.method import choose, join_room, surely_exact
-from neardup.join.read_chunk import ReadChunk
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import parts_of, require_reference
 from neardup.run.crowding import NO_CROWDS, Crowding, crowding
@@ -96,8 +96,8 @@ def predict(
     later = 0
     corpus = Corpus.of(parts_of(documents, columns, settings, against), settings)
     for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
-        rows, text, units = rows + len(read.units), text + read.bytes_read, units + int(read.units.sum())
-        sample.append(replace(read, signatures=read.signatures[:0]))
+        rows, text, units = rows + len(read), text + read.bytes_read, units + int(read.units.sum())
+        sample.append(read.without("signature"))
         if number == 0:  # kernels were loaded meanwhile
             first = time.perf_counter()
         else:

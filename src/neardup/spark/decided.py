@@ -19,7 +19,7 @@ from neardup.group.keep import keep_rank
 from neardup.group.leaders import group, merged
 from neardup.group.lost import standing, with_lost
 from neardup.io.attachments import Carried
-from neardup.join.corpus import Corpus, one_array
+from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.prefix_join import joined
 from neardup.join.shingle_store import DocumentSets, ShingleStore
@@ -31,7 +31,7 @@ from neardup.run.tables import copy_table, group_table, pair_table
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.spark.arrays import Batches, sets_in, whole, whole_runs
-from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, UInt64s, column, verified_table
+from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, UInt64s, column, one_array, verified_table
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

@@ -10,13 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.kernels.lsh.buckets import band_keys
+from neardup.join.band_keys import keys_of
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets, sign
 from neardup.spark.arrays import Batches, batch_of, binary, signed
-from neardup.tables import UInt32s, UInt64s
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -59,7 +58,7 @@ def _fingerprinted(batch: pa.RecordBatch, settings: Settings, plan: Plan | None,
     signatures = np.empty((n, 0 if plan is None else plan.slots), np.uint32)
     units, _ = sign(texts, settings, signatures, keys, key)
     sets = shingle_sets(texts, np.arange(n), settings, key)
-    bands = np.empty((n, 0), np.uint64) if plan is None else _keys_of(signatures, plan)
+    bands = np.empty((n, 0), np.uint64) if plan is None else np.ascontiguousarray(keys_of(signatures, plan).T)
     return batch_of(
         row=batch.column("row"),
         id=batch.column("id"),
@@ -70,16 +69,6 @@ def _fingerprinted(batch: pa.RecordBatch, settings: Settings, plan: Plan | None,
         bands=binary(bands.reshape(-1), np.arange(n + 1) * bands.shape[1]),
         shingles=binary(sets.hashes, sets.offsets),
     )
-
-
-def _keys_of(signatures: UInt32s, plan: Plan) -> UInt64s:
-    """uint64[n, bands]: the keys of all bands."""
-    keys = np.empty((len(plan.bands), len(signatures)), np.uint64)
-    first = 0
-    for band, rows in enumerate(plan.bands):
-        band_keys(signatures, first, rows, band, keys[band])
-        first += rows
-    return np.ascontiguousarray(keys.T)
 
 
 def copies_of(made: DataFrame, job: SparkJob) -> DataFrame:

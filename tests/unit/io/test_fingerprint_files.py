@@ -14,7 +14,7 @@ import pytest
 import neardup as nd
 from neardup.io.fingerprints.keys import SHARED, new_key_file, read_secret, shared_secret
 from neardup.io.fingerprints.reading import SavedFingerprints, read_fingerprints
-from neardup.io.fingerprints.records import FILES, MANIFEST
+from neardup.io.fingerprints.records import FILES, FORMAT, MANIFEST
 from neardup.io.readers import choose_columns, open_files
 from neardup.lsh.bands import plan
 from neardup.run.shards.lookup import NewKeys, meeting
@@ -94,8 +94,8 @@ def test_a_manifest_is_sealed_by_the_key(part: Path, tmp_path: Path) -> None:
 def test_another_version_is_refused(part: Path, tmp_path: Path) -> None:
     folder = copied(part, tmp_path)
     told = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps({**told, "format": 2}))
-    with pytest.raises(nd.FormatError, match="has format 2"):
+    (folder / MANIFEST).write_text(json.dumps({**told, "format": FORMAT + 1}))
+    with pytest.raises(nd.FormatError, match=f"has format {FORMAT + 1}"):
         used(folder)
 
 

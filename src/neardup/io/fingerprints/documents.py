@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.reading import SavedFingerprints
-from neardup.io.fingerprints.records import SavedChunk, only_rows
 from neardup.io.formats.detection import Charset
 from neardup.io.names import path_of
 from neardup.io.readers import open_sources
@@ -80,7 +80,7 @@ class FingerprintedDocuments:
     def require(self, text: str, id: str | None) -> None:
         """Do nothing: the columns are those under which the fingerprints were made."""
 
-    def fingerprints(self) -> Iterator[SavedChunk]:
+    def fingerprints(self) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, with the numbers and names that one run over all parts uses."""
         for number, part in enumerate(self._parts):
             for chunk in part.fingerprints():
@@ -123,10 +123,10 @@ class FingerprintedDocuments:
         """The row of the whole input at which a part begins: rows are files only in a folder of texts."""
         return self._first_sources[number] if self.format == "text" else 0
 
-    def _renamed(self, number: int, chunk: SavedChunk) -> SavedChunk:
-        part, index = self._parts[number], chunk.index + self._first_chunks[number]
+    def _renamed(self, number: int, chunk: ReadChunk) -> ReadChunk:
+        part, index = self._parts[number], chunk.facts.index + self._first_chunks[number]
         if self.format != "text" or len(self._parts) == 1:
-            return replace(chunk, index=index)
+            return chunk.with_facts(index=index)
         shift, names = self._shift(number), pa.array([source.name for source in part.sources], pa.large_string())
         problems = [
             replace(
@@ -136,16 +136,12 @@ class FingerprintedDocuments:
                 file=None if problem.row is None else names[problem.row].as_py(),
                 reason=_under_own_name(problem.reason, problem.file, part.sources, problem.row),
             )
-            for problem in chunk.problems
+            for problem in chunk.facts.problems
         ]
-        return replace(
-            chunk,
-            index=index,
-            source=self.names[0],
-            row_numbers=chunk.row_numbers + shift,
-            problems=problems,
-            ids=None if chunk.ids is None else names.take(pa.array(chunk.row_numbers)),
-        )
+        columns: dict[str, Any] = {"row": chunk.row_numbers + shift}
+        if "id" in chunk:
+            columns["id"] = names.take(chunk.batch["row"])
+        return chunk.with_columns(columns).with_facts(index=index, source=self.names[0], problems=problems)
 
 
 def _under_own_name(reason: str, file: str | None, sources: Sequence[Source], row: int | None) -> str:
@@ -184,10 +180,8 @@ class _Part:
     def only(self, rows: Int64s) -> _Part:
         """The part with some rows (ascending) only."""
         chosen = copy(self)
-        bounds = np.cumsum(self.saved.rows_of_chunks)
-        chunk = np.searchsorted(bounds, rows, side="right")
-        firsts = np.concatenate(([0], bounds))
-        indexes = self.saved.described["index"].to_pylist()
+        indexes, firsts = list(self._first_rows), np.fromiter(self._first_rows.values(), np.int64)
+        chunk = np.searchsorted(firsts, rows, side="right") - 1
         chosen._positions = {
             indexes[number]: rows[chunk == number] - firsts[number] for number in np.unique(chunk).tolist()
         }
@@ -195,22 +189,21 @@ class _Part:
 
     @cached_property
     def _first_rows(self) -> dict[int, int]:
-        described = self.saved.described
-        firsts = [0, *accumulate(described["rows"].to_pylist())]
-        return dict(zip(described["index"].to_pylist(), firsts[:-1], strict=True))
+        firsts = accumulate((facts.rows for facts in self.saved.facts), initial=0)
+        return {facts.index: first for facts, first in zip(self.saved.facts, firsts, strict=False)}
 
     def row_at(self, index: int, place: int) -> int:
         """The row of the part at a place among the chosen rows of a chunk."""
         chosen = place if self._positions is None else int(self._positions[index][place])
         return self._first_rows[index] + chosen
 
-    def fingerprints(self) -> Iterator[SavedChunk]:
+    def fingerprints(self) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, or of the chosen rows."""
         if self._positions is None:
             yield from self.saved.chunks()
             return
         for chunk in self.saved.chunks(self._positions.keys()):
-            yield only_rows(chunk, self._positions[chunk.index])
+            yield chunk.only(self._positions[chunk.facts.index])
 
     @cached_property
     def places(self) -> pa.Table:
@@ -226,8 +219,7 @@ class _Part:
 
     def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked]:
         """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
-        described = self.saved.described
-        rows = dict(zip(described["index"].to_pylist(), described["rows"].to_pylist(), strict=True))
+        rows = {facts.index: facts.rows for facts in self.saved.facts}
         for chunk in self._documents.chunks(wanted, columns):
             chosen = None if self._positions is None else self._positions[chunk.index]
             yield _Checked(chunk.index, chunk, self, rows[chunk.index], chosen)

@@ -12,12 +12,11 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.display import printable
 from neardup.errors import FormatError, InputError
+from neardup.io.fingerprints.chunk import ChunkFacts, ReadChunk, from_slots, row_schema, sketch_schema
 from neardup.io.fingerprints.keys import name_of
-from neardup.io.fingerprints.layout import chunk_of
 from neardup.io.fingerprints.records import (
     CHUNKS,
     COLUMNS,
@@ -25,18 +24,12 @@ from neardup.io.fingerprints.records import (
     FORMAT,
     MANIFEST,
     PLACES,
-    PROBLEMS,
     ROWS,
     SKETCHES,
-    SavedChunk,
     SavedManifest,
-    chunk_schema,
-    row_schema,
-    sketch_schema,
 )
 from neardup.io.fingerprints.scanning import read_seals, read_slots
 from neardup.io.fingerprints.writing import sealed_manifest
-from neardup.io.readers.base import Problem
 from neardup.io.readers.digests import digest_of_file, open_regular
 from neardup.io.readers.manifest import read_regular
 from neardup.settings import Settings
@@ -125,18 +118,17 @@ class SavedFingerprints:
         made = self.settings
         return (0, made.simhash.bits // 64) if made.by_simhash else (made.sketch.slots, 0)
 
-    def chunks(self, wanted: Collection[int] | None = None) -> Iterator[SavedChunk]:
+    def chunks(self, wanted: Collection[int] | None = None) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, in order, or only read those of ``wanted`` indexes."""
         whole = wanted is None
         rows, sketches, columns = (self._open(name, whole=whole) for name in (ROWS, SKETCHES, COLUMNS))
         self._require_schema(ROWS, rows.schema, row_schema(self.settings))
         self._require_schema(SKETCHES, sketches.schema, sketch_schema(*self.sizes))
         readers = (rows, sketches, columns) if len(columns.schema) else (rows, sketches)
-        if {reader.num_record_batches for reader in readers} != {self.described.num_rows}:
+        if {reader.num_record_batches for reader in readers} != {len(self.facts)}:
             raise self.unusable("its files do not belong together")
-        problems = self._problems()
-        for number, described in enumerate(self.described.to_pylist()):
-            if wanted is not None and described["index"] not in wanted:
+        for number, facts in enumerate(self.facts):
+            if wanted is not None and facts.index not in wanted:
                 continue
             try:
                 batches = [reader.get_batch(number) for reader in readers]
@@ -144,29 +136,26 @@ class SavedFingerprints:
                     batch.validate(full=True)
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise self.unusable(f"chunk {number:,} cannot be used: {error}") from error
-            if {batch.num_rows for batch in batches} != {described["rows"]}:
+            if {batch.num_rows for batch in batches} != {facts.rows}:
                 raise self.unusable("its files do not belong together")
-            more = batches[2] if len(batches) > 2 else None
-            yield self._chunk(described, batches[0], batches[1], more, problems.get(number, []))
-
-    @cached_property
-    def rows_of_chunks(self) -> list[int]:
-        """The number of rows in each chunk."""
-        found: list[int] = self.described["rows"].to_pylist()
-        return found
+            saved = {name: column for batch in (batches[0], *batches[2:]) for name, column in _columns(batch)}
+            yield ReadChunk.of(facts, {**saved, **from_slots(batches[1], self.sizes[0])})
 
     @cached_property
     def indexes(self) -> int:
         """One more than the largest index of a chunk."""
-        return max(self.described["index"].to_pylist(), default=-1) + 1
+        return max((facts.index for facts in self.facts), default=-1) + 1
 
     @cached_property
-    def described(self) -> pa.Table:
-        """The chunks: index, source, and the numbers of rows, of invalid sequences and of nulls."""
-        chunks = self._table(CHUNKS)
-        self._require_schema(CHUNKS, chunks.schema, chunk_schema(self.settings))
-        total = pc.sum(chunks["rows"]).as_py() or 0
-        if chunks.num_rows != self.manifest.counts.chunks or total != self.manifest.counts.rows:
+    def facts(self) -> list[ChunkFacts]:
+        """The facts of all chunks, in order."""
+        try:
+            decode = msgspec.json.Decoder(ChunkFacts).decode
+            chunks = [decode(line) for line in self._bytes(CHUNKS).splitlines()]
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise self.unusable(f"{CHUNKS} cannot be used: {error}") from error
+        counts = self.manifest.counts
+        if (len(chunks), sum(facts.rows for facts in chunks)) != (counts.chunks, counts.rows):
             raise self.unusable("its files do not belong together")
         return chunks
 
@@ -185,24 +174,6 @@ class SavedFingerprints:
     def unusable(self, why: str) -> InputError:
         """Return the error for this folder."""
         return _unusable(self.folder, why)
-
-    def _chunk(
-        self, described: dict[str, Any], batch: Any, sketch: Any, columns: Any, problems: list[Problem]
-    ) -> SavedChunk:
-        found = {
-            name: one for part in (batch, sketch, columns) if part is not None for name, one in _columns(part)
-        }
-        return chunk_of(described, found, problems)
-
-    def _problems(self) -> dict[int, list[Problem]]:
-        found: dict[int, list[Problem]] = {}
-        try:
-            for line in self._bytes(PROBLEMS).splitlines():
-                number, problem = msgspec.json.decode(line, type=tuple[int, Problem])
-                found.setdefault(number, []).append(problem)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise self.unusable(f"{PROBLEMS} cannot be used: {error}") from error
-        return found
 
     def _bytes(self, name: str) -> bytes:
         written = self.manifest.files[name]

@@ -1,52 +1,21 @@
-"""The content of a folder of fingerprints: its manifest, and the fingerprints of one chunk."""
+"""The content of a folder of fingerprints besides its chunks: its manifest, and its sorted keys."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
-from neardup.io.formats import Attachment
-from neardup.io.readers.base import Problem
 from neardup.io.readers.manifest import Digest, Size
-from neardup.settings import Settings
-from neardup.tables import Int64s, UInt32s, UInt64s
 
-FORMAT = 1
+FORMAT = 2
 """Version of the layout of the folder."""
 MANIFEST = "fingerprints.json"
-ROWS, SKETCHES, CHUNKS, COLUMNS = "rows.arrow", "sketches.arrow", "chunks.arrow", "columns.arrow"
-PLACES, PROBLEMS, BANDS = "places.arrow", "problems.jsonl", "bands.arrow"
-FILES = (ROWS, SKETCHES, CHUNKS, COLUMNS, PLACES, PROBLEMS, BANDS)
+ROWS, SKETCHES, CHUNKS, COLUMNS = "rows.arrow", "sketches.arrow", "chunks.jsonl", "columns.arrow"
+PLACES, BANDS = "places.arrow", "bands.arrow"
+FILES = (ROWS, SKETCHES, CHUNKS, COLUMNS, PLACES, BANDS)
 """The files of a folder beside its manifest."""
-
-ROW_SCHEMA = pa.schema(
-    [
-        ("row", pa.int64()),
-        ("units", pa.int64()),
-        ("bytes", pa.int64()),
-        *((name, pa.uint64()) for name in ("key_a", "key_b")),
-    ]
-)
-"""One row of the input: its number in its file, its units and bytes, the seal of its stream key. Further columns
-``within`` and ``across``, uint64, follow if the settings name such columns, and ``remaining``, the units that
-count, if the settings leave out text. A batch is a chunk."""
-
-CHUNK_SCHEMA = pa.schema(
-    [
-        ("index", pa.int64()),
-        ("source", pa.string()),
-        *((name, pa.int64()) for name in ("rows", "invalid", "nulls")),
-    ]
-)
-
-
-CLEANED = pa.field("cleaned", pa.list_(pa.int64()))
-"""A column of the chunks if the settings leave out text: how many places and texts, see ``sketch.cleaning``."""
 
 
 class SavedSource(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -122,74 +91,6 @@ class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     seal: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class SavedChunk:
-    """The fingerprints of one chunk, in the form in which the first pass makes them.
-
-    ``signatures`` are uint32[rows, slots], ``simhashes`` uint64[rows, words]; zero for texts without units.
-    ``related`` are the hashes within and across, empty where the settings name no columns. ``remaining`` are the
-    units that count, and ``cleaned`` the numbers of left out places, if the settings leave out text.
-    """
-
-    index: int
-    source: str
-    row_numbers: Int64s
-    problems: Sequence[Problem]
-    attachments: dict[int, tuple[Attachment, ...]]
-    units: Int64s
-    bytes: Int64s
-    keys: UInt64s
-    signatures: UInt32s
-    simhashes: UInt64s
-    invalid: int
-    nulls: int
-    ids: pa.Array | None
-    extra: dict[str, pa.Array]
-    related: tuple[UInt64s, UInt64s]
-    remaining: Int64s | None = field(default=None, kw_only=True)
-    cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64), kw_only=True)
-
-
 BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])
 """A batch is a band: the keys of all rows with text in it, ascending, and their rows in the part. A last batch
 holds the first words of the seals, by which exact copies are looked up."""
-
-
-def only_rows(chunk: SavedChunk, places: Int64s) -> SavedChunk:
-    """Return a chunk with the rows at some places (ascending) only, and without its problems."""
-    taken, at = pa.array(places), {place: k for k, place in enumerate(places.tolist())}
-    within, across = (hashes[places] if len(hashes) else hashes for hashes in chunk.related)
-    return replace(
-        chunk,
-        row_numbers=chunk.row_numbers[places],
-        problems=(),
-        attachments={at[place]: found for place, found in chunk.attachments.items() if place in at},
-        units=chunk.units[places],
-        bytes=chunk.bytes[places],
-        keys=chunk.keys[places],
-        signatures=chunk.signatures[places],
-        simhashes=chunk.simhashes[places],
-        ids=None if chunk.ids is None else chunk.ids.take(taken),
-        extra={name: values.take(taken) for name, values in chunk.extra.items()},
-        related=(within, across),
-        remaining=None if chunk.remaining is None else chunk.remaining[places],
-    )
-
-
-def row_schema(settings: Settings) -> pa.Schema:
-    """Return the schema of the rows under some settings."""
-    asked = settings.relations
-    related = [name for name, there in (("within", asked.within), ("across", asked.across)) if there]
-    fields = [pa.field(name, pa.uint64()) for name in related]
-    return pa.schema([*ROW_SCHEMA, *fields, *[pa.field("remaining", pa.int64())] * settings.cleaning.is_on])
-
-
-def chunk_schema(settings: Settings) -> pa.Schema:
-    """Return the schema of the chunks under some settings."""
-    return pa.schema([*CHUNK_SCHEMA, *[CLEANED] * settings.cleaning.is_on])
-
-
-def sketch_schema(slots: int, words: int) -> pa.Schema:
-    """Return the schema of the sketches: one column a slot, so that a band is read without the others."""
-    of_slots = [(f"slot{number}", pa.uint32()) for number in range(slots)]
-    return pa.schema([*of_slots, *((f"simhash{number}", pa.uint64()) for number in range(words))])

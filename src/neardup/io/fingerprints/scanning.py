@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.fingerprints.records import ROW_SCHEMA
+from neardup.io.fingerprints.chunk import KEY, UNITS
 from neardup.tables import Int64s, UInt32s, UInt64s
 
 
@@ -24,17 +24,8 @@ def read_slots(path: Path, first: int, count: int) -> Iterator[UInt32s]:
 
 def read_seals(path: Path) -> Iterator[tuple[Int64s, UInt64s]]:
     """Yield (units, first words of the seals) of all rows, chunk by chunk."""
-    names = ("units", "key_a")
-    for batch in _batches(path, sorted(ROW_SCHEMA.get_field_index(name) for name in names)):
-        yield batch.column("units").to_numpy(), batch.column("key_a").to_numpy()
-
-
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """Return a column as one array."""
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    combined = column.combine_chunks()
-    return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+    for batch in _batches(path, (UNITS, KEY)):
+        yield batch.column("units").to_numpy(), batch.column("key").flatten().to_numpy()[::2]
 
 
 def _batches(path: Path, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from neardup.errors import OutputError
 from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
+from neardup.io.fingerprints.chunk import ReadChunk, by_slot, row_schema, sketch_schema
 from neardup.io.fingerprints.keys import name_of, seal_of
-from neardup.io.fingerprints.layout import further_columns, row_columns, sketch_columns
 from neardup.io.fingerprints.records import (
     BAND_SCHEMA,
     BANDS,
@@ -26,26 +25,21 @@ from neardup.io.fingerprints.records import (
     FORMAT,
     MANIFEST,
     PLACES,
-    PROBLEMS,
     ROWS,
     SKETCHES,
-    SavedChunk,
     SavedCounts,
     SavedFile,
     SavedInput,
     SavedManifest,
-    chunk_schema,
-    row_schema,
-    sketch_schema,
 )
-from neardup.io.fingerprints.scanning import one_array, read_seals, read_slots
+from neardup.io.fingerprints.scanning import read_seals, read_slots
 from neardup.io.readers import join_ids
 from neardup.io.readers.digests import digest_of_file
 from neardup.io.writers.access import EVERYBODY, restrict
 from neardup.io.writers.output import Output
 from neardup.io.writers.place import flush
 from neardup.settings import Settings
-from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s
+from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array
 from neardup.text.unicode_data import UNICODE_VERSION
 
 
@@ -71,10 +65,11 @@ class FingerprintFolder(Output):
         super().__init__(path, overwrite)
         self._settings, self._secret, self._sizes = settings, secret, sizes
         self._access = EVERYBODY
-        self._chunks: dict[str, list[Any]] = {name: [] for name in chunk_schema(settings).names}
+        self._chunks: list[bytes] = []
+        self._rows_of_chunks: list[int] = []
+        self._problems = 0
         self._further: dict[str, list[pa.Array]] = {}
         self._attachments: list[pa.Array] = []
-        self._problems: list[bytes] = []
         self._sealed: dict[str, SavedFile] = {}
         self._bands: tuple[int, ...] = ()
         self._written: SavedManifest | None = None
@@ -92,26 +87,23 @@ class FingerprintFolder(Output):
         """Limit the permissions to read and write the folder to these (see ``io.writers.access``)."""
         self._access &= access
 
-    def add(self, chunk: SavedChunk) -> None:
-        """Append the fingerprints of a chunk."""
+    def add(self, chunk: ReadChunk) -> None:
+        """Append the fingerprints of a chunk, whose keys are sealed."""
         try:
             self._add(chunk)
         except OSError as error:
             raise self.failed(error) from error
 
-    def _add(self, chunk: SavedChunk) -> None:
-        for growing, columns in ((self._rows, row_columns(chunk)), (self._sketches, sketch_columns(chunk))):
-            # a chunk without rows has no hashes within and across
-            growing.write([columns.get(name, pa.array([], pa.uint64())) for name in growing.schema.names])
-        number = len(self._chunks["index"])
-        described = (chunk.index, chunk.source, len(chunk.units), chunk.invalid, chunk.nulls)
-        for name, value in zip(self._chunks, (*described, chunk.cleaned.ravel().tolist()), strict=False):
-            self._chunks[name].append(value)
-        further = further_columns(chunk)
-        self._attachments.append(further.pop(ATTACHMENTS, pa.nulls(len(chunk.units), ATTACHMENTS_TYPE)))
-        for name, found in further.items():
-            self._further.setdefault(name, []).append(found)
-        self._problems += [msgspec.json.encode((number, problem)) for problem in chunk.problems]
+    def _add(self, chunk: ReadChunk) -> None:
+        self._rows.write([chunk.batch[name] for name in self._rows.schema.names])
+        self._sketches.write(by_slot(chunk))
+        self._chunks.append(msgspec.json.encode(chunk.facts, enc_hook=tuple))
+        self._rows_of_chunks.append(len(chunk))
+        self._problems += len(chunk.facts.problems)
+        for name in chunk.of_input:
+            self._further.setdefault(name, []).append(chunk.batch[name])
+        without = pa.nulls(len(chunk), ATTACHMENTS_TYPE)
+        self._attachments.append(chunk.batch[ATTACHMENTS] if ATTACHMENTS in chunk else without)
 
     def slots(self, first: int, count: int) -> Iterator[UInt32s]:
         """Yield some slots of all signatures, chunk by chunk (uint32[rows, count]), after the last ``add``."""
@@ -153,13 +145,11 @@ class FingerprintFolder(Output):
         columns = {name: join_ids(arrays) for name, arrays in self._further.items()}
         if any(len(found) - found.null_count for found in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
-        files[CHUNKS] = _write(self.place.new / CHUNKS, pa.table(self._chunks, chunk_schema(self._settings)))
-        files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns), self._chunks["rows"])
+        files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns), self._rows_of_chunks)
         files[PLACES] = _write(self.place.new / PLACES, places)
-        lines = b"".join(line + b"\n" for line in self._problems)
-        (self.place.new / PROBLEMS).write_bytes(lines)
-        files[PROBLEMS] = _described(self.place.new / PROBLEMS)
-        counts = SavedCounts(len(self._chunks["index"]), sum(self._chunks["rows"]), len(self._problems))
+        (self.place.new / CHUNKS).write_bytes(b"".join(line + b"\n" for line in self._chunks))
+        files[CHUNKS] = _described(self.place.new / CHUNKS)
+        counts = SavedCounts(len(self._chunks), sum(self._rows_of_chunks), self._problems)
         manifest = SavedManifest(
             neardup_version=version("neardup"),
             format=FORMAT,

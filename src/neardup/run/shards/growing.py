@@ -10,9 +10,9 @@ from typing import Any
 
 from neardup.display import printable
 from neardup.errors import InputError, SettingError
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.names import write_names
-from neardup.io.fingerprints.records import SavedChunk
 from neardup.io.fingerprints.writing import FingerprintFolder
 from neardup.io.readers.base import Chunk, Column, Documents, Format, Sink
 from neardup.io.readers.columns import Chosen, Reference
@@ -47,7 +47,7 @@ class ReadDocuments:
     """Documents that were fingerprinted in this process: their ``saved`` chunks, under ``key``."""
 
     documents: Documents
-    saved: Sequence[SavedChunk]
+    saved: Sequence[ReadChunk]
     key: Key
 
     @property
@@ -97,7 +97,7 @@ class ReadDocuments:
         """Define a good row."""
         self.documents.require(text, id)
 
-    def fingerprints(self) -> Iterator[SavedChunk]:
+    def fingerprints(self) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, in order."""
         return iter(self.saved)
 
@@ -191,7 +191,7 @@ def growing_by(
         complete(made, new, columns, settings)
         yield named.append
         for names in named:
-            rows = sum(len(chunk.units) for chunk in new.saved)
+            rows = sum(len(chunk) for chunk in new.saved)
             write_names(target, names.of_part(0, rows), access_of(new))
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.io.fingerprints.bands import SortedBands
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.reading import SavedFingerprints
-from neardup.io.fingerprints.records import SavedChunk
 from neardup.lsh.bands import Plan
 from neardup.run.shards.sorting import keys_of
 from neardup.tables import Bools, Int64s, UInt64s
@@ -30,7 +30,7 @@ class NewKeys:
     seals: UInt64s
 
     @classmethod
-    def of(cls, chunks: Sequence[SavedChunk], plan: Plan) -> NewKeys:
+    def of(cls, chunks: Sequence[ReadChunk], plan: Plan) -> NewKeys:
         """The keys of fingerprinted chunks."""
         nothing, found = np.empty(0, np.uint64), []
         for band, (first, count) in enumerate(_slots(plan)):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Unpack
 
 from neardup.errors import SettingError
+from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
-from neardup.io.fingerprints.records import SavedChunk, SavedColumn, SavedInput, SavedSource
+from neardup.io.fingerprints.records import SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.writing import FingerprintFolder
 from neardup.io.names import shown_name
 from neardup.io.readers import choose_columns, open_files
@@ -21,7 +22,6 @@ from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
-from neardup.join.read_chunk import ReadChunk
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
@@ -100,16 +100,15 @@ def save_fingerprints(
         with (progress or Silent()).stage("fingerprint", documents.size_bytes, "bytes") as advance:
             for read in read_chunks(corpus, slots):
                 made.add(saved_form(read, corpus.key))
-                documents_read, rejected = documents_read + len(read.units), rejected + len(read.problems)
+                documents_read, rejected = documents_read + len(read), rejected + len(read.facts.problems)
                 advance(read.bytes_read)
         complete(made, documents, columns, settings)
     return Fingerprinted(folder, documents_read, rejected, (*columns.notes, *notes_on(file)))
 
 
-def saved_form(read: ReadChunk, key: Key) -> SavedChunk:
+def saved_form(read: ReadChunk, key: Key) -> ReadChunk:
     """Return the fingerprints of a chunk as they are saved: with seals in place of stream keys."""
-    saved = {one.name: getattr(read, one.name) for one in fields(SavedChunk)}
-    return SavedChunk(**{**saved, "keys": sealed(read.keys, key)})
+    return read.with_columns({"key": sealed(read.keys, key)})
 
 
 def complete(made: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:
