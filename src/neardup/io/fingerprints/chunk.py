@@ -72,10 +72,10 @@ def from_slots(saved: pa.RecordBatch, slots: int) -> dict[str, Values]:
 
 
 class ChunkFacts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_defaults=True):
-    """What is known of a chunk as a whole: its place, and what was met while it was read.
+    """The facts of a chunk as a whole: its place, and the counts and problems of its texts.
 
     ``part`` is the number of its input. ``cleaned`` are the numbers of left out places and texts (see
-    ``sketch.cleaning``). ``memory`` is what its reader remembers of its files, in a journal.
+    ``sketch.cleaning``). ``memory``, in a journal, is that of its reader for its files.
     """
 
     index: int
