@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.drawn_examples import choose_examples, limit_examples, pytest_runtest_setup  # noqa: F401 - a hook
+from support.drawn_examples import choose_examples, pytest_runtest_setup  # noqa: F401 - a hook
 from support.environments import make_folder, remove_folder
 from support.full_run import COARSER, FULL, SHORT
 from support.real_sets import only_real
@@ -56,7 +56,6 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out cases of large grids, slow tests in a short run, and with ``--real`` the tests of other things."""
-    limit_examples(items)
     named = any("::" in asked for asked in config.args)
     of_size = items if named or not SHORT else short_of(items)
     chosen = {id(item) for item in only_real(of_size if FULL or (named and not SHORT) else _in_part(of_size))}

@@ -73,7 +73,7 @@ def test_every_shingle_of_every_script_is_found_by_its_words(store: Store, name:
 
 
 @given(texts=st.lists(any_text(), min_size=1, max_size=4), asked=any_text())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_words_of_hostile_texts_are_found_exactly(store: Store, texts: list[str], asked: str) -> None:
     remove(store, *ids(store))
     given = put(store, {str(place): text for place, text in enumerate(texts)}).tolist()

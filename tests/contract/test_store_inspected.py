@@ -27,7 +27,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 @given(st.lists(any_text(), min_size=1, max_size=6))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_all_words_and_their_documents(tmp_path_factory: pytest.TempPathFactory, texts: Sequence[str]) -> None:
     for make in STORES.values():
         store = make(tmp_path_factory.mktemp("words"))

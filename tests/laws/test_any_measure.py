@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -106,7 +106,6 @@ def collections(draw: st.DrawFn) -> list[str]:
     length=st.integers(1, 6),
     how=st.sampled_from(HOWS),
 )
-@settings(max_examples=60, deadline=None)
 def test_made_up_texts_give_the_pairs_and_groups_of_compare(
     measure: str, matching: str, texts: list[str], threshold: float, length: int, how: str
 ) -> None:

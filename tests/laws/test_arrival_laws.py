@@ -130,7 +130,7 @@ class Arrivals(RuleBasedStateMachine):
 
 
 TestArrivals: Any = Arrivals.TestCase
-TestArrivals.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+TestArrivals.settings = settings(stateful_step_count=12)
 
 
 class ArrivalsWithBaseText(Arrivals):
@@ -140,7 +140,7 @@ class ArrivalsWithBaseText(Arrivals):
 
 
 TestArrivalsWithBaseText: Any = ArrivalsWithBaseText.TestCase
-TestArrivalsWithBaseText.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestArrivalsWithBaseText.settings = settings(max_examples=12, stateful_step_count=12)
 
 
 def table(texts: dict[str, str]) -> pa.Table:

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -47,7 +47,6 @@ def joined(sets: Sequence[set[int]], least: Fraction, measure: int) -> PrefixInd
 
 @EITHER
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24))
-@settings(deadline=None, max_examples=200)
 def test_no_pair_is_lost_and_none_is_made_up(
     measure: int, sets: list[set[int]], threshold: Fraction, old: int
 ) -> None:
@@ -98,7 +97,6 @@ def contained_groups(sets: Sequence[set[int]], least: Fraction, rank: Sequence[i
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.booleans(), st.data())
-@settings(deadline=None, max_examples=200)
 def test_a_member_is_contained_in_its_leader(
     sets: list[set[int]], threshold: Fraction, in_hubs: bool, data: st.DataObject
 ) -> None:
@@ -142,7 +140,6 @@ def held_groups(
 
 @pytest.mark.parametrize("held", list(HELD))
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.booleans(), st.data())
-@settings(deadline=None, max_examples=100)
 def test_the_side_that_has_to_be_held(
     held: str, sets: list[set[int]], threshold: Fraction, in_hubs: bool, data: st.DataObject
 ) -> None:

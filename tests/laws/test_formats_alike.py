@@ -9,7 +9,7 @@ from textwrap import wrap
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -29,14 +29,12 @@ PAGES = st.lists(st.text("abcXYZäß€12.,()\\'", min_size=1, max_size=12), max
 
 
 @pytest.mark.parametrize("suffix", MAKERS)
-@settings(max_examples=150, deadline=None)
 @given(lines=LINES)
 def test_tokens_survive_every_format(suffix: str, lines: list[str]) -> None:
     text = "\n".join(lines)
     assert tokens(extract(MAKERS[suffix](text), "a" + suffix)) == tokens(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     pages=st.lists(
         st.lists(st.text("abcXYZäß€12.,()\\'", min_size=1, max_size=12), max_size=60), min_size=1, max_size=4

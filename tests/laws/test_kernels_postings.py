@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels import postings as kernels
@@ -40,7 +40,6 @@ def decode(blocks: Int64s, ends: Int64s, data: UInt8s, shift: int) -> UInt64s | 
     return None if count < 0 else out[:count]
 
 
-@settings(deadline=None)
 @given(POSTINGS, SHIFTS)
 def test_encoded_as_the_twin_does_and_decoded_again(postings: list[tuple[int, int]], shift: int) -> None:
     blocks, ends, data = encode(postings, shift)
@@ -51,7 +50,6 @@ def test_encoded_as_the_twin_does_and_decoded_again(postings: list[tuple[int, in
     assert found.tolist() == as_words(postings).tolist()
 
 
-@settings(deadline=None)
 @given(POSTINGS, SHIFTS, st.lists(KEYS, max_size=20))
 def test_keys_are_found_in_their_blocks(postings: list[tuple[int, int]], shift: int, others: list[int]) -> None:
     blocks, ends, data = encode(postings, shift)
@@ -75,7 +73,6 @@ def test_keys_are_found_in_their_blocks(postings: list[tuple[int, int]], shift: 
         assert documents[offsets[k] : offsets[k + 1]].tolist() == held
 
 
-@settings(deadline=None)
 @given(POSTINGS.filter(len), SHIFTS, st.data())
 def test_every_flipped_bit_is_told(postings: list[tuple[int, int]], shift: int, data: st.DataObject) -> None:
     blocks, ends, stored = encode(postings, shift)
@@ -124,7 +121,6 @@ def test_a_block_that_nobody_encoded_is_told(data: bytes) -> None:
     assert decode(np.zeros(1, np.int64), np.array([len(block)]), block, 20) is None
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60) | st.randoms(use_true_random=False).map(random_block), st.integers(0, 1 << 20))
 @example(b"\x02", 1)  # a key without a document
 @example(b"\x03\x01\x05", 1)  # one document fewer than stated
@@ -160,7 +156,6 @@ def test_no_index_is_out_of_bounds_where_numba_checks_them() -> None:
     assert int(done.stdout) > 100, "some of the blocks are not damaged"
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 30), max_size=100), st.integers(1, 4))
 def test_documents_that_come_often_enough(documents: list[int], least: int) -> None:
     given_ = np.array(documents, np.int64)

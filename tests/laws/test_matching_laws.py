@@ -3,7 +3,7 @@
 from itertools import chain, pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -44,7 +44,6 @@ def chunked_pair(draw: st.DrawFn) -> tuple[list[int], list[int], list[int]]:
 
 
 @given(chunked_pair())
-@settings(deadline=None)
 def test_resemblance_follows_from_the_chunks(drawn: tuple[list[int], list[int], list[int]]) -> None:
     a, b, lengths = drawn
     found = nd.compare(text_of(a), text_of(b)).measures
@@ -89,7 +88,6 @@ def overlap_free(a: list[int], b: list[int], w: int) -> bool:
 
 
 @given(small_pair())
-@settings(max_examples=300, deadline=None)
 def test_resemblance_chunk_union_chunk_longest_are_in_this_order(drawn: tuple[list[int], list[int], int]) -> None:
     a, b, w = drawn
     found = nd.compare(text_of(a), text_of(b), length=w).measures
@@ -100,7 +98,6 @@ def test_resemblance_chunk_union_chunk_longest_are_in_this_order(drawn: tuple[li
 
 
 @given(small_pair())
-@settings(deadline=None)
 def test_nothing_depends_on_the_order_of_the_two(drawn: tuple[list[int], list[int], int]) -> None:
     a, b, w = drawn
     one, other = nd.compare(text_of(a), text_of(b), length=w), nd.compare(text_of(b), text_of(a), length=w)
@@ -114,7 +111,6 @@ def test_nothing_depends_on_the_order_of_the_two(drawn: tuple[list[int], list[in
 
 
 @given(small_pair())
-@settings(max_examples=300, deadline=None)
 def test_common_text_says_how_many_shingles_are_shared_at_least(drawn: tuple[list[int], list[int], int]) -> None:
     a, b, w = drawn
     pair = matching.pair_of(np.array(a, np.uint64), np.array(b, np.uint64))
@@ -152,7 +148,6 @@ def test_the_bounds_on_shared_shingles_are_sharp_and_stronger_ones_are_wrong() -
 
 
 @given(edited_pair(), st.sampled_from(["word", "char"]), st.integers(1, 6))
-@settings(max_examples=150, deadline=None)
 def test_tiles_quote_equal_text_in_both_documents(texts: tuple[str, str], unit: str, length: int) -> None:
     found = nd.compare(*texts, length=length, unit=unit)
     for i, j, size in found.tiles.tolist():
@@ -161,7 +156,6 @@ def test_tiles_quote_equal_text_in_both_documents(texts: tuple[str, str], unit: 
 
 
 @given(mixed_text())
-@settings(deadline=None)
 def test_a_text_is_wholly_like_itself(text: str) -> None:
     found = nd.compare(text, text).measures
     shares = [

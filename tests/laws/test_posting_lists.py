@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.collection.store import merging, schema, segments
@@ -53,7 +53,6 @@ def postings(held: dict[int, set[int]]) -> UInt64s:
     return postings_of(np.array(hashes, np.uint64), np.array(owners, np.int64))
 
 
-@settings(deadline=None)
 @given(STEPS)
 def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
     known: dict[int, set[int]] = {}

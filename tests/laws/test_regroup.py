@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -137,7 +137,6 @@ CORPORA = st.lists(WORDS, max_size=24)
 TENTHS = st.integers(3, 10)
 
 
-@settings(max_examples=100, deadline=None)
 @given(CORPORA, CORPORA, TENTHS, TENTHS, st.sampled_from(HOWS), st.sampled_from(RULES))
 def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: str, rules: dict[str, Any]) -> None:
     """Sets of at most eight letters: copies, empty texts, ties and pairs exactly at a threshold are many."""

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -172,7 +172,6 @@ ID_LISTS = st.lists(st.integers(0, 2**64 - 1), max_size=300)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=60, deadline=None)
 @given(first=ID_LISTS, second=ID_LISTS, third=ID_LISTS, slots=st.sampled_from([1, 2, 16, 128]))
 def test_merging_sketches_is_sketching_the_union(
     family: str, first: list[int], second: list[int], third: list[int], slots: int

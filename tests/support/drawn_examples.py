@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,12 +14,10 @@ from support.full_run import EXAMPLES, FULL, SHORT
 
 UNTIL = "NEARDUP_EXPLORE_UNTIL"
 """Variable: the time (seconds since the epoch) until which new examples are drawn."""
-MOST = EXAMPLES if SHORT else 100
-"""Examples of a test, at most, unless every case runs."""
-SETTINGS = "_hypothesis_internal_use_settings"
-"""The attribute of a test in which Hypothesis keeps its settings."""
 FAILED = "NEARDUP_EXPLORE_EXAMPLES"
 """Variable: the folder of the examples that failed, which are tried first the next time."""
+MOST = EXAMPLES if SHORT else 400 if FULL else 50
+"""Examples of a test; a test whose examples are slow sets a smaller number."""
 
 
 def choose_examples() -> None:
@@ -29,29 +26,27 @@ def choose_examples() -> None:
     common = settings(settings.default, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     if UNTIL in os.environ:
         failed = DirectoryBasedExampleDatabase(os.environ[FAILED])
-        settings.register_profile("explore", common, derandomize=False, database=failed, print_blob=True)
+        settings.register_profile(
+            "explore", common, derandomize=False, database=failed, print_blob=True, max_examples=200
+        )
         settings.load_profile("explore")
         return
-    # the same ones each time find nothing new; scripts/explore draws twice as many new ones in each round
-    settings.register_profile(
-        "same", common, derandomize=True, database=None, max_examples=EXAMPLES if SHORT else 50
-    )
+    # the same ones each time find nothing new; scripts/explore draws four times as many new ones in each round
+    settings.register_profile("same", common, derandomize=True, database=None, max_examples=MOST)
     settings.load_profile("same")
-    # Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
-    # tests that ran before in the same process, and so would the examples.
-    nothing = providers._local_constants
-    providers._get_local_constants = lambda: nothing
+    leave_out_constants()
 
 
-def limit_examples(items: Iterable[pytest.Item]) -> None:
-    """Draw at most MOST examples for a test; all that it asks for with ``--full`` and in ``scripts/explore``."""
-    if FULL or UNTIL in os.environ:
-        return
-    for item in items:
-        test = getattr(item, "obj", None)
-        asked = getattr(test, SETTINGS, None)
-        if asked is not None and asked.max_examples > MOST:
-            setattr(getattr(test, "__func__", test), SETTINGS, settings(asked, max_examples=MOST))
+def leave_out_constants() -> None:
+    """Keep the constants of our modules out of the examples.
+
+    Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
+    tests that ran before in the same process, and so would the examples. There is no public way: to import all
+    modules first takes ten seconds in each process. A test fails when another version of Hypothesis keeps the
+    constants elsewhere (tests/unit/test_drawn_examples.py), and pyproject.toml has an upper bound.
+    """
+    nothing = getattr(providers, "_local_constants", None)
+    providers.__dict__["_get_local_constants"] = lambda: nothing
 
 
 def pytest_runtest_setup() -> None:

@@ -11,8 +11,3 @@ EXAMPLES = 15
 """Examples of a test in the short run."""
 COARSER = 4
 """A short run takes one case in COARSER of those that an ordinary run takes of a grid."""
-
-
-def fewer(examples: int) -> int:
-    """Return the number of examples of a test that is slow in itself: no more than EXAMPLES in the short run."""
-    return min(examples, EXAMPLES) if SHORT else examples

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from support import drawn_examples
 from support.paths import TESTS
 
 DRAW = """
@@ -65,18 +59,11 @@ def test_a_fresh_clone_draws_the_same_examples(tmp_path: Path) -> None:
     assert drawn(tmp_path, **exploring) != first
 
 
-def test_an_ordinary_run_draws_a_bounded_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[int] = []
-
-    @settings(max_examples=400)
-    @given(st.integers())
-    def test(number: int) -> None:
-        drawn.append(number)
-
-    asked: Any = SimpleNamespace(obj=test)
-    for full, least, most in ((True, 300, 400), (False, drawn_examples.MOST // 2, drawn_examples.MOST)):
-        monkeypatch.setattr(drawn_examples, "FULL", full)
-        drawn_examples.limit_examples([asked])
-        drawn.clear()
-        test()
-        assert least <= len(drawn) <= most
+def test_a_test_sets_the_number_of_examples_only_to_have_fewer() -> None:
+    pattern = re.compile(r"max_examples=(\d+)")
+    numbers = {
+        (path.name, int(number))
+        for path in TESTS.rglob("test_*.py")
+        for number in pattern.findall(path.read_text(encoding="utf-8"))
+    }
+    assert [(name, number) for name, number in numbers if number >= 50] == []

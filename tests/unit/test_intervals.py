@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.intervals import Sampled, Share, least_share, share_of_totals, wilson
@@ -27,7 +27,6 @@ def drawn_strata(draw: st.DrawFn) -> list[Sampled]:
 
 
 @given(drawn_strata())
-@settings(deadline=None)
 def test_the_share_is_the_ratio_of_weighted_sums(strata: list[Sampled]) -> None:
     hits = sum(Fraction(part.documents, part.drawn) * int(part.hits.sum()) for part in strata)
     total = sum(Fraction(part.documents, part.drawn) * int(part.of.sum()) for part in strata)
@@ -44,7 +43,6 @@ def test_the_share_is_the_ratio_of_weighted_sums(strata: list[Sampled]) -> None:
 
 
 @given(drawn_strata())
-@settings(deadline=None)
 def test_the_interval_is_wilsons_for_the_textbook_variance(strata: list[Sampled]) -> None:
     found = share_of_totals(strata)
     if found is None or found.value in (0, 1):

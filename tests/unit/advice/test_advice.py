@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -150,7 +150,6 @@ def check_measures(measures: dict[str, Any], a: str, b: str, unit: str, length: 
 WORDS = st.lists(st.sampled_from("abc"), min_size=1, max_size=14).map(" ".join)
 
 
-@settings(deadline=None)
 @given(a=WORDS, b=WORDS, unit=st.sampled_from(["word", "char"]), length=st.integers(1, 6))
 def test_measures_of_any_two_texts(a: str, b: str, unit: str, length: int) -> None:
     check_measures(nd.compare(a, b, unit=unit, length=length).measures, a, b, unit, length)

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -139,7 +139,6 @@ def test_versions_of_one_document_are_no_boilerplate() -> None:
 HOSTILE = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), min_size=1, max_size=12)
 
 
-@settings(deadline=None, max_examples=40)
 @given(word=HOSTILE)
 @example(word='it\'s $HOME `ls` "x"')
 @example(word="a\x1b[2J'\\b\n ü\u202e\U000e0001")

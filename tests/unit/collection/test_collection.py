@@ -127,7 +127,7 @@ STEP = st.tuples(
 
 
 @given(st.lists(STEP, max_size=6))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_history_leaves_what_a_dict_would_hold(
     tmp_path: Path, steps: list[tuple[str, dict[str, str]]]
 ) -> None:

@@ -229,7 +229,7 @@ def test_hostile_ids_are_removed_one_by_one(tmp_path: Path) -> None:
 
 
 @given(st.text(min_size=1, max_size=40))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_id_comes_back(tmp_path_factory: pytest.TempPathFactory, id: str) -> None:
     path = tmp_path_factory.mktemp("any") / "x.neardup"
     with Collection(path, scale=1, slots=2) as made:

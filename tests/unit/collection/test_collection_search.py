@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.collection.pages import Cursor, Hit, Page, read_token
@@ -240,7 +240,6 @@ def combined(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 
 @given(st.recursive(st.sampled_from(CLAUSES), combined, max_leaves=6))
-@settings(max_examples=300, deadline=None)
 def test_any_combination_finds_what_the_definition_says(query: str) -> None:
     root = parse(query).root
     expected = {DOCUMENTS.names[k] for k in range(len(DOCUMENTS.names)) if fits(root, k, DOCUMENTS)}

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -33,7 +33,6 @@ def entries(texts: list[str], form: CollectionSettings = FORMS[0]) -> Entries:
 
 
 @given(st.lists(any_text(), max_size=6))
-@settings(max_examples=300, deadline=None)
 def test_a_stream_is_the_tokens_with_a_space_behind_each(texts: list[str]) -> None:
     streams, ends, tokens = token_streams(text_batch(pa.array(texts, pa.large_string())), unicode_tables())
     whole, begin = streams.tobytes(), 0
@@ -65,7 +64,6 @@ def test_signatures_are_published_and_samples_are_not(name: str, form: Collectio
 
 
 @given(texts=st.lists(any_text(), min_size=1, max_size=6), order=st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
 def test_taking_documents_is_making_their_entries(texts: list[str], order: object) -> None:
     places = list(range(len(texts)))
     order.shuffle(places)  # type: ignore[attr-defined]

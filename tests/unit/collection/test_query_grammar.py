@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from neardup.collection.query import canonical, parse
 from neardup.collection.query.grammar import DEEPEST, MOST_CHARACTERS, MOST_CLAUSES
@@ -124,7 +124,6 @@ def bracketed(node: Node) -> str:
 
 
 @given(LIKE_QUERIES)
-@settings(max_examples=1000)
 def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
     found = read(text)
     if isinstance(found, QueryError):

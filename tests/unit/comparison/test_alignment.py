@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -111,7 +111,6 @@ def test_hardly_any_text(a: str, b: str, rows: list[tuple[str, str, str]]) -> No
 
 
 @given(pairs(), st.sampled_from(["word", "char"]), st.integers(1, 6), st.booleans())
-@settings(max_examples=400, deadline=None)
 def test_both_texts_can_be_read_whole(texts: tuple[str, str], unit: str, length: int, numbers: bool) -> None:
     alignment = aligned(*texts, unit=unit, length=length, ignore_numbers=numbers)
     for text, sides in zip(texts, zip(*((row.a, row.b) for row in alignment.rows), strict=True), strict=False):
@@ -123,7 +122,6 @@ def test_both_texts_can_be_read_whole(texts: tuple[str, str], unit: str, length:
 
 
 @given(pairs(), st.integers(1, 6))
-@settings(max_examples=300, deadline=None)
 def test_every_match_stands_once_on_each_side(texts: tuple[str, str], length: int) -> None:
     found = nd.compare(*texts, length=length)
     alignment = found.alignment
@@ -145,7 +143,6 @@ def test_every_match_stands_once_on_each_side(texts: tuple[str, str], length: in
 
 
 @given(pairs())
-@settings(max_examples=300, deadline=None)
 def test_equal_rows_have_equal_tokens(texts: tuple[str, str]) -> None:
     for row in aligned(*texts).rows:
         if row.kind == "equal" and row.a and row.b:
@@ -157,7 +154,6 @@ def test_equal_rows_have_equal_tokens(texts: tuple[str, str]) -> None:
 
 
 @given(pairs(), st.integers(2, 6))
-@settings(max_examples=300, deadline=None)
 def test_the_other_way_round_the_sides_change_places(texts: tuple[str, str], length: int) -> None:
     one, other = aligned(*texts, length=length), aligned(*reversed(texts), length=length)
     swapped = {"only_a": "only_b", "only_b": "only_a", "moved_a": "moved_b", "moved_b": "moved_a"}
@@ -174,7 +170,6 @@ def test_the_other_way_round_the_sides_change_places(texts: tuple[str, str], len
 
 
 @given(pairs(), st.integers(1, 4))
-@settings(deadline=None)
 def test_the_matches_in_order_are_a_heaviest_chain(texts: tuple[str, str], length: int) -> None:
     found = nd.compare(*texts, length=length)
     in_order = [match for match in found.alignment.matches if not match.moved]
@@ -184,7 +179,6 @@ def test_the_matches_in_order_are_a_heaviest_chain(texts: tuple[str, str], lengt
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_heaviest_chain_of_shuffled_tiles(lengths: list[int], random: object) -> None:
     order = list(range(len(lengths)))
     random.shuffle(order)  # type: ignore[attr-defined]
@@ -197,7 +191,6 @@ def test_heaviest_chain_of_shuffled_tiles(lengths: list[int], random: object) ->
 
 
 @given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), max_size=12))
-@settings(deadline=None)
 def test_runs_are_a_longest_common_subsequence(a: list[int], b: list[int]) -> None:
     first, second = np.array(a, np.int32), np.array(b, np.int32)
     runs = subsequence_runs(first, second)
@@ -244,7 +237,6 @@ def test_too_much_to_align_is_said_and_nothing_is_lost(monkeypatch: pytest.Monke
 
 
 @given(pairs(), st.integers(0, 30))
-@settings(deadline=None)
 def test_whatever_the_limit_both_texts_can_be_read(texts: tuple[str, str], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(path, "MOST_CELLS_IN_ALL", most)
@@ -279,7 +271,6 @@ def test_where_rows_may_end(text: str, before: str, kinds: int) -> None:
 
 
 @given(mixed_text())
-@settings(deadline=None)
 def test_an_identical_text_is_equal_rows_only(text: str) -> None:
     assert set(aligned(text, text).kinds) <= {"equal"}
 

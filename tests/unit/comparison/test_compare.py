@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import neardup as nd
 from neardup.comparison import compare as measures
@@ -92,7 +92,6 @@ def test_plain_data_survives_json() -> None:
 
 
 @given(edited_pair())
-@settings(max_examples=60, deadline=None)
 def test_set_measures_are_those_of_the_sets(texts: tuple[str, str]) -> None:
     for unit, length in (("word", 2), ("char", 4)):
         found = nd.compare(*texts, length=length, unit=unit).measures  # type: ignore[arg-type]
@@ -109,7 +108,6 @@ def test_set_measures_are_those_of_the_sets(texts: tuple[str, str]) -> None:
 
 
 @given(edited_pair())
-@settings(max_examples=60, deadline=None)
 def test_estimates_are_those_of_the_sketches(texts: tuple[str, str]) -> None:
     found = nd.compare(*texts, length=3).measures
     family = nd.MinHash(length=3)
@@ -125,7 +123,6 @@ def test_estimates_are_those_of_the_sketches(texts: tuple[str, str]) -> None:
 
 
 @given(any_text())
-@settings(deadline=None)
 def test_simhash_is_that_of_the_twin(text: str) -> None:
     assert simhash(text) == simhash_twin(text)
 

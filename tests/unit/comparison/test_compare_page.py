@@ -8,7 +8,7 @@ from base64 import b64encode
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -100,7 +100,6 @@ def checked(source: str) -> Page:
     st.one_of(edited_pair(), st.tuples(any_text(), any_text())),
     st.text("<>&\"'/!-ab \n\x00\x1b\u202e", max_size=40),
 )
-@settings(deadline=None)
 def test_the_texts_are_there_as_text(texts: tuple[str, str], markup: str) -> None:
     found = nd.compare(texts[0] + markup, markup + texts[1])
     page = checked(found.html(names=(markup, "B")))

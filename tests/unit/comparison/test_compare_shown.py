@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -35,7 +35,6 @@ def shown_pairs() -> st.SearchStrategy[tuple[str, str]]:
 
 
 @given(st.one_of(any_text(), st.text(), spaced()))
-@settings(deadline=None)
 def test_code_points_and_back(text: str) -> None:
     assert text_of(codepoints_of(text)) == text
     assert of_each(codepoints_of(text), ord, np.int64).tolist() == list(map(ord, text))
@@ -43,7 +42,6 @@ def test_code_points_and_back(text: str) -> None:
 
 @given(st.text(st.sampled_from("a\r\n\t<&>'\x1b\u202e\ud800"), max_size=30), st.data())
 @pytest.mark.parametrize("of", [visible, escaped], ids=["terminal", "page"])
-@settings(deadline=None)
 def test_texts_are_shown_in_pieces_as_in_one(of: Callable[[str], str], text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=5).map(sorted))
     parts = [part_of(text, begin, end) for begin, end in pairwise([0, *cuts, len(text)])]
@@ -54,7 +52,6 @@ def test_texts_are_shown_in_pieces_as_in_one(of: Callable[[str], str], text: str
     st.lists(st.tuples(st.one_of(spaced(), made_text()), st.integers(0, 3)), max_size=6),
     st.integers(2, 40),
 )
-@settings(max_examples=500, deadline=None)
 def test_lines_are_those_of_the_twin(parts: list[tuple[str, int]], width: int) -> None:
     styles = ("", "removed", "added", "note")
     row = [(visible(text).replace("\t", "    "), styles[style]) for text, style in parts]
@@ -68,7 +65,6 @@ def test_lines_are_those_of_the_twin(parts: list[tuple[str, int]], width: int) -
 
 @example(("", "Pay 13 by Friday\n\n"), 60, True, False)  # a blank line has no colour
 @given(shown_pairs(), st.sampled_from([60, 61, 80, 99, 100, 101, 140]), st.booleans(), st.booleans())
-@settings(max_examples=150, deadline=None)
 def test_a_terminal_shows_what_the_twin_shows(
     texts: tuple[str, str], width: int, colour: bool, full: bool
 ) -> None:
@@ -79,7 +75,6 @@ def test_a_terminal_shows_what_the_twin_shows(
 
 
 @given(shown_pairs(), st.sampled_from(["word", "char"]))
-@settings(max_examples=300, deadline=None)
 def test_a_page_shows_what_the_twin_shows(texts: tuple[str, str], unit: str) -> None:
     found = nd.compare(*texts, length=3, unit=unit)
     rows = TextRows(found, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -111,7 +111,6 @@ def test_a_text_cannot_rule_the_terminal(width: int) -> None:
 
 
 @given(st.one_of(edited_pair(), st.tuples(any_text(), any_text())), st.integers(60, 150))
-@settings(deadline=None)
 def test_no_line_is_too_wide_and_none_of_it_hostile(texts: tuple[str, str], width: int) -> None:
     for line in lines(*texts, width, full=True):
         assert columns(line) <= width
@@ -128,7 +127,6 @@ def in_order(text: str, shown: str) -> bool:
 @given(edited_pair())
 @example(("one \u200d two", "one more two"))  # A joiner that stands alone was not shown
 @example(("yes - no", "yes or no"))  # nor was punctuation
-@settings(deadline=None)
 def test_all_words_are_on_the_screen(texts: tuple[str, str]) -> None:
     wide = "".join(lines(*texts, 140, full=True))
     assert in_order(texts[0], wide)
@@ -160,7 +158,6 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 @given(st.lists(any_text(), max_size=5), st.integers(2, 30))
-@settings(deadline=None)
 def test_wrapping_loses_nothing_but_white_space(texts: list[str], width: int) -> None:
     text = visible(" ".join(texts)).replace("\t", "    ")
     page = wrapped(text, width)

@@ -9,7 +9,7 @@ from math import ceil
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.comparison import matching as found
@@ -49,7 +49,6 @@ def common_text(a: list[int], b: list[int], w: int, matching: str) -> int:
 @given(drawn=repetitive_pair())
 @example(drawn=([1] * 20, [1] * 20, 5))
 @example(drawn=([1] * 9, [1] * 30, 5))
-@settings(max_examples=120, deadline=None)
 def test_shared_shingles_cover_the_common_text_in_both(
     matching: str, drawn: tuple[list[int], list[int], int]
 ) -> None:
@@ -66,7 +65,6 @@ def test_shared_shingles_cover_the_common_text_in_both(
 @EITHER
 @given(drawn=repetitive_pair(), threshold=st.sampled_from(THRESHOLDS), seed=st.integers(0, 5))
 @example(drawn=([1] * 20, [1] * 21, 5), threshold=Fraction(1, 2), seed=0)
-@settings(max_examples=120, deadline=None)
 def test_a_pair_meets_in_both_prefixes_and_shares_as_many_as_both_ask(
     matching: str, drawn: tuple[list[int], list[int], int], threshold: Fraction, seed: int
 ) -> None:
@@ -111,7 +109,6 @@ def prefix_of(
     threshold=st.sampled_from(THRESHOLDS),
     classes=st.lists(st.integers(0, 3), min_size=8, max_size=8),
 )
-@settings(max_examples=120, deadline=None)
 def test_prefix_size_and_bounds_are_those_of_the_definition(
     matching: str, tokens: list[int], w: int, threshold: Fraction, classes: list[int]
 ) -> None:
@@ -163,7 +160,6 @@ def test_least_is_the_tokens_over_w_where_nothing_repeats() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 4), max_size=12), min_size=2, max_size=2))
-@settings(deadline=None)
 def test_numbered_occurrences_are_a_multiset(drawn: list[list[int]]) -> None:
     numbered = []
     for values in drawn:

@@ -7,7 +7,7 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.comparison import matching
@@ -43,7 +43,6 @@ def sequences(draw: st.DrawFn, most: int = 30) -> Sequences:
 
 
 @given(sequences(), st.integers(1, 7))
-@settings(deadline=None)
 def test_names_are_equal_exactly_for_equal_windows(drawn: Sequences, length: int) -> None:
     tokens = drawn[0] + drawn[1]
     if len(tokens) < length:
@@ -61,7 +60,6 @@ def test_names_are_equal_exactly_for_equal_windows(drawn: Sequences, length: int
 
 
 @given(sequences())
-@settings(max_examples=150, deadline=None)
 def test_literal_is_the_greedy_tiling(drawn: Sequences) -> None:
     a, b, w = drawn
     expected = literal(a, b, w)
@@ -88,7 +86,6 @@ def check_tiles(a: list[int], b: list[int], w: int, tiles: list[list[int]]) -> N
 
 
 @given(sequences(most=12))
-@settings(max_examples=150, deadline=None)
 def test_tiling_lies_between_nothing_and_the_optimum_and_that_below_the_bound(drawn: Sequences) -> None:
     a, b, w = drawn
     found = matching.literal(matching.pair_of(ids(a), ids(b)), w)
@@ -107,7 +104,6 @@ def test_greedy_is_not_always_the_best_and_then_not_said_to_be() -> None:
 
 
 @given(sequences())
-@settings(max_examples=150, deadline=None)
 def test_information_is_that_of_the_definition(drawn: Sequences) -> None:
     a, b, w = drawn
     found = matching.information(matching.pair_of(ids(a), ids(b)), w)
@@ -119,7 +115,6 @@ def test_information_is_that_of_the_definition(drawn: Sequences) -> None:
 
 
 @given(sequences(), st.integers(1, 6))
-@settings(deadline=None)
 def test_shingles_are_counted_as_sets_and_multisets(drawn: Sequences, length: int) -> None:
     a, b, _ = drawn
     found = matching.shingle_counts(matching.pair_of(ids(a), ids(b)), length)
@@ -132,7 +127,6 @@ def test_shingles_are_counted_as_sets_and_multisets(drawn: Sequences, length: in
 
 
 @given(sequences())
-@settings(deadline=None)
 def test_lcs_is_that_of_the_table(drawn: Sequences) -> None:
     a, b, w = drawn
     pair = matching.pair_of(ids(a), ids(b))
@@ -159,7 +153,6 @@ def test_a_chain_of_tiles_bounds_the_lcs_and_takes_the_heavier_order() -> None:
 
 
 @given(st.lists(sequences(), min_size=1, max_size=4), st.integers(1, 6))
-@settings(max_examples=50, deadline=None)
 def test_many_pairs_at_once_are_as_one_by_one(drawn: list[Sequences], w: int) -> None:
     documents = [tokens for a, b, _ in drawn for tokens in (a, b)]
     offsets = np.cumsum([0, *map(len, documents)])

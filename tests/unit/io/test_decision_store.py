@@ -99,7 +99,7 @@ CHANGES = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(CHANGES, min_size=1, max_size=5))
 def test_undo_restores_the_state_before_each_action_and_redo_the_state_after(
     tmp_path_factory: pytest.TempPathFactory, actions: list[list[Change]]

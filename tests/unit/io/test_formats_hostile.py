@@ -70,7 +70,7 @@ def test_a_file_cut_off_anywhere_is_read_or_refused(name: str, lasting: Extracto
 
 
 @pytest.mark.parametrize("name", GOOD)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(places=st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, 255)), min_size=1, max_size=20))
 def test_a_file_with_wrong_bytes_is_read_or_refused(
     name: str, lasting: Extractor, places: list[tuple[int, int]]

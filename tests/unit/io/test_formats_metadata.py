@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.io.formats import LISTS, METADATA, Content, Extractor, limits, read
@@ -160,7 +160,6 @@ HEADERS = st.lists(
 
 
 @given(HEADERS)
-@settings(max_examples=300, deadline=None)
 def test_any_header_gives_what_can_be_kept(headers: list[tuple[str, str]]) -> None:
     lines = "".join(f"{name}: {value}\n" for name, value in headers)
     found = read(("X: y\n" + lines + "\nwords").encode("latin-1"), "a.eml").metadata

@@ -89,7 +89,6 @@ def counted(sets: Sets, threshold: Fraction, measure: int = RESEMBLANCE) -> list
 @pytest.mark.part(4)
 @pytest.mark.parametrize("measure", MEASURES)
 @given(sets=skewed(), by=hashing(), threshold=ratios(), threads=st.sampled_from([1, 2]))
-@settings(deadline=None)
 def test_skewed_sets(
     measure: int, sets: Sets, by: Callable[[int], int], threshold: Fraction, threads: int
 ) -> None:
@@ -98,7 +97,6 @@ def test_skewed_sets(
 
 
 @given(skewed(most=60), ratios())
-@settings(deadline=None)
 def test_the_threshold_only_chooses(sets: Sets, threshold: Fraction) -> None:
     """What is found at t are the pairs found at the lowest threshold that reach t."""
     sets = made_sets.hashed(sets, strategies.mixed_hash)
@@ -137,7 +135,7 @@ def planted(draw: st.DrawFn, threshold: Fraction) -> tuple[Sets, list[tuple[int,
 @pytest.mark.part(4)
 @pytest.mark.parametrize("threshold", [*made_sets.THRESHOLDS, Fraction(1, 3), Fraction(19, 20)])
 @given(data=st.data(), by=hashing())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_planted_pairs(threshold: Fraction, data: st.DataObject, by: Callable[[int], int]) -> None:
     """Exactly at the threshold: in. One shared shingle fewer: out. And all others as brute force has them."""
     sets, at = data.draw(planted(threshold))
@@ -174,7 +172,6 @@ def test_more_documents_than_one_task_takes(threshold: Fraction, monkeypatch: py
 
 
 @given(made_sets.collections(), ratios())
-@settings(deadline=None)
 def test_brute_force_and_the_naive_twin(sets: Sets, threshold: Fraction) -> None:
     rows = counted(sets, threshold)
     assert {row[:2] for row in rows} == set(reference_search.all_pairs(sets, threshold))

@@ -71,7 +71,7 @@ def pairs_in(parts: ExactParts) -> Rows:
 @pytest.mark.part(2)
 @pytest.mark.parametrize("measure", MEASURES)
 @given(sets=made_sets.collections(), threshold=st.sampled_from(made_sets.THRESHOLDS), room=ROOMS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_parts_have_all_pairs(measure: int, sets: list[set[int]], threshold: Fraction, room: int) -> None:
     parts = split(sets, joined(threshold, measure, room))
     inside = [int(document) for part in parts.parts for document in part]
@@ -82,7 +82,7 @@ def test_the_parts_have_all_pairs(measure: int, sets: list[set[int]], threshold:
 
 
 @given(made_sets.collections(), st.integers(0, 8))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_pairs_of_two_reference_documents_are_left_out(sets: list[set[int]], first_new: int) -> None:
     parts = split(sets, joined(Fraction(1, 2), first_new=first_new))
     expected = reference_join.join(reference_join.sets_of_numbers(sets), MEASURES[RESEMBLANCE](Fraction(1, 2)))
@@ -103,7 +103,7 @@ def hash_of(value: int) -> int:
 
 
 @given(made_sets.collections(), st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_kernel_connects_as_its_twin_does(sets: list[set[int]], data: st.DataObject) -> None:
     """All places of lists are compared naively; a limit of tries only makes families larger."""
     lists, inside, reach = [], [], []
@@ -153,7 +153,7 @@ def test_a_folder_without_room_for_working_files_is_named(tmp_path: Path) -> Non
 
 
 @given(made_sets.collections(), st.data())
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_sets_in_a_file_are_the_same_sets(sets: list[set[int]], data: st.DataObject) -> None:
     made = filed(sets, Scratch())
     assert len(made) == len(sets)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -45,7 +45,6 @@ def alike(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 
 
 @given(st.integers(1, 300), st.integers(1, 300), THRESHOLDS)
-@settings(deadline=None)
 def test_sizes_and_least_common_are_those_of_the_definition(size: int, other: int, threshold: float) -> None:
     asked, least = criterion_of(SearchSettings(measure="lcs", threshold=threshold)), Fraction(repr(threshold))
     needed = least_shared(size, other, asked)
@@ -60,7 +59,6 @@ def test_sizes_and_least_common_are_those_of_the_definition(size: int, other: in
 @given(alike(), THRESHOLDS)
 @example(([1] * 40, [1] * 30), 0.8)
 @example(([1, 2] * 20, [2, 1] * 20), 0.9)
-@settings(max_examples=400, deadline=None)
 def test_a_pair_has_enough_equal_tokens_in_any_order(pair: tuple[list[int], list[int]], threshold: float) -> None:
     """The threshold of the multisets is the exact one: t / (2 − t)."""
     a, b = pair
@@ -75,7 +73,6 @@ def test_a_pair_has_enough_equal_tokens_in_any_order(pair: tuple[list[int], list
 
 
 @given(alike(), st.integers(0, 45), st.integers(0, 45))
-@settings(max_examples=200, deadline=None)
 def test_a_band_has_what_is_in_it_and_no_more_than_there_is(
     pair: tuple[list[int], list[int]], before: int, after: int
 ) -> None:
@@ -133,7 +130,6 @@ def test_a_narrow_band_is_not_taken_for_the_whole(kinds: int, size: int, noise: 
 
 
 @given(alike())
-@settings(max_examples=100, deadline=None)
 def test_the_twin_of_long_sequences_is_the_table(pair: tuple[list[int], list[int]]) -> None:
     assert lcs_of_long(*pair) == reference_matching.lcs(*pair)
 
@@ -194,7 +190,6 @@ def found_pairs(sequences: list[list[int]], threshold: float) -> dict[tuple[int,
 
 
 @given(families(), THRESHOLDS, st.randoms(use_true_random=False))
-@settings(max_examples=150, deadline=None)
 def test_pairs_of_repetitive_texts_in_any_order(
     sequences: list[list[int]], threshold: float, chosen: random.Random
 ) -> None:
@@ -207,7 +202,6 @@ def test_pairs_of_repetitive_texts_in_any_order(
 
 
 @given(families())
-@settings(max_examples=60, deadline=None)
 def test_a_pair_exactly_at_the_threshold_counts(sequences: list[list[int]]) -> None:
     """Every value that has six decimals, as the threshold: the pair is in, and out a millionth above."""
     for pair, of in expected_pairs(sequences, Fraction(1, 10**6)).items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.join.lsh_candidates import HUB
@@ -38,7 +38,6 @@ def plain_found_again(bands: list[list[int]], leader: int, share: float, sets: l
 
 
 @given(st.data(), st.sampled_from([1.0, 0.5, 0.05, 0.01]))
-@settings(deadline=None, max_examples=100)
 def test_members_are_gathered_as_the_plain_twin_says(data: st.DataObject, share: float) -> None:
     sets = data.draw(st.lists(st.sets(st.integers(0, 6), min_size=1), min_size=2, max_size=12))
     bands = [data.draw(st.lists(st.integers(0, 4), min_size=len(sets), max_size=len(sets))) for _ in range(2)]

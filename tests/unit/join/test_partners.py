@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.join import partners
@@ -41,7 +41,6 @@ def counted(sets: list[set[int]], some: Int64s, low: int, last: int, words: int)
 
 
 @given(made_sets.collections(), WORDS, st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.data())
-@settings(deadline=None)
 def test_counts_no_shared_hash_and_misses_unique_ones_only_by_collisions(
     sets: list[set[int]], words: int, one: int, other: int, data: st.DataObject
 ) -> None:
@@ -63,7 +62,6 @@ def test_counts_no_shared_hash_and_misses_unique_ones_only_by_collisions(
 @pytest.mark.part(3)
 @pytest.mark.parametrize("measure", MEASURES)
 @given(sets=made_sets.collections(), threshold=st.sampled_from(made_sets.THRESHOLDS))
-@settings(deadline=None)
 def test_no_set_with_a_partner_is_missing(measure: int, sets: list[set[int]], threshold: Fraction) -> None:
     hashes, starts, sizes = made_sets.laid_out(sets)
     asked = made_sets.criterion(threshold, measure)

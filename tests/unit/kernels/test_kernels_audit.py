@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.join.audit import is_pair, partners, sizes_that_fit
@@ -39,7 +39,6 @@ def counted(
 
 
 @given(collections(), st.data())
-@settings(deadline=None)
 def test_every_pair_and_no_other(sets: list[set[int]], data: st.DataObject) -> None:
     sets = [values for values in sets if values] or [{1}]
     drawn = data.draw(st.lists(st.sampled_from(sets), min_size=1, max_size=12))
@@ -71,7 +70,6 @@ def test_boilerplate_in_every_document_leaves_exact_counts(often: int, page: int
 
 @given(st.lists(st.integers(1, 60), max_size=30), st.integers(1, 60), st.sampled_from(THRESHOLDS))
 @example([], 5, Fraction(1, 2))
-@settings(deadline=None)
 def test_sizes_that_fit(sizes: list[int], size: int, threshold: Fraction) -> None:
     ordered = np.array(sorted(sizes), np.int64)
     low, high = sizes_that_fit(ordered, size, criterion(threshold))

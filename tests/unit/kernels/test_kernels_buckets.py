@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.join.copies import FREE, enter_keys
@@ -21,7 +21,6 @@ SLOT_VALUES = st.one_of(st.integers(0, 3), st.integers(0, 2**32 - 1), st.just(2*
     st.integers(1, 8),
     st.integers(0, 4095),
 )
-@settings(deadline=None)
 def test_band_keys(signatures: list[list[int]], first: int, rows: int, band: int) -> None:
     rows = min(rows, 8 - first)
     out = np.zeros(len(signatures), np.uint64)
@@ -44,7 +43,6 @@ def test_keys_of_like_bands_differ() -> None:
 @example([0] * 3, 3, 0)
 @example([0] * 4, 3, 0)
 @example([], 1, 0)
-@settings(deadline=None)
 def test_pairs_of_buckets(labels: list[int], limit: int, below: int) -> None:
     labels_mixed = [reference.mix64(label) for label in labels]
     keys = np.array(labels_mixed, np.uint64)
@@ -91,7 +89,6 @@ KEYS = st.lists(
 
 
 @given(KEYS, st.data(), st.sampled_from([2, 4, 16, 1024]))
-@settings(deadline=None)
 def test_first_document_with_each_key(keys: list[tuple[int, int]], data: st.DataObject, room: int) -> None:
     capacity = room
     while capacity < 2 * len(set(keys)):

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.text.keyed import BLOCK, ODD, hash_characters, stream_values
@@ -71,14 +71,12 @@ def encoded(text: str | None) -> bytes | None:
 @example([""], pa.string(), PLAIN)
 @example([None], pa.large_binary(), PLAIN)
 @example(["", None, ""], pa.binary(), PLAIN)
-@settings(deadline=None)
 def test_arrays_of_every_type(texts: list[str | None], kind: pa.DataType, form: Settings) -> None:
     check(array_of(texts, kind), texts, form)
 
 
 @given(TEXTS, FORMS, st.sampled_from(["shingles", "occurrences"]))
 @example(["a b a b a b", "", "w" * 9 + " " + "x" * 200, "é " * 9, "one two"], PLAIN, "occurrences")
-@settings(deadline=None)
 def test_one_pass_makes_the_keys_and_the_sets_of_two(
     texts: list[str | None], form: Settings, features: Features
 ) -> None:
@@ -95,13 +93,11 @@ def test_one_pass_makes_the_keys_and_the_sets_of_two(
 
 @given(TEXTS, TYPES, FORMS, st.integers(0, 6), st.integers(0, 6))
 @example(["a", "b c"], pa.string(), PLAIN, 2, 0)
-@settings(deadline=None)
 def test_slices(texts: list[str | None], kind: pa.DataType, form: Settings, start: int, size: int) -> None:
     check(array_of(texts, kind).slice(start, size), texts[start : start + size], form)
 
 
 @given(st.lists(st.one_of(strategies.ascii_text(), strategies.mixed_text()), max_size=6), FORMS)
-@settings(deadline=None)
 def test_what_stands_behind_a_text_does_not_count(texts: list[str], form: Settings) -> None:
     """The buffer ends with the last text; in memory, letters follow it."""
     data = "".join(texts).encode("utf-8")
@@ -111,7 +107,6 @@ def test_what_stands_behind_a_text_does_not_count(texts: list[str], form: Settin
 
 
 @given(st.text("aé ", min_size=1, max_size=4), st.integers(0, 3 * PADDING), st.integers(0, 2 * PADDING))
-@settings(deadline=None)
 def test_texts_around_the_last_bytes_of_the_buffer(text: str, before: int, behind: int) -> None:
     """One text close to the end after a text before it, and another, unused, behind it."""
     texts = ["b " * (before // 2), text, "c" * behind]
@@ -143,7 +138,6 @@ def test_no_byte_behind_the_buffer_is_read(text: str) -> None:
 
 
 @given(st.lists(st.binary(max_size=30), max_size=5), st.sampled_from([pa.binary(), pa.large_binary()]))
-@settings(deadline=None)
 def test_ill_formed_bytes_are_replaced_and_counted(values: list[bytes], kind: pa.DataType) -> None:
     # bytes that happen to be U+FFFD itself are no error; without 0xBD at hand there are none
     values = [value.replace(b"\xbd", b"") for value in values]

@@ -63,19 +63,17 @@ def kernel_repeats(sets: list[set[int]], words: int, cells: int, parts: int = 1)
 
 
 @given(made_sets.collections(), CELLS, CELLS)
-@settings(deadline=None)
 def test_repeats(sets: list[set[int]], words: int, cells: int) -> None:
     assert kernel_repeats(sets, words, cells) == reference_search.count_repeats(sets, words, cells)
 
 
 @given(made_sets.collections(), st.sampled_from([2, 4]))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_parts_counted_apart_are_the_whole(sets: list[set[int]], parts: int) -> None:
     assert kernel_repeats(sets, 1 << 18, 1 << 18, parts) == kernel_repeats(sets, 1 << 18, 1 << 18)
 
 
 @given(st.lists(st.sets(strategies.words64(), max_size=9), max_size=9), CELLS, CELLS)
-@settings(deadline=None)
 def test_no_hash_of_two_documents_counts_as_unique(sets: list[set[int]], words: int, cells: int) -> None:
     repeats = kernel_repeats(sets, words, cells)
     for a, b in combinations(sets, 2):
@@ -97,7 +95,6 @@ def test_repeats_stop_at_255() -> None:
 
 
 @given(made_sets.collections(), CELLS, CELLS, st.sampled_from(THRESHOLDS), st.booleans())
-@settings(deadline=None)
 def test_prefixes(sets: list[set[int]], words: int, cells: int, threshold: Fraction, crowded: bool) -> None:
     """Right also where counts are too high, as hashes that collide make them."""
     sets = sorted(sets, key=len)
@@ -114,7 +111,6 @@ def test_prefixes(sets: list[set[int]], words: int, cells: int, threshold: Fract
 
 
 @given(made_sets.collections(), CELLS, CELLS, st.sampled_from(THRESHOLDS))
-@settings(deadline=None)
 def test_prefixes_of_true_pairs_meet(sets: list[set[int]], words: int, cells: int, threshold: Fraction) -> None:
     """The law the join rests on, whatever hashes collide: nothing here knows of the lists."""
     counts = kernel_repeats(sets, words, cells)
@@ -126,7 +122,6 @@ def test_prefixes_of_true_pairs_meet(sets: list[set[int]], words: int, cells: in
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24))
-@settings(deadline=None, max_examples=300)
 def test_no_pair_is_lost_and_none_is_made_up(sets: list[set[int]], threshold: Fraction, old: int) -> None:
     assert found_pairs(join(sets, threshold), sets, threshold, old) == reference_search.all_pairs(
         sets, threshold, old
@@ -134,7 +129,6 @@ def test_no_pair_is_lost_and_none_is_made_up(sets: list[set[int]], threshold: Fr
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.data())
-@settings(deadline=None)
 def test_only_some_documents_are_in_hubs(sets: list[set[int]], threshold: Fraction, data: st.DataObject) -> None:
     inside = sorted(data.draw(st.sets(st.sampled_from(range(len(sets)))) if sets else st.just(set())))
     hubs = join(sets, threshold, inside)
@@ -147,7 +141,6 @@ def test_only_some_documents_are_in_hubs(sets: list[set[int]], threshold: Fracti
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.data())
-@settings(deadline=None)
 def test_documents_left_out(sets: list[set[int]], threshold: Fraction, data: st.DataObject) -> None:
     hubs = join(sets, threshold)
     out = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
@@ -159,7 +152,6 @@ def test_documents_left_out(sets: list[set[int]], threshold: Fraction, data: st.
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 5), st.integers(0, 3))
-@settings(deadline=None, max_examples=200)
 def test_documents_with_too_many_partners(
     sets: list[set[int]], threshold: Fraction, limit: int, known: int
 ) -> None:
@@ -176,7 +168,6 @@ def test_documents_with_too_many_partners(
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 24), st.sampled_from([None, 2]))
-@settings(deadline=None, max_examples=200)
 def test_pairs_counted_by_bits_are_those_of_merged_sets(
     sets: list[set[int]], threshold: Fraction, old: int, limit: int | None
 ) -> None:
@@ -203,7 +194,6 @@ def test_sets_of_one_stock_get_bits() -> None:
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS))
-@settings(deadline=None, max_examples=200)
 def test_no_document_with_a_partner_is_given_up(sets: list[set[int]], threshold: Fraction) -> None:
     hubs = join(sets, threshold)
     alive = with_partners(hubs)
@@ -267,7 +257,6 @@ def test_no_hubs() -> None:
 
 
 @given(made_sets.collections(), st.sampled_from(THRESHOLDS), st.integers(0, 12), st.data())
-@settings(deadline=None, max_examples=200)
 def test_links_of_crowds_complete_the_components(
     sets: list[set[int]], threshold: Fraction, old: int, data: st.DataObject
 ) -> None:

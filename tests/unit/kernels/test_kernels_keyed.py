@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.errors import SettingError
@@ -30,7 +30,6 @@ LONG = "x" * 128 + " " + "y" * 129 + " " + "z" * 700 + " é" + "w" * 135
 @given(TEXTS, st.sampled_from(["word", "char"]), st.integers(1, 7))
 @example(["", LONG, "Some_Words eight888 nine99999 sixteen_sixteen_"], "word", 3)
 @example(["é " + LONG], "word", 1)
-@settings(deadline=None)
 def test_shingles_and_streams_are_those_of_the_formulas(texts: list[str], unit: str, length: int) -> None:
     form, array = Settings.of(unit=unit, length=length), pa.array(texts, pa.large_string())
     units = [plain.tokens(text) if unit == "word" else reference.characters(text) for text in texts]
@@ -60,7 +59,6 @@ def test_the_same_signatures_whatever_the_key() -> None:
 
 
 @given(st.lists(st.integers(0, 2**60 - 1), max_size=13), st.integers(1, 2**61 - 2), st.integers(1, 2**61 - 2))
-@settings(deadline=None)
 def test_a_stream_is_two_polynomials(values: list[int], point: int, other: int) -> None:
     hashes = np.array([*values, 2**60 - 1], np.uint64)  # what stands behind must not count
     found = stream_values(hashes, hashes, len(values), np.array([point, other], np.uint64))

@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from neardup.group import leaders as stage
@@ -108,7 +108,6 @@ def leader_pairs(leader: Sequence[int]) -> set[tuple[int, int]]:
 @pytest.mark.part(3)
 @HOW
 @given(case=st.one_of(examples(), examples(all_found=True), examples(realistic=True)))
-@settings(deadline=None, max_examples=250)
 def test_groups_are_those_by_brute_force(groups: str, case: Example) -> None:
     expected = case.expected(groups)
     for pairs in ("needed", "all"):
@@ -118,7 +117,6 @@ def test_groups_are_those_by_brute_force(groups: str, case: Example) -> None:
 @pytest.mark.part(3)
 @HOW
 @given(case=st.one_of(examples(), examples(realistic=True)))
-@settings(deadline=None, max_examples=100)
 def test_reported_pairs(groups: str, case: Example) -> None:
     """All: every found pair. Needed: a part of them, with each member and its leader, complete without crowds."""
     every = case.grouped(groups, "all")
@@ -137,7 +135,6 @@ def test_reported_pairs(groups: str, case: Example) -> None:
 
 
 @given(examples())
-@settings(deadline=None)
 def test_the_members_of_a_group_pair_as_promised(case: Example) -> None:
     for d, head in enumerate(case.grouped("principal", "needed").leader.tolist()):
         assert d == head or (min(d, head), max(d, head)) in case.found
@@ -148,7 +145,6 @@ def test_the_members_of_a_group_pair_as_promised(case: Example) -> None:
 
 
 @given(examples())
-@settings(deadline=None)
 def test_crowds_are_told(case: Example) -> None:
     """A crowd is named by its leader, with its size and a bound on the pairs that are not reported."""
     needed = case.grouped("principal", "needed")
@@ -247,7 +243,6 @@ def test_a_document_with_more_partners_than_the_buffer_holds() -> None:
 
 
 @given(examples())
-@settings(deadline=None)
 def test_partner_lists(case: Example) -> None:
     lists = partner_lists(
         made_sets.pair_table(case.sets, case.table), len(case.sets), RESEMBLANCE, OldDocuments(0, RESEMBLANCE)
@@ -264,7 +259,6 @@ def test_partner_lists(case: Example) -> None:
 
 
 @given(examples(), st.data())
-@settings(deadline=None)
 def test_merged_tables_hold_each_pair_once(case: Example, data: st.DataObject) -> None:
     parts = (
         data.draw(st.lists(st.sets(st.sampled_from(sorted(case.true))), min_size=1, max_size=3))
@@ -280,7 +274,6 @@ EDGES = st.lists(st.tuples(st.integers(0, 19), st.integers(0, 19)), max_size=30)
 
 @given(EDGES, st.permutations(range(20)))
 @example([(0, 19), (19, 5), (5, 0), (3, 3)], list(range(20)))
-@settings(deadline=None)
 def test_trees(edges: list[tuple[int, int]], rank: list[int]) -> None:
     parent = np.arange(20)
     unite(parent, np.array([a for a, _ in edges], np.int64), np.array([b for _, b in edges], np.int64))

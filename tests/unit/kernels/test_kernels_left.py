@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels.sketch.left import (
@@ -41,7 +41,6 @@ def sets_of(texts: list[str], key: Key, length: int, features: Features, base: l
 
 
 @given(TEXTS, TEXTS, st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
 def test_features_of_shingles_lose_the_shingles_of_the_base_text(
     texts: list[str], base: list[str], length: int
 ) -> None:
@@ -60,7 +59,6 @@ def test_features_of_shingles_lose_the_shingles_of_the_base_text(
 
 
 @given(TEXTS, TEXTS, st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
 def test_features_of_units_are_those_of_the_text_that_is_cut_by_hand(
     texts: list[str], base: list[str], length: int
 ) -> None:
@@ -77,7 +75,6 @@ def test_features_of_units_are_those_of_the_text_that_is_cut_by_hand(
 
 
 @given(TEXTS, TEXTS, st.integers(1, 4))
-@settings(deadline=None, max_examples=60)
 def test_counts_of_all_shingles_and_of_those_that_count(texts: list[str], base: list[str], length: int) -> None:
     form, ignored = Settings.of(length=length), by_hand.base_of(map(tokens, base), length)
     made = count_left(pa.array(texts), np.arange(len(texts)), form, KEY, base_text_of(pa.array(base), form, KEY))
@@ -100,7 +97,6 @@ def test_signatures_with_nothing_to_ignore_are_those_of_every_run(sketch: str) -
 
 
 @given(HASHES, HASHES, st.integers(1, 5))
-@settings(deadline=None)
 def test_a_table_has_its_hashes_and_no_others(inside: list[int], asked: list[int], length: int) -> None:
     table = table_of(np.unique(np.array(inside, np.uint64)))
     hashes = np.array(asked, np.uint64)
@@ -121,7 +117,6 @@ def test_a_table_has_its_hashes_and_no_others(inside: list[int], asked: list[int
 
 
 @given(HASHES, st.integers(0, 3))
-@settings(deadline=None)
 def test_cells_count_hashes_by_their_top_bits(values: list[int], most: int) -> None:
     hashes, cells, shift = np.array(values, np.uint64), np.zeros(8, np.uint32), np.uint64(61)
     add_to_cells(hashes, shift, cells)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.sorting import equal_runs, sort_distinct, sorted_by_key
@@ -49,7 +49,6 @@ KEYS = st.lists(strategies.words64(), max_size=60).flatmap(
 
 
 @given(KEYS, st.integers(1, 4))
-@settings(deadline=None)
 def test_sorted_by_top_bits(keys: list[int], passes: int) -> None:
     order = sorted_by_key(np.array(keys, np.uint64), passes)
     assert order.tolist() == reference_search.sorted_by_top(keys, DIGIT * passes)
@@ -57,7 +56,6 @@ def test_sorted_by_top_bits(keys: list[int], passes: int) -> None:
 
 
 @given(KEYS, st.integers(1, 4))
-@settings(deadline=None)
 def test_runs_of_equal_keys(keys: list[int], passes: int) -> None:
     assert runs(keys, passes) == reference_search.equal_runs(keys)
 
@@ -70,7 +68,6 @@ def test_runs_of_bad_keys(keys: list[int], passes: int) -> None:
 
 @given(KEYS, st.integers(0, 3))
 @example([5, 5], 1)
-@settings(deadline=None)
 def test_distinct_values(values: list[int], spare: int) -> None:
     assert distinct(values, spare) == reference_search.sort_distinct(values)
 

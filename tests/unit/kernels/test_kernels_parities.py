@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels.parities import differ_in_more, fill_parities, parity_words
@@ -32,7 +32,6 @@ SETS = st.lists(st.sets(strategies.words64(), max_size=200), min_size=2, max_siz
 
 
 @given(SETS)
-@settings(deadline=None)
 def test_words(sets: list[set[int]]) -> None:
     words, begin = parities(sets)
     for values, (low, high) in zip(sets, pairwise(begin.tolist()), strict=True):
@@ -42,7 +41,6 @@ def test_words(sets: list[set[int]]) -> None:
 
 
 @given(SETS, st.integers(0, 300))
-@settings(deadline=None)
 def test_the_bound(sets: list[set[int]], most: int) -> None:
     """As the naive twin by the shorter words; never more than the sets differ in."""
     words, begin = parities(sets)

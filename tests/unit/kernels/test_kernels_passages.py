@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels.match.passages import longest_run
@@ -30,7 +30,6 @@ def naive(a: list[int], b: list[int]) -> tuple[int, int, int]:
 
 
 @given(TEXTS, TEXTS)
-@settings(deadline=None)
 def test_the_longest_run_is_the_first_of_the_longest(a: list[int], b: list[int]) -> None:
     assert longest_run(*placed(a), np.array(b, np.uint64), 1_000) == naive(a, b)
 

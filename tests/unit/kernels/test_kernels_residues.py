@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.kernels.group.residues import residues
@@ -15,7 +15,6 @@ GROUP = st.tuples(st.lists(SETS, max_size=4), st.lists(SETS, max_size=4))
 
 
 @given(st.lists(GROUP, max_size=6), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_what_no_set_of_the_base_holds(
     groups: list[tuple[list[set[int]], list[set[int]]]], choose: object
 ) -> None:

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -71,7 +71,6 @@ def punctuated() -> st.SearchStrategy[str]:
 
 
 @given(st.one_of(punctuated(), any_text()))
-@settings(max_examples=400, deadline=None)
 @example("Mr. Who said no. She left.)  Then?! »So« 5. 他说。7 不。")
 def test_breaks_are_those_of_the_expressions(text: str) -> None:
     units = words(text)
@@ -86,7 +85,6 @@ def sequences() -> st.SearchStrategy[Tokens]:
 
 
 @given(sequences(), sequences())
-@settings(max_examples=300, deadline=None)
 def test_a_subsequence_is_the_one_that_is_read_off_the_table(a: Tokens, b: Tokens) -> None:
     first, second = np.array(a, np.int32), np.array(b, np.int32)
     runs = subsequence_runs(first, second)
@@ -134,7 +132,6 @@ def tiled(draw: st.DrawFn) -> tuple[Tokens, Tokens, list[twin.Run], list[twin.Ru
 
 
 @given(tiled(), st.sampled_from([(1 << 22, 1 << 28), (60, 200), (20, 50), (0, 0)]))
-@settings(max_examples=300, deadline=None)
 def test_words_between_tiles(
     drawn: tuple[Tokens, Tokens, list[twin.Run], list[twin.Run]], limits: tuple[int, int]
 ) -> None:
@@ -153,7 +150,6 @@ def shown(alignment: Alignment) -> list[twin.Row]:
 
 
 @given(pairs(), st.sampled_from(["word", "char"]), st.integers(1, 6), st.integers(0, 80))
-@settings(max_examples=200, deadline=None)
 def test_rows_are_those_of_the_twin(texts: tuple[str, str], unit: str, length: int, most: int) -> None:
     found = nd.compare(*texts, unit=unit, length=length)
     with pytest.MonkeyPatch.context() as patch:

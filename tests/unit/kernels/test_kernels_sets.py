@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.compiled import njit
@@ -39,7 +39,6 @@ def laid_out(sets: list[set[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @given(st.integers(0, 200), st.integers(0, 200), THRESHOLDS)
 @example(0, 0, Fraction(1))
-@settings(deadline=None)
 def test_least_shared(size_a: int, size_b: int, threshold: Fraction) -> None:
     expected = reference_search.least_shared(size_a, size_b, threshold)
     assert least_shared(size_a, size_b, criterion(threshold)) == expected
@@ -76,7 +75,6 @@ def _bounds(size, other, common, asked):
     threshold=st.fractions(Fraction(1, 20), 1, max_denominator=20),
 )
 @example(size=1, other=1, spare=0, threshold=Fraction(1))
-@settings(deadline=None)
 def test_the_bounds_of_each_formula(formula: int, size: int, other: int, spare: int, threshold: Fraction) -> None:
     """Against the smallest and greatest numbers that brute force accepts."""
     value, common = VALUES[formula], max(size - spare, 0)
@@ -91,7 +89,6 @@ def test_the_bounds_of_each_formula(formula: int, size: int, other: int, spare: 
 
 
 @given(SETS, SETS, st.integers(-3, 25))
-@settings(deadline=None)
 def test_shared_at_least(a: set[int], b: set[int], least: int) -> None:
     hashes, offsets = laid_out([{7}, a, {0, 1, 2}, b, {3}])
     found = shared_at_least(hashes, offsets[1], offsets[2], offsets[3], offsets[4], least)
@@ -99,7 +96,6 @@ def test_shared_at_least(a: set[int], b: set[int], least: int) -> None:
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 45))
-@settings(deadline=None)
 def test_shared_at_least_of_sets_that_differ_at_one_end(common: int, low: int, high: int, least: int) -> None:
     """The bound falls early, late or in both sets at once."""
     a = set(range(100, 100 + common)) | set(range(low))
@@ -111,7 +107,6 @@ def test_shared_at_least_of_sets_that_differ_at_one_end(common: int, low: int, h
 
 
 @given(st.one_of(strategies.families(), st.lists(SETS, max_size=8)), THRESHOLDS)
-@settings(deadline=None)
 def test_verified_pairs(sets: list[set[int]], threshold: Fraction) -> None:
     hashes, offsets = laid_out(sets)
     ends = [(a, b) for a in range(len(sets)) for b in range(len(sets))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.settings import Settings
@@ -17,7 +17,6 @@ WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "é"]), max_size=40).map("
 
 
 @given(st.one_of(WORDS, any_text()), st.lists(st.one_of(WORDS, any_text()), max_size=6), st.integers(1, 6))
-@settings(deadline=None)
 def test_what_is_shared_is_the_intersection_of_the_sets(asked: str, texts: list[str], length: int) -> None:
     form = Settings.of(length=length)
     sets = shingle_sets(pa.array([asked, *texts]), np.arange(len(texts) + 1), form, KEY)

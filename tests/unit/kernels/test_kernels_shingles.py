@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.shingles import mix64, mix_all, shingle_hashes, stream_key
@@ -28,7 +28,6 @@ def kernel_key(values: list[int]) -> tuple[int, int]:
 
 
 @given(units(max_size=20))
-@settings(deadline=None)
 def test_mixing(values: list[int]) -> None:
     out = np.zeros(len(values), np.uint64)
     mix_all(np.array(values, np.uint64), out)
@@ -49,13 +48,11 @@ def test_multipliers_are_odd_and_distinct() -> None:
 @example([0], 1)
 @example([0, 0, 0, 0, 0], 5)
 @example([2**64 - 1] * 9, 8)
-@settings(deadline=None)
 def test_shingle_hashes(values: list[int], length: int) -> None:
     assert kernel_shingles(values, length) == reference.shingle_hashes(values, length)
 
 
 @given(units(min_size=1, max_size=12))
-@settings(deadline=None)
 def test_a_short_text_has_one_shingle_that_is_no_shingle_of_a_longer_one(values: list[int]) -> None:
     """The same tokens as the whole of a short text and as a full shingle are different shingles."""
     for length in (len(values) + 1, 64):
@@ -74,7 +71,6 @@ def test_the_order_of_tokens_counts() -> None:
 @example([])
 @example([0] * 4)
 @example([1, 2, 3, 4, 5])
-@settings(deadline=None)
 def test_stream_key(values: list[int]) -> None:
     assert kernel_key(values) == reference.stream_key(values)
 

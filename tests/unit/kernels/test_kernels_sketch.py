@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -68,7 +68,6 @@ def test_coefficients(slots: int) -> None:
 @given(st.lists(HASHES, min_size=1, max_size=40), st.one_of(SLOTS, st.integers(1, 9)))
 @example([0] * 15, 4)
 @example([0] * 16, 4)
-@settings(deadline=None)
 def test_classic(hashes: list[int], slots: int) -> None:
     assert kernel_classic(hashes, slots) == reference.classic(hashes, slots)
 
@@ -77,7 +76,6 @@ def test_classic(hashes: list[int], slots: int) -> None:
 @example([2**63] * 15, 2)
 @example([2**63] * 16, 2)
 @example([2**63 - 1, 2**64 - 2], 2)
-@settings(deadline=None)
 def test_one_permutation(hashes: list[int], slots: int) -> None:
     assert kernel_one_permutation(hashes, slots) == reference.one_permutation(hashes, slots)
 
@@ -102,7 +100,6 @@ def test_one_permutation_without_a_slot_to_fill(slots: int) -> None:
 
 
 @given(st.lists(st.lists(HASHES, max_size=20), max_size=6), SLOTS, st.sampled_from(["one-permutation", "classic"]))
-@settings(deadline=None)
 def test_sketches_of_sets(sets: list[list[int]], slots: int, sketch: str) -> None:
     signatures, chosen = kernel_sets(sets, slots, sketch)
     expected = [reference.sketch_set(values, slots, sketch) for values in sets]
@@ -118,7 +115,6 @@ def test_sketch_of_a_set_larger_than_the_scratch() -> None:
 
 
 @given(st.lists(HASHES, min_size=1, max_size=30), SLOTS)
-@settings(deadline=None)
 def test_order_and_repeats_change_nothing(hashes: list[int], slots: int) -> None:
     again = hashes[::-1] + hashes[: len(hashes) // 2]
     assert kernel_classic(again, slots) == kernel_classic(hashes, slots)

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.comparison import matching
@@ -49,7 +49,6 @@ def names_of(a: list[int], b: list[int], w: int) -> tuple[np.ndarray, int]:
 
 
 @given(marked_texts(), st.integers(1, 8))
-@settings(deadline=None)
 def test_windows_are_left_where_all_their_tokens_are_free(
     drawn: tuple[list[int], list[int], list[bool], list[bool]], w: int
 ) -> None:
@@ -69,7 +68,6 @@ def decoded(found: tuple[np.ndarray, np.ndarray]) -> list[tuple[int, int, int]]:
 
 
 @given(marked_texts(), st.integers(1, 12), st.integers(1, 4))
-@settings(max_examples=200, deadline=None)
 def test_common_runs_are_the_maximal_ones_and_near_ones_are_parts_of_them(
     drawn: tuple[list[int], list[int], list[bool], list[bool]], w: int, near: int
 ) -> None:

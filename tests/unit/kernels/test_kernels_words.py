@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numba import njit
 from numpy.typing import NDArray
@@ -72,14 +72,12 @@ def test_every_byte_in_every_lane() -> None:
 
 
 @given(st.binary(min_size=8, max_size=40), st.data())
-@settings(deadline=None)
 def test_loads_are_little_endian_from_any_address(text: bytes, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(text) - 8))
     assert int(load64(np.frombuffer(text, np.uint8), at)) == int.from_bytes(text[at : at + 8], "little")
 
 
 @given(strategies.words64(), strategies.words64())
-@settings(deadline=None)
 def test_folded_product(a: int, b: int) -> None:
     assert int(fold128(np.uint64(a), np.uint64(b))) == reference.fold128(a, b)
 
@@ -91,7 +89,6 @@ def test_trailing_zeros() -> None:
 
 
 @given(st.binary(min_size=1, max_size=70), st.integers(0, 9))
-@settings(deadline=None)
 def test_hash_of_a_token_as_it_is(token: bytes, shift: int) -> None:
     assert int(hash_token(*in_junk(token, shift), AS_IS)) == reference.hash_bytes(token)
 
@@ -114,7 +111,6 @@ def test_tokens_that_share_bytes_hash_apart() -> None:
 @given(st.binary(max_size=200), st.integers(0, 3))
 @example(b"a" * 64 + b"\x80", 0)
 @example(b"a" * 63 + b"\x80", 1)
-@settings(deadline=None)
 def test_is_ascii_looks_at_the_text_and_no_further(text: bytes, shift: int) -> None:
     data = np.frombuffer(b"\xff" * shift + text + b"\xff" * PADDING, np.uint8)
     assert bool(is_ascii(data, shift, shift + len(text))) == text.isascii()
@@ -136,13 +132,11 @@ def test_is_ascii_finds_one_byte_anywhere(size: int) -> None:
 @example("_" * 64, 0)
 @example("a" * 64 + " b", 0)
 @example("." * 63 + "a" * 2 + "." * 63 + "a", 0)
-@settings(deadline=None)
 def test_tokens_of_ascii_text(text: str, shift: int) -> None:
     assert kernel_tokens(text.encode(), shift) == reference.ascii_tokens(text.encode())
 
 
 @given(st.text("aB_ .", min_size=50, max_size=300))
-@settings(deadline=None)
 def test_tokens_that_begin_and_end_around_the_64_byte_steps(text: str) -> None:
     assert kernel_tokens(text.encode()) == reference.ascii_tokens(text.encode())
 
@@ -154,6 +148,5 @@ def test_one_letter_words_fill_the_whole_output(size: int) -> None:
 
 
 @given(strategies.ascii_text())
-@settings(deadline=None)
 def test_the_ascii_path_is_the_scan_rule_on_ascii(text: str) -> None:
     assert kernel_tokens(text.encode()) == [reference.hash_token(token) for token in reference.tokens(text)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -29,7 +29,6 @@ def signatures(draw: st.DrawFn) -> np.ndarray:
 
 
 @given(signatures(), st.integers(1, 7), st.booleans(), st.sampled_from([None, 0, 1]))
-@settings(deadline=None, max_examples=300)
 def test_candidates_and_pairs(made: np.ndarray, rows: int, wrap: bool, empty: int | None) -> None:
     rows = min(rows, made.shape[1])
     lsh = LSH(made, rows, wrap=wrap, empty=empty)

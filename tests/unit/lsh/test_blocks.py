@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -46,7 +46,6 @@ def test_probes_of_the_published_alternatives() -> None:
 
 
 @given(st.integers(1, 12), st.integers(0, 5), st.data())
-@settings(deadline=None)
 def test_no_error_pattern_hits_every_table(bits: int, distance: int, data: st.DataObject) -> None:
     design = data.draw(st.sampled_from(designs(bits, distance, 1000)))
     positions = data.draw(st.permutations(range(bits)))
@@ -58,7 +57,6 @@ def test_no_error_pattern_hits_every_table(bits: int, distance: int, data: st.Da
 
 
 @given(st.integers(1, 40), st.integers(0, 6), st.data())
-@settings(deadline=None)
 def test_prefixes_are_those_of_the_masks(bits: int, distance: int, data: st.DataObject) -> None:
     design = data.draw(st.sampled_from(designs(bits, distance, 10**6)))
     sizes = sorted(mask.bit_count() for mask in design.masks(range(bits)))
@@ -70,7 +68,6 @@ def test_prefixes_are_those_of_the_masks(bits: int, distance: int, data: st.Data
 
 
 @given(st.integers(1, 10**12), st.sampled_from([64, 128]), st.integers(0, 16))
-@settings(deadline=None)
 def test_nothing_is_cheaper_and_nothing_listed_is_beaten(documents: int, bits: int, distance: int) -> None:
     plan = nd.hamming_plan(documents, bits, distance)
     every = designs(bits, distance, documents)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -58,7 +58,6 @@ def listed(table: pa.Table) -> list[tuple[int, ...]]:
 
 
 @given(st.data(), BITS, DISTANCES, st.sampled_from([1, 2, 5, 2048]))
-@settings(deadline=None)
 def test_no_pair_is_missed(data: st.DataObject, bits: int, distance: int, long: int) -> None:
     numbers = data.draw(alike(bits))
     with pytest.MonkeyPatch.context() as patch:
@@ -195,7 +194,6 @@ def test_a_limit_leaves_pairs_out_and_says_whose() -> None:
 
 
 @given(st.data(), BITS, st.integers(0, 5))
-@settings(deadline=None, max_examples=60)
 def test_the_index_finds_what_was_added(data: st.DataObject, bits: int, distance: int) -> None:
     numbers = data.draw(alike(bits, most=60))
     batch, waiting = data.draw(st.integers(1, 20)), data.draw(st.sampled_from([0, 3, 1024]))
@@ -269,7 +267,6 @@ def test_the_index_refuses() -> None:
 
 
 @given(st.data(), BITS, st.integers(0, 4), st.integers(0, 20), st.sampled_from([1, 3, 100]))
-@settings(deadline=None)
 def test_candidates_are_the_pairs_but_those_of_hubs(
     data: st.DataObject, bits: int, distance: int, reference: int, hub: int
 ) -> None:

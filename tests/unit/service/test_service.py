@@ -130,7 +130,7 @@ def test_an_id_is_itself(service: Service, id: str, address: Any) -> None:
     assert service("GET", "/v1/stats").json["documents"] == before
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(id=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40), text=st.text(max_size=60))
 def test_any_id_and_text_come_back(service: Service, id: str, text: str) -> None:
     whole = text.encode("utf-8", "replace").decode()

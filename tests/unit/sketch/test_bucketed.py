@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -34,7 +34,6 @@ def signed(family: BucketMinHash, *sets: list[int]) -> np.ndarray:
 
 
 @given(IDS, FORMS, st.booleans())
-@settings(deadline=None, max_examples=200)
 def test_the_smallest_hashes_of_every_bucket(
     numbers: list[int], form: tuple[int, int, int], rotation: bool
 ) -> None:
@@ -45,7 +44,6 @@ def test_the_smallest_hashes_of_every_bucket(
 
 
 @given(IDS, IDS, FORMS, st.booleans())
-@settings(deadline=None, max_examples=200)
 def test_reading_and_scoring(a: list[int], b: list[int], form: tuple[int, int, int], rotation: bool) -> None:
     family = of(form, rotation)
     made = signed(family, a, b)
@@ -61,7 +59,6 @@ def test_reading_and_scoring(a: list[int], b: list[int], form: tuple[int, int, i
 
 
 @given(IDS, IDS, FORMS, st.booleans())
-@settings(deadline=None, max_examples=200)
 def test_a_merged_signature_is_that_of_the_union(
     a: list[int], b: list[int], form: tuple[int, int, int], rotation: bool
 ) -> None:

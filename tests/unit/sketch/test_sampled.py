@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -33,7 +33,6 @@ def mixed(numbers: list[int]) -> set[int]:
 
 
 @given(IDS, FAMILIES)
-@settings(deadline=None)
 def test_the_sample_of_ids(numbers: list[int], family: SampledShingles) -> None:
     expected = reference_families.sample(mixed(numbers), scale_of(family), family.floor)
     assert family.of_ids(numbers).hashes.tolist() == expected
@@ -45,7 +44,6 @@ def test_the_sample_of_ids(numbers: list[int], family: SampledShingles) -> None:
     st.sampled_from([1, 5]),
     st.sampled_from(["word", "char"]),
 )
-@settings(deadline=None)
 def test_the_samples_of_texts(texts: list[str], scale: int, floor: int, unit: str) -> None:
     family = SampledShingles(scale, floor, length=2, unit=unit)
     made = family.sketch(texts)
@@ -71,7 +69,6 @@ def test_long_documents_and_many_of_them() -> None:
 @given(IDS, IDS, FAMILIES)
 @example([], [], SampledShingles())
 @example([], [1], SampledShingles(16, 1))
-@settings(deadline=None, max_examples=200)
 def test_a_merged_sample_is_that_of_the_union(a: list[int], b: list[int], family: SampledShingles) -> None:
     one, other = family.of_ids(a), family.of_ids(b)
     assert one | other == family.of_ids(a + b) == other | one
@@ -80,7 +77,6 @@ def test_a_merged_sample_is_that_of_the_union(a: list[int], b: list[int], family
 
 
 @given(IDS, IDS, FAMILIES)
-@settings(deadline=None, max_examples=200)
 def test_what_two_samples_tell_is_the_sample_of_the_union(
     a: list[int], b: list[int], family: SampledShingles
 ) -> None:
@@ -104,7 +100,6 @@ def test_what_two_samples_tell_is_the_sample_of_the_union(
 
 
 @given(IDS, IDS, st.integers(1, 40), st.integers(1, 40), st.integers(1, 9), st.integers(1, 9))
-@settings(deadline=None)
 def test_samples_of_two_scales_are_compared_by_the_coarser(
     a: list[int], b: list[int], floor_a: int, floor_b: int, scale_a: int, scale_b: int
 ) -> None:
@@ -118,7 +113,6 @@ def test_samples_of_two_scales_are_compared_by_the_coarser(
 
 
 @given(IDS, IDS)
-@settings(deadline=None)
 def test_scale_one_is_exact(a: list[int], b: list[int]) -> None:
     one, other = SampledShingles(1).of_ids(a), SampledShingles(1).of_ids(b)
     set_a, set_b = set(a), set(b)

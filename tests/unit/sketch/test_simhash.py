@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -47,7 +47,6 @@ def numbers(rows: np.ndarray) -> list[int]:
 
 
 @given(st.lists(any_text(), max_size=4), FAMILIES)
-@settings(deadline=None)
 def test_fingerprints_of_texts(texts: list[str], family: nd.SimHash) -> None:
     made = family.sketch(texts)
     assert made.shape == ((len(texts),) if family.bits == 64 else (len(texts), 2))
@@ -59,7 +58,6 @@ def test_fingerprints_of_texts(texts: list[str], family: nd.SimHash) -> None:
 @given(any_text(), FAMILIES)
 @example("a \u0301bc", nd.SimHash())  # without white space the accent would be written onto the letter
 @example("To be, or NOT to be? 東京", nd.SimHash(128, "joined:4"))
-@settings(deadline=None)
 def test_a_text_is_the_sum_of_its_stated_features(text: str, family: nd.SimHash) -> None:
     features = family.features_of(text)
     assert family.of_features(features) == family.of(text)
@@ -109,19 +107,16 @@ def test_majority_of_any_number_of_hashes(n: int) -> None:
 
 
 @given(st.lists(any_text(), max_size=4))
-@settings(deadline=None)
 def test_the_first_64_of_128_bits_are_the_fingerprint_of_64(texts: list[str]) -> None:
     assert nd.SimHash(128).sketch(texts)[:, 0].tolist() == nd.SimHash(64).sketch(texts).tolist()
 
 
 @given(any_text())
-@settings(deadline=None)
 def test_it_is_the_simhash_that_compare_uses(text: str) -> None:
     assert nd.SimHash().of(text) == simhash(text)
 
 
 @given(ascii_text())
-@settings(deadline=None)
 def test_case_and_white_space_do_not_count_in_character_windows(text: str) -> None:
     bare = "".join(char for char in text if not char.isspace() or char in "\x1c\x1d\x1e\x1f")
     assert nd.SimHash().of(text.upper()) == nd.SimHash().of(bare.lower())
@@ -148,7 +143,6 @@ WEIGHTS = st.one_of(
 
 
 @given(st.lists(st.tuples(words64(), WEIGHTS), max_size=12), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_weights_are_added_exactly(features: list[tuple[int, float]], random: Any) -> None:
     made = nd.SimHash().of_features(features)
     assert made == twin.signs(features, 64)

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -42,7 +42,6 @@ def ids(numbers: list[int]) -> np.ndarray:
 
 
 @given(st.lists(strategies.any_text(), max_size=4), st.one_of(FAMILIES, ANY_SLOTS))
-@settings(deadline=None)
 def test_signatures_of_texts(texts: list[str], family: MinHash) -> None:
     form = family.settings
     made = family.sketch(texts)
@@ -59,7 +58,6 @@ def test_signatures_of_texts(texts: list[str], family: MinHash) -> None:
 
 
 @given(IDS, st.one_of(FAMILIES, ANY_SLOTS))
-@settings(deadline=None)
 def test_signatures_of_ids(numbers: list[int], family: MinHash) -> None:
     mixed = [reference.mix64(number) for number in numbers]
     form = family.settings.sketch
@@ -71,7 +69,6 @@ def test_signatures_of_ids(numbers: list[int], family: MinHash) -> None:
 
 
 @given(st.lists(IDS, max_size=5), FAMILIES)
-@settings(deadline=None)
 def test_many_sets_of_ids_at_once(sets: list[list[int]], family: MinHash) -> None:
     offsets = np.cumsum([0, *map(len, sets)])
     signatures, chosen = family.sketch_ids(ids([number for numbers in sets for number in numbers]), offsets)
@@ -233,7 +230,6 @@ def test_reprs_are_short() -> None:
 @example([], [], MinHash(2))
 @example([], [1], MinHash(2))
 @example([1], [2], MinHash(128))
-@settings(deadline=None, max_examples=200)
 def test_a_merged_sketch_is_that_of_the_union(a: list[int], b: list[int], family: MinHash) -> None:
     one, other = family.of_ids(ids(a)), family.of_ids(ids(b))
     assert one | other == family.of_ids(ids(a + b))
@@ -243,7 +239,6 @@ def test_a_merged_sketch_is_that_of_the_union(a: list[int], b: list[int], family
 
 
 @given(st.lists(IDS, min_size=1, max_size=6), st.sampled_from(KINDS))
-@settings(deadline=None)
 def test_many_sketches_merge_in_any_order(sets: list[list[int]], sketch: str) -> None:
     family = MinHash(16, sketch=sketch)
     whole = family.of_ids(ids([number for numbers in sets for number in numbers]))
@@ -255,7 +250,6 @@ def test_many_sketches_merge_in_any_order(sets: list[list[int]], sketch: str) ->
 
 
 @given(strategies.mixed_text(), strategies.mixed_text())
-@settings(deadline=None)
 def test_sketches_of_texts_merge(first: str, second: str) -> None:
     """Single words as shingles, so that the shingles of the joined texts are those of both."""
     family = MinHash(16, length=1)
@@ -266,7 +260,6 @@ def test_sketches_of_texts_merge(first: str, second: str) -> None:
 
 
 @given(IDS, IDS, FAMILIES)
-@settings(deadline=None)
 def test_resemblance_counts_matching_slots(a: list[int], b: list[int], family: MinHash) -> None:
     one, other = family.of_ids(ids(a)), family.of_ids(ids(b))
     slots = family.settings.sketch.slots
@@ -323,7 +316,6 @@ def test_settings_that_do_not_change_a_sketch_do_not_matter() -> None:
 
 
 @given(st.one_of(st.none(), IDS), strategies.mixed_text(), FAMILIES)
-@settings(deadline=None)
 def test_bytes_and_back(numbers: list[int] | None, text: str, family: MinHash) -> None:
     made = family.of(text) if numbers is None else family.of_ids(ids(numbers))
     again = MinHashSketch.from_bytes(bytes(made))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -26,7 +26,6 @@ def functions(family: Any) -> list[tuple[int, int]]:
 
 
 @given(ROWS, PRIMES, st.integers(0, 2**63 - 1))
-@settings(deadline=None)
 def test_mod_p_of_row_numbers(rows: list[int], prime: int, seed: int) -> None:
     rows = [row % prime for row in rows]
     family = ModP(9, prime=prime, seed=seed)
@@ -36,7 +35,6 @@ def test_mod_p_of_row_numbers(rows: list[int], prime: int, seed: int) -> None:
 
 
 @given(ROWS, st.integers(1, 32), st.integers(0, 2**63 - 1))
-@settings(deadline=None)
 def test_multiply_shift_of_row_numbers(rows: list[int], bits: int, seed: int) -> None:
     family = MultiplyShift(6, bits=bits, seed=seed)
     expected = reference_families.multiply_shift(rows, functions(family), bits)
@@ -46,7 +44,6 @@ def test_multiply_shift_of_row_numbers(rows: list[int], bits: int, seed: int) ->
 
 
 @given(st.lists(strategies.any_text(), max_size=3), st.sampled_from(["word", "char"]))
-@settings(deadline=None)
 def test_signatures_of_texts(texts: list[str], unit: str) -> None:
     mod, shift = ModP(4, length=2, unit=unit), MultiplyShift(4, length=2, unit=unit)
     for k, text in enumerate(texts):
@@ -76,7 +73,6 @@ def test_the_largest_numbers_do_not_overflow() -> None:
 
 
 @given(ROWS, ROWS)
-@settings(deadline=None)
 def test_merged_signatures_are_those_of_the_union(a: list[int], b: list[int]) -> None:
     a, b = [x % ModP.LARGEST for x in a], [x % ModP.LARGEST for x in b]
     for family in (ModP(8), MultiplyShift(8, bits=12)):
@@ -96,7 +92,6 @@ def test_seeds_draw_other_functions_and_more_slots_keep_the_first() -> None:
 
 
 @given(ROWS, st.sampled_from([8, 16]))
-@settings(deadline=None)
 def test_small_copies(rows: list[int], bits: int) -> None:
     base = MultiplyShift(12)
     small, whole = BBit(base, bits).of_ids(rows), base.of_ids(rows)

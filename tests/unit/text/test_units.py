@@ -5,7 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
@@ -18,7 +18,6 @@ from support.strategies import any_text, comparable
 
 
 @given(any_text())
-@settings(max_examples=400, deadline=None)
 def test_the_text_at_a_place_has_the_token_that_stands_there(text: str) -> None:
     found = words(text)
     assert found.strings == plain.tokens(text) == reference.tokens(text)
@@ -29,7 +28,6 @@ def test_the_text_at_a_place_has_the_token_that_stands_there(text: str) -> None:
 
 
 @given(any_text())
-@settings(max_examples=200, deadline=None)
 def test_what_lies_outside_of_all_places_holds_no_token(text: str) -> None:
     inside = np.zeros(len(text), np.bool_)
     for begin, end in words(text).spans.tolist():
@@ -40,7 +38,6 @@ def test_what_lies_outside_of_all_places_holds_no_token(text: str) -> None:
 
 
 @given(any_text())
-@settings(max_examples=200, deadline=None)
 def test_characters_are_those_of_character_shingles(text: str) -> None:
     found = characters(text)
     assert found.strings == reference.characters(text)
@@ -52,7 +49,6 @@ def test_characters_are_those_of_character_shingles(text: str) -> None:
 
 
 @given(any_text())
-@settings(deadline=None)
 def test_hashes_are_those_of_the_fingerprint(text: str) -> None:
     assert words(text).published.tolist() == reference.unit_hashes(text, "word")
 
@@ -95,7 +91,6 @@ def only_digits(token: str) -> bool:
 
 
 @given(any_text())
-@settings(deadline=None)
 def test_numbers_are_left_out_and_nothing_else_changes(text: str) -> None:
     found = read(text, cleaner=cleaner_of(ignore_numbers=True)).words
     kept = [(s, *span) for s, span in zip(words(text).strings, words(text).spans.tolist(), strict=True)]

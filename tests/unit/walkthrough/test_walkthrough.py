@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -144,7 +144,6 @@ SETS = st.lists(st.booleans(), min_size=1, max_size=60)
 
 
 @pytest.mark.parametrize("name", ["classic", "one-permutation"])
-@settings(max_examples=60, deadline=None)
 @given(held=SETS, slots=st.sampled_from([1, 4, 16, 64]))
 def test_the_rule_shown_gives_the_signatures_of_this_program(name: str, held: list[bool], slots: int) -> None:
     """The smallest value of single rows, among those that chose the slot, is the sketch of the set."""
@@ -175,7 +174,6 @@ def test_signatures_are_the_smallest_values_and_name_their_rows(family: str) -> 
 WORDS = st.lists(st.sampled_from("abcd"), max_size=12).map(" ".join)
 
 
-@settings(max_examples=50, deadline=None)
 @given(texts=st.lists(WORDS, min_size=2, max_size=5), length=st.integers(1, 4), rows=st.integers(1, 3))
 def test_pairs_and_bands_against_sets(texts: list[str], length: int, rows: int) -> None:
     tables = nd.explain(texts, length=length, slots=7, band_rows=rows)

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
@@ -80,7 +80,6 @@ TEXTS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     texts=TEXTS,
     unit=st.sampled_from(["word", "char"]),
