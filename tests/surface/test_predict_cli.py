@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -77,9 +78,15 @@ def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path) -
 
 def test_a_limit_that_cannot_hold_is_named(source: Path, run: Run) -> None:
     assert predicted(source, memory=100).warning is None
-    found = run("dedup", source, "--predict", "--memory", "100MB")
-    assert "warning: --memory 100.0 MB will not hold" in found.err
-    assert f"{A_DOCUMENT} bytes each" in " ".join(found.err.split())
+    found = run("dedup", source, "-o", source.parent / "out", "--memory", "100MB")
+    assert found.status == 2
+    assert not (source.parent / "out").exists()
+    least = re.search(r"--memory (\d+)MB or more", " ".join(found.err.split()))
+    assert least
+    held = run("dedup", source, "--predict", "--method", "lsh", "--memory", f"{least[1]}MB")
+    assert (held.status, held.err) == (0, "")
+    between = predicted(source, memory=(int(least[1]) - 1) / 1000)
+    assert between.warning is None or f"{A_DOCUMENT} bytes each" in between.warning
 
 
 def test_many_copies_are_predicted_as_one(source: Path, tmp_path: Path) -> None:

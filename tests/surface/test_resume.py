@@ -187,6 +187,24 @@ def test_a_copy_with_the_same_content_is_the_same_input(source: Path, tmp_path: 
         os.utime(source / "part03.jsonl", ns=(0, 10**18))
 
 
+def test_of_a_large_file_every_byte_counts_and_its_time_does_not(tmp_path: Path) -> None:
+    documents, columns = tmp_path / "large.jsonl", Chosen("text", None, (), False)
+    documents.write_text('{"text": "the quick brown fox jumps over the lazy dog"}\n' * 100_000)
+
+    def opened() -> None:
+        inputs = {"input": open_files([str(documents)])}
+        open_journal(tmp_path / "out", "dedup", Settings(), columns, inputs, None, None).close()
+
+    opened()
+    os.utime(documents, ns=(0, 10**18))
+    opened()
+    with documents.open("r+b") as file:
+        file.seek(700_001)  # between the blocks of a digest that samples
+        file.write(b"x")
+    with pytest.raises(InputError):
+        opened()
+
+
 def test_outputs_with_long_names_have_journals_of_their_own(tmp_path: Path) -> None:
     for char in ("x", "ü", "語"):
         most = 255 // len(char.encode())

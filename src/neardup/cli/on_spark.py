@@ -16,6 +16,7 @@ from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.options.on_files import DedupOptions
 from neardup.cli.typed_path import typed
 from neardup.errors import InputError, OutputError, install
+from neardup.io.urls import without_user
 from neardup.settings import FIELDS
 from neardup.spark.supported import OPTIONS
 
@@ -63,7 +64,7 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
     try:
         made = dedup_files(given, against, work, settings)
         made.counts["rejected"] = given.rejected(made.counts["read"])
-        account = {**made.account(), "inputs": options.inputs, "out": out}
+        account = {**made.account(), "inputs": [*map(without_user, options.inputs)], "out": without_user(out)}
         write(made, out, given, options.overwrite, account)
         made.release()
     finally:

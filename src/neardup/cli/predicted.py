@@ -11,6 +11,7 @@ import typer
 from neardup import display
 from neardup.cli.engine import Options
 from neardup.cli.messages import DONE, warn
+from neardup.errors import SettingError
 from neardup.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,6 +65,14 @@ def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost
 
     documents, columns, against = inputs
     made = predict(documents, columns, settings, against, resume=options.resume)
+    if made.limit is not None and made.limit < made.process:
+        least = -(-made.least // 1_000_000)
+        limit, process = display.size(made.limit), display.size(made.process)
+        raise SettingError(
+            f"--memory {limit} is less than the program itself needs, {process}",
+            f"--memory {least}MB or more for these documents",
+            f"Give --memory {least}MB, or fewer --threads",
+        )
     if made.warning:
         warn(made.warning)
     return made

@@ -23,7 +23,16 @@ def without_password(text: str) -> str:
     >>> without_password("https://ann:secret@host/a.jsonl?key=1")
     'https://host/a.jsonl'
     """
-    return _ASKED.sub("", _USER.sub("", text)) if "://" in text else text
+    return _ASKED.sub("", without_user(text)) if "://" in text else text
+
+
+def without_user(name: str) -> str:
+    """Return a URL as results store it: without user and password. A path is returned as it is.
+
+    >>> without_user("https://ann:secret@host/a.jsonl?key=1")
+    'https://host/a.jsonl?key=1'
+    """
+    return _USER.sub("", name) if "://" in name else name
 
 
 @contextmanager

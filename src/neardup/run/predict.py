@@ -71,6 +71,11 @@ class RunCost:
         )
 
     @property
+    def least(self) -> int:
+        """The smallest limit that can be kept: the process, and what is held for every document."""
+        return self.process + A_DOCUMENT * self.documents
+
+    @property
     def warning(self) -> str | None:
         """A sentence if the limit is below the bytes that are held for every document."""
         if self.limit is None or self.memory <= self.limit:

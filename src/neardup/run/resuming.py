@@ -12,8 +12,9 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
-from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_file
+from neardup.io.readers.digests import whole_digest
 from neardup.io.readers.sources import Source, refuse_stdin
+from neardup.io.urls import without_user
 from neardup.io.writers.journal import RunJournal, journal_of
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION
@@ -58,17 +59,17 @@ def _of_reference(against: Reference | None) -> dict[str, str | None]:
 def _files(documents: Documents) -> dict[str, Any]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     refuse_stdin(sources, "--resume goes on with documents")
-    found = {source.path: {"size": source.size} for source in sources if source.file is None}
+    found = {without_user(source.path): {"size": source.size} for source in sources if source.file is None}
     files = dict.fromkeys(source.file for source in sources if source.file is not None)
     return {**found, **_described(map(Path, files))}
 
 
 def _described(paths: Iterable[Path]) -> dict[str, Any]:
-    """Size and digest of each file; above a megabyte the digest is that of samples, and the time counts, too."""
+    """Size and digest of each whole file, whatever its time: a copied or touched file is the same one."""
     found: dict[str, Any] = {}
     for path in paths:
         try:
-            state, content = os.stat(path), digest_of_file(str(path)).hex()
+            state, content = os.stat(path), whole_digest(path).hex()
         except OSError as error:
             raise InputError(
                 f"{printable(str(path))} cannot be identified: {error.strerror or error}",
@@ -76,6 +77,4 @@ def _described(paths: Iterable[Path]) -> dict[str, Any]:
                 "Leave out --resume",
             ) from error
         found[os.path.abspath(path)] = {"size": state.st_size, "content": content}
-        if state.st_size > BLOCKS * BLOCK_BYTES:
-            found[os.path.abspath(path)]["changed"] = state.st_mtime_ns
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -14,6 +14,11 @@ fsspec = pytest.importorskip("fsspec", reason="neardup[remote] is not installed"
 from fsspec.implementations.memory import MemoryFile, MemoryFileSystem  # noqa: E402
 
 import neardup as nd  # noqa: E402
+from neardup.cli import main  # noqa: E402
+from neardup.io.readers import open_files  # noqa: E402
+from neardup.io.readers.columns import Chosen  # noqa: E402
+from neardup.run.resuming import open_journal  # noqa: E402
+from neardup.settings import Settings  # noqa: E402
 
 LINE = b'{"text": "the quick brown fox jumps over the lazy dog"}\n'
 
@@ -94,3 +99,46 @@ def test_the_command_line_says_so_in_words(tmp_path: Path) -> None:
     assert "/late.jsonl cannot be read" in done.stderr
     assert "error in neardup" not in done.stderr
     assert "secret" not in done.stderr
+
+
+class GuardedFiles(MemoryFileSystem):
+    """Its paths are whole URLs, with the user and the password, like those of HTTP."""
+
+    protocol = "guarded"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return path.rstrip("/")
+
+    def unstrip_protocol(self, path: str) -> str:
+        return path
+
+
+def test_no_output_holds_the_password_of_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("guarded", GuardedFiles, clobber=True)
+    files = GuardedFiles()
+    url = "guarded://ann:hunter2@host/texts"
+    text = "The quick brown fox jumps over the lazy dog, and the dog sleeps on in the sun of the afternoon"
+    for number in range(3):
+        files.store[f"{url}/{number}.txt"] = MemoryFile(files, f"{url}/{number}.txt", text.encode())
+    files.store[f"{url}.jsonl"] = MemoryFile(files, f"{url}.jsonl", LINE * 3)
+    runs = {"files": [f"{url}/{number}.txt" for number in range(3)], "rows": [f"{url}.jsonl"]}
+    for name, inputs in runs.items():
+        monkeypatch.setattr(sys, "argv", ["neardup", "dedup", *inputs, "-o", str(tmp_path / name)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        assert not stopped.value.code
+        nd.fingerprint_part(inputs, tmp_path / f"{name} fingerprints")
+        documents = open_files(inputs)
+        chosen = Chosen("text", None, (), False)
+        open_journal(
+            tmp_path / f"{name} again", "dedup", Settings(), chosen, {"input": documents}, None, None
+        ).close()
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in written if b"hunter2" in path.read_bytes() or "hunter2" in str(path)]
+    for name in runs:
+        result = nd.load(tmp_path / name)
+        assert result.run["counts"]["removed"] == 2
+        assert "hunter2" not in str(result.groups.to_pylist())

@@ -35,6 +35,7 @@ from neardup.io.readers.folder import TextDocuments
 from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
 from neardup.io.readers.parquet import ParquetDocuments
+from neardup.io.urls import without_user
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()
@@ -116,7 +117,7 @@ def open_files(
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
     if documents.format != "text":
-        documents.findings.roots[:] = filter(None, map(root_of, map(str, names)))
+        documents.findings.roots[:] = filter(None, map(root_of, map(without_user, map(str, names))))
     return documents
 
 

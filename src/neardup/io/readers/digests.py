@@ -43,7 +43,13 @@ def digest_of_file(path: str) -> bytes:
         return digest_of(os.fstat(file.fileno()).st_size, read)
 
 
-def open_regular(path: str) -> Any:
+def whole_digest(path: str | os.PathLike[str]) -> bytes:
+    """Return a digest of all bytes of a regular file. Raises OSError for anything else."""
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "blake2b").digest()[:DIGEST_BYTES]
+
+
+def open_regular(path: str | os.PathLike[str]) -> Any:
     """Open a regular file to read its bytes; opening a pipe does not wait. Raises OSError."""
     handle = os.open(path, _FLAGS)
     file = os.fdopen(handle, "rb")

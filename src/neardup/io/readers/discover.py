@@ -20,7 +20,7 @@ from neardup.io.readers.inside import find_member, holds_several, is_lost, parti
 from neardup.io.readers.kinds import SUFFIXES, FolderFiles, decide, format_of, partition_of
 from neardup.io.readers.sources import Source, filesystem
 from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
-from neardup.io.urls import reaching, without_password
+from neardup.io.urls import reaching, without_password, without_user
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
@@ -118,7 +118,7 @@ def find_file(name: str | Path) -> Source:
     """Return the one file that a path or URL refers to."""
     shown = str(name)
     if "://" in shown:
-        return Source(shown, shown)
+        return Source(without_user(shown), shown)
     path = os.path.expanduser(shown)
     inside = split_address(path)
     if inside is not None and not os.path.exists(path):
@@ -293,21 +293,21 @@ def _find_remote(url: str) -> Discovered:
                 raise InputError(
                     f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
                 )
-            return _files(url, found)
+            return _files(without_user(url), found)
         if system.isdir(path):
             aside: list[Aside] = []
             below = _below(system, path, aside)
             below.sort(key=lambda source: source.name)
-            return _folder(url, below, aside)
+            return _folder(without_user(url), below, aside)
         if not system.exists(path):
             raise InputError(f"There is no {without_password(url)}", "An existing file, folder or pattern", _CHECK)
-        return _files(url, [_remote_source(system, path)])
+        return _files(without_user(url), [_remote_source(system, path)])
 
 
 def _remote_source(system: object, path: str) -> Source:
     url = str(system.unstrip_protocol(path))  # type: ignore[attr-defined]
     size = system.info(path).get("size")  # type: ignore[attr-defined]
-    return Source(url, url, size)
+    return Source(without_user(url), url, size)
 
 
 def _below(system: object, root: str, aside: list[Aside]) -> list[Source]:

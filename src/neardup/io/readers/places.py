@@ -15,6 +15,7 @@ from neardup.io.names import path_of, shown_name
 from neardup.io.readers.base import Documents, Format
 from neardup.io.readers.digests import DIGEST_BYTES
 from neardup.io.readers.sources import Source
+from neardup.io.urls import without_user
 
 PLACES = pa.schema(
     [
@@ -79,7 +80,7 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
         for row, offset in stretches:
             found["file"].append(first + number)
             found["name"].append(source.name)
-            found["path"].append(shown_name(source.path))
+            found["path"].append(shown_name(without_user(source.path)))
             found["size"].append(source.size)
             found["digest"].append(digest)
             found["row"].append(row)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from neardup.io.names import name_below, shown_name
 from neardup.io.readers.base import NativeFiles
 from neardup.io.readers.sources import Source
+from neardup.io.urls import without_user
 
 
 class FilesSink:
@@ -56,7 +57,7 @@ def places_of_files(files: Sequence[Source]) -> dict[str, str]:
         for name, file in zip(names, files, strict=True)
     ):
         # For names that lead out of the folder, files are placed relative to the common part of their paths.
-        paths = [file.path.split("://", 1)[-1].lstrip("/") for file in files]
+        paths = [without_user(file.path).split("://", 1)[-1].lstrip("/") for file in files]
         base = os.path.commonpath(["/" + os.path.dirname(path) for path in paths])
         names = [shown_name(os.path.relpath("/" + path, base)) for path in paths]
     places: dict[str, str] = {}

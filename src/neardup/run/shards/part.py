@@ -19,6 +19,7 @@ from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.places import places_of
 from neardup.io.readers.sources import Source, refuse_stdin
+from neardup.io.urls import without_user
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
@@ -126,7 +127,9 @@ def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     name = documents.names[0] if documents.format == "text" else ""
     return tuple(
-        SavedSource(file.name, _full(file, documents, name), shown_name(file.path), file.size, file.partition)
+        SavedSource(
+            file.name, _full(file, documents, name), shown_name(without_user(file.path)), file.size, file.partition
+        )
         for file in sources
     )
 
