@@ -13,7 +13,7 @@ from pathlib import Path
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
 from neardup.cli.option import REQUIRED, Option
-from neardup.settings import FIELDS, RECORDS, Field
+from neardup.settings import COLLECTION_FIELDS, FIELDS, RECORDS, Field
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"
@@ -124,12 +124,12 @@ def keywords() -> str:
     lines = [
         '"""The settings as keywords with types: editors complete them, and type checkers find a misspelt one.',
         "",
-        "Made by scripts/docs from ``FIELDS``; do not edit.",
+        "Made by scripts/docs from ``FIELDS`` and ``COLLECTION_FIELDS``; do not edit.",
         '"""',
         "",
         "from __future__ import annotations",
         "",
-        "from collections.abc import Sequence",
+        "from collections.abc import Collection, Sequence",
         "from typing import TypedDict",
         "",
         "",
@@ -137,14 +137,25 @@ def keywords() -> str:
         '    """Every setting of a run, by name; docs/reference/settings.md describes them."""',
         "",
     ]
-    return "\n".join([*lines, *(f"    {field.name}: {keyword(field)}" for field in FIELDS.values()), ""])
+    lines += [f"    {field.name}: {keyword(field)}" for field in FIELDS.values()]
+    lines += [
+        "",
+        "",
+        "class CollectionKeywords(TypedDict, total=False):",
+        '    """Every setting of a collection, by name."""',
+        "",
+    ]
+    lines += [f"    {field.name}: {keyword(field)}" for field in COLLECTION_FIELDS.values()]
+    return "\n".join([*lines, ""])
 
 
 def keyword(field: Field) -> str:
     """The type of a keyword: one value or several, or the text that a rule reads."""
     if field.many:
         return "str | Sequence[str]"
-    also = " | str" if field.rule.read is not None and field.type is not str else ""
+    if field.rule.read is not None and field.type is str:
+        return "str | Collection[str]"
+    also = " | str" if field.rule.read is not None else ""
     return field.type.__name__ + also
 
 

@@ -208,7 +208,7 @@ def test_a_collection_is_that_of_the_texts_cleaned_by_hand(tmp_path: Path) -> No
         same = masked_ones.compare("d0", "d1").measures
         assert same["resemblance"] == by_hands.compare("d0", "d1").measures["resemblance"]
     with nd.Collection(tmp_path / "a.neardup") as again:
-        assert again.settings.cleaning == Settings.of(**RULES).cleaning
+        assert again.settings.fingerprint.cleaning == Settings.of(**RULES).cleaning
     with pytest.raises(SettingError, match="ignore_numbers True, not off"):
         nd.Collection(tmp_path / "a.neardup", ignore_numbers=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -21,7 +21,9 @@ def expected(field: Field) -> Any:
     """The type of a keyword: one value or several, or the text that a rule reads."""
     if field.many:
         return str | Sequence[str]
-    return field.type | str if field.rule.read is not None else field.type
+    if field.rule.read is None:
+        return field.type
+    return str | Collection[str] if field.type is str else field.type | str
 
 
 def test_keywords_are_the_settings() -> None:

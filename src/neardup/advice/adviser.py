@@ -34,16 +34,10 @@ from neardup.lsh.bands import plan
 from neardup.run.asked_columns import check_columns
 from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
-from neardup.settings import CLEANING, SettingKeywords, Settings
+from neardup.settings import SELECTION, SettingKeywords, Settings
 from neardup.tables import Bools
 
 NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
-SELECTION = (
-    *(*CLEANING, "ignore_common"),
-    *("within", "across", "keep", "lose", "count", "sources"),
-)
-"""The settings that decide what counts, which documents may be pairs, and which one stays."""
-
 ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *SELECTION, *NOT_TOLD)
 """The settings that ``advise`` accepts."""
 

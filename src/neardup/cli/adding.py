@@ -5,18 +5,19 @@ from __future__ import annotations
 import json as notation
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from neardup import display
-from neardup.cli.left_out import stop_words
+from neardup.cli.configured import given_here
 from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
 from neardup.cli.options.on_collections import AddOptions
 from neardup.cli.shown import watcher
 from neardup.errors import SettingError
-from neardup.settings import Settings
+from neardup.settings import COLLECTION_FIELDS
 
 if TYPE_CHECKING:
     from neardup.collection import Added, Near
@@ -57,7 +58,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
     role = role_of(options.role)
     path, problems = options.path, options.problems
     own = (*own_files(path), *([] if problems is None else [problems]))
-    reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter, pages=options.pages).reading
+    reading = options.reading.checked().reading
     documents = open_files(options.inputs, without=own, reading=reading)
     # before the collection is made, so that a mistake leaves none behind
     choose_columns(documents, options.text, options.id)
@@ -89,18 +90,9 @@ def _nothing_added(made: bool, path: Path) -> str:
 
 
 def _creation(options: AddOptions) -> dict[str, Any]:
-    """Return the given settings of a new collection."""
-    settings = {
-        "length": options.new_length,
-        "slots": options.new_slots,
-        "scale": options.new_scale,
-        "floor": options.new_floor,
-        "tokenizer": options.new_tokenizer,
-        "mask": options.new_mask or None,
-        "ignore_numbers": options.new_ignore_numbers or None,
-        "stop_words": options.new_stop_words and stop_words(options.new_stop_words),
-    }
-    return {name: value for name, value in settings.items() if value is not None}
+    """Return the given settings of a new collection; those of an existing one must be equal."""
+    given, values = given_here(options.explicit), asdict(options.settings.read())
+    return {name: values[name] for name in COLLECTION_FIELDS if name in given}
 
 
 def _near(options: AddOptions) -> tuple[Near | None, Any]:

@@ -19,7 +19,7 @@ from neardup.cli.messages import warn
 from neardup.cli.options.on_files import CompareOptions
 from neardup.cli.pairs import TwoTexts, about, pair_of
 from neardup.cli.shown import WIDTH
-from neardup.settings import CLEANING
+from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -50,14 +50,12 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     from neardup.comparison.compare import compare as compared
     from neardup.join.base_documents import base_texts
 
-    chosen = options.settings.checked().cleaning
+    given = as_compared(options.settings.checked().as_dict())
     stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
     return compared(
         *pair.texts,
-        length=stored.get("length", options.length),
-        unit=stored.get("unit", options.unit),
         min_chunk=options.min_chunk,
-        **{name: stored.get(name, getattr(chosen, name)) for name in CLEANING},
+        **{**given, **stored},
         ignore=base_texts(options.ignore),
     )
 

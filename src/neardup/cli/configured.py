@@ -129,7 +129,7 @@ def _checked(path: Path, found: Mapping[str, Any]) -> Config:
             raise _misplaced(name, key, commands)
         checked = _value(f"{name}: {key}", value, option)
         for command, every in commands.items():
-            if option.name in {one.name for one in every}:
+            if option.name in {one.name for one in every if one.from_file == TOP}:
                 options[command].setdefault(option.name, checked)
     return Config(str(path), options)
 

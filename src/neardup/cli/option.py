@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar, get_type_hints
 
 from neardup.settings import (
+    COLLECTION_FIELDS,
     FIELDS,
     BaseTextSettings,
     Cleaning,
@@ -22,6 +23,7 @@ from neardup.settings import (
     Keep,
     ReadingSettings,
     Relations,
+    SampleSettings,
     SearchSettings,
     Settings,
     Shingles,
@@ -61,12 +63,14 @@ class Declared:
     choices: tuple[str, ...] = ()
 
     @classmethod
-    def of_field(cls, field: Field) -> Declared:
-        """Return the option of a setting."""
-        text = field.help if field.type is bool else f"{field.help} Allowed: {field.rule.allowed}."
+    def of_field(cls, field: Field, *, more: str = "", from_file: str = TOP) -> Declared:
+        """Return the option of a setting; ``more`` is said after its help."""
+        text = f"{field.help} {more}".rstrip()
+        text = text if field.type is bool else f"{text} Allowed: {field.rule.allowed}."
         default = [field.default] if field.many and field.default else field.default
         metavar = field.metavar or METAVARS.get(field.type)
-        return cls((field.option,), default, text, metavar, field.rule.read, field.panel, TOP, field.rule.choices)
+        spelling, rule = (field.option,), field.rule
+        return cls(spelling, default, text, metavar, rule.read, field.panel, from_file, rule.choices)
 
     def field(self) -> Any:
         """Return the field of a record that holds this option."""
@@ -115,8 +119,9 @@ class SettingOptions(
     Keep,
     ReadingSettings,
     Work,
+    SampleSettings,
 ):
-    """The options of all settings as they were given, not yet checked."""
+    """The options of all settings as they were given, not yet checked: of a run, and of a collection."""
 
     def read(self) -> SettingOptions:
         """Return the options with the words of a file in place of its name."""
@@ -134,12 +139,25 @@ class SettingOptions(
 
 def all_settings(*, without: frozenset[str] = frozenset()) -> Any:
     """Return a field with ``SettingOptions``: the command has the options of all settings but ``without``."""
-    return settings_of(tuple(name for name in FIELDS if name not in without))
+    return settings_of(*(name for name in FIELDS if name not in without))
 
 
-def settings_of(names: tuple[str, ...]) -> Any:
+def settings_of(*names: str) -> Any:
     """Return a field with ``SettingOptions``: the command has the options of the settings ``names``."""
-    return dataclasses.field(default=SettingOptions(), metadata={"settings": names})
+    return _of_fields({name: (FIELDS[name], Declared.of_field(FIELDS[name])) for name in names})
+
+
+def settings_of_new_collection() -> Any:
+    """Return a field with ``SettingOptions``: the command has the options of the settings of a collection."""
+    more = "Fixed when the collection is made."
+    declared = {
+        field: Declared.of_field(field, more=more, from_file=TABLE) for field in COLLECTION_FIELDS.values()
+    }
+    return _of_fields({field.name: (field, option) for field, option in declared.items()})
+
+
+def _of_fields(options: Mapping[str, tuple[Field, Declared]]) -> Any:
+    return dataclasses.field(default=SettingOptions(), metadata={"settings": options})
 
 
 @dataclass(frozen=True)
@@ -174,9 +192,9 @@ def _options(record: type) -> Iterator[Option]:
     for field in dataclasses.fields(record):
         if declared := field.metadata.get("declared"):
             yield Option.of(field.name, types[field.name], declared)
-        for name in field.metadata.get("settings", ()):
-            one = FIELDS[name].written
-            yield Option.of(name, list[one] if FIELDS[name].many else one, Declared.of_field(FIELDS[name]))  # type: ignore[valid-type]
+        for name, (of, declared) in field.metadata.get("settings", {}).items():
+            written = of.written
+            yield Option.of(name, list[written] if of.many else written, declared)  # type: ignore[valid-type]
 
 
 def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str]) -> T:
@@ -189,8 +207,8 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
         if "settings" in field.metadata:
             # texts are read where settings are checked: a list of stop words may be missing
             given = {
-                name: values[name] if FIELDS[name].type is str else FIELDS[name].rule.value(values[name])
-                for name in field.metadata["settings"]
+                name: values[name] if of.type is str else of.rule.value(values[name])
+                for name, (of, _) in field.metadata["settings"].items()
             }
             found[field.name] = SettingOptions(**given)
         elif field.name in values:

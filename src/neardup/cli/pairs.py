@@ -123,14 +123,13 @@ def _read(name: str, options: CompareOptions) -> str:
             "Give both ids",
         )
     with naming(name):
-        return read_document(name, pages=options.pages)
+        return read_document(name, pages=options.settings.pages)
 
 
 def _row(file: str, row: str, options: CompareOptions) -> str:
     from neardup.io.readers.rows import read_file_row
-    from neardup.settings import Settings
 
-    reading = Settings.of(encoding=options.encoding, delimiter=options.delimiter, pages=options.pages).reading
+    reading = options.settings.checked().reading
     return read_file_row(file, int(row), options.text, reading)
 
 

@@ -16,9 +16,10 @@ import typer
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
-from neardup.cli.options.on_files import SELECTION, PlanOptions
+from neardup.cli.options.on_files import PLANNED, READING, PlanOptions
 from neardup.cli.shown import watcher
 from neardup.errors import InputError, OutputError, SettingError
+from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
     from neardup.advice import Advice
@@ -76,29 +77,15 @@ def _advice(options: PlanOptions) -> Advice:
     from neardup.io.readers.fields import joined
     from neardup.join.base_documents import open_base
 
-    chosen = checked(
-        {
-            "threshold": options.threshold,
-            "recall": options.recall,
-            "slots": options.slots,
-            "unit": options.unit,
-            "length": options.length,
-            "encoding": options.encoding,
-            "delimiter": options.delimiter,
-            "pages": options.pages,
-            "threads": options.threads,
-            **{name: getattr(options.settings.read(), name) for name in SELECTION},
-        }
-    )
+    given = options.settings.read()
+    chosen = checked({name: getattr(given, name) for name in PLANNED})
     documents = open_files(options.sample, reading=chosen.reading)
     columns = choose_columns(documents, options.text, options.id)
     files = [f"./{name}" if name.startswith("-") and name != "-" else name for name in options.sample]
     told = {
         "--text": joined(options.text),
         "--id": options.id,
-        "--encoding": options.encoding,
-        "--delimiter": options.delimiter,
-        "--pages": options.pages,
+        **{FIELDS[name].option: getattr(given, name) for name in READING},
     }
     usual = ("auto", "all")
     named = [part for option, name in told.items() if name and name not in usual for part in (option, name)]
@@ -132,7 +119,8 @@ def _plan(options: PlanOptions) -> int:
     from neardup.lsh.bands import plan as planned
 
     _refuse_without_documents(options)
-    chosen = planned(threshold=options.threshold, recall=options.recall, slots=options.slots)
+    given = options.settings
+    chosen = planned(threshold=given.threshold, recall=given.recall, slots=given.slots)
     if options.json:
         typer.echo(notation.dumps(chosen.as_dict(), indent=2))
         return DONE

@@ -26,9 +26,8 @@ OWN = frozenset({"simhash", "bits", "distance", "documents", "json", "threshold"
 
 def show(options: PlanOptions) -> int:
     """Print the plan for bits, distance and documents. Raises SettingError if a setting of MinHash is given."""
-    of_minhash = (("threshold", options.threshold), ("recall", options.recall), ("slots", options.slots))
-    for name, value in of_minhash:
-        if value != FIELDS[name].default:
+    for name in ("threshold", "recall", "slots"):
+        if getattr(options.settings, name) != FIELDS[name].default:
             raise SettingError(f"--{name} belongs to MinHash", "With --simhash: --bits, --distance, --documents")
     others = [option.spelling[-1] for option in options_of(PlanOptions) if option.name in options.explicit - OWN]
     if others:

@@ -26,7 +26,7 @@ from neardup.collection.near import Near
 from neardup.collection.questions import Questions
 from neardup.collection.record_lists import keys_of, prepared, records_in
 from neardup.collection.sets import Sets
-from neardup.collection.settings import CollectionKeywords, CollectionSettings
+from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import SqliteStore
 from neardup.collection.stored import entries_again
 from neardup.errors import InputError, NeardupError, SettingError
@@ -34,6 +34,7 @@ from neardup.io.readers import Problem, open_documents
 from neardup.io.readers.fields import joined
 from neardup.io.urls import require_local
 from neardup.runtime import Progress, Silent
+from neardup.settings import CollectionKeywords
 
 _REMOVED = 1000
 """Documents removed at a time."""

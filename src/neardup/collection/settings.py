@@ -2,45 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, TypedDict, Unpack
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from typing import Any, Unpack
 
 from neardup.errors import SettingError
 from neardup.kernels.text.keyed import Key
-from neardup.settings import CLEANING, Cleaning, Settings
+from neardup.settings import (
+    CLEANING,
+    COLLECTION_FIELDS,
+    CollectionKeywords,
+    SampleSettings,
+    Settings,
+    names_of,
+    refuse_mistakes,
+)
 from neardup.sketch.sampled import SampledShingles
 from neardup.text.cleaning import Cleaner
 from neardup.text.keys import key_of, new_secret
 
-# Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
-# sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
-SCALE, FLOOR, SLOTS = 5, 8, 64
-_NAMES = ("length", "slots", "scale", "floor")
-
-
-class CollectionKeywords(TypedDict, total=False):
-    """The settings of a collection, by name."""
-
-    length: int
-    slots: int
-    scale: int
-    floor: int
-    tokenizer: str
-    mask: str | Sequence[str]
-    ignore_numbers: bool
-    stop_words: str | Collection[str]
+_SLOTS: int = COLLECTION_FIELDS["slots"].default
 
 
 @dataclass(frozen=True)
 class CollectionSettings:
     """The settings of a collection; make one with :meth:`of`, which checks them.
 
-    ``length``: words in a shingle. ``slots``: slots of a MinHash signature. ``scale``, ``floor``: every shingle
-    whose hash is below 2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
-    ``cleaning``: the text that does not count, given as ``mask``, ``ignore_numbers`` and ``stop_words``, and the
-    ``tokenizer``; words are searched in all text.
+    ``fingerprint``: those that a run has, too: the words in a shingle, the slots of a MinHash signature, and the
+    text that does not count; words are searched in all text. ``samples``: every shingle whose hash is below
+    2⁶⁴ / scale is in the sample of its document, and at least the ``floor`` smallest.
 
     ``secret`` (32 bytes) is the key of the hashes, drawn when the collection is created: anyone who knows it can
     forge the counts. It is stored only in the file, and is not a setting that users see or set.
@@ -49,27 +40,37 @@ class CollectionSettings:
     {'length': 5, 'slots': 64, 'scale': 64, 'floor': 8}
     """
 
-    length: int = 5
-    slots: int = SLOTS
-    scale: int = SCALE
-    floor: int = FLOOR
-    cleaning: Cleaning = field(default_factory=Cleaning)
+    fingerprint: Settings = field(default_factory=partial(Settings.of, slots=_SLOTS))
+    samples: SampleSettings = field(default_factory=SampleSettings)
     secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
 
     @classmethod
     def of(cls, **values: Unpack[CollectionKeywords]) -> CollectionSettings:
-        """Return settings with the given values. Raises SettingError for invalid ones."""
-        unknown = [name for name in values if name not in (*_NAMES, *CLEANING)]
-        if unknown:
-            allowed = ", ".join((*_NAMES, *CLEANING))
-            raise SettingError(f"There is no setting {unknown[0]!r} of a collection", allowed)
-        left_out: dict[str, Any] = {name: value for name, value in values.items() if name in CLEANING}
-        plain: dict[str, Any] = {name: value for name, value in values.items() if name in _NAMES}
-        made = cls(**plain)
-        checked = Settings.of(length=made.length, slots=made.slots, **left_out)
-        made = replace(made, cleaning=checked.cleaning)
-        SampledShingles(made.scale, made.floor)
-        return made
+        """Return settings with the given values. Raises one SettingError that names all mistakes."""
+        given: dict[str, Any] = {"slots": _SLOTS, **values}
+        refuse_mistakes(given, COLLECTION_FIELDS, " of a collection")
+        own = {name: given.pop(name) for name in names_of(SampleSettings) if name in given}
+        return cls(Settings.of(**given), SampleSettings(**own))
+
+    @property
+    def length(self) -> int:
+        """The tokens in a shingle."""
+        return self.fingerprint.shingles.length
+
+    @property
+    def slots(self) -> int:
+        """The slots of a signature."""
+        return self.fingerprint.sketch.slots
+
+    @property
+    def scale(self) -> int:
+        """One shingle in this many is in a sample."""
+        return self.samples.scale
+
+    @property
+    def floor(self) -> int:
+        """The least number of shingles in a sample, if a document has as many."""
+        return self.samples.floor
 
     @property
     def limit(self) -> int:
@@ -86,23 +87,15 @@ class CollectionSettings:
         """The key of all hashes of the collection."""
         return key_of(self.secret)
 
-    @cached_property
-    def fingerprint(self) -> Settings:
-        """The settings in the form that fingerprinting accepts."""
-        return replace(Settings.of(length=self.length, slots=self.slots), cleaning=self.cleaning)
-
     @property
     def cleaner(self) -> Cleaner | None:
         """The parts of texts that do not count; None if all do."""
-        return self.cleaning.cleaner
+        return self.fingerprint.cleaning.cleaner
 
     def as_dict(self) -> dict[str, Any]:
         """Return every setting by name, without the secret and without rules that leave out nothing."""
-        found = {name: getattr(self, name) for name in _NAMES}
-        for name in CLEANING:
-            if value := getattr(self.cleaning, name):
-                found[name] = list(value) if isinstance(value, tuple) else value
-        return found
+        values = {**self.fingerprint.as_dict(), **asdict(self.samples)}
+        return {name: values[name] for name in COLLECTION_FIELDS if name not in CLEANING or values[name]}
 
     def require(self, given: Mapping[str, Any], where: str) -> None:
         """Raise SettingError if a ``given`` setting differs from that of the collection ``where``."""

@@ -5,34 +5,44 @@ The command line, the reference page, the validation and their tests are derived
 
 from neardup.settings.fields import Field
 from neardup.settings.keeping import Keep, Relations
-from neardup.settings.keywords import SettingKeywords
+from neardup.settings.keywords import CollectionKeywords, SettingKeywords
 from neardup.settings.records import (
     CLEANING,
+    COLLECTION_FIELDS,
+    COMPARISON,
     FIELDS,
     RECORDS,
+    SELECTION,
     BaseTextSettings,
     Cleaning,
     GroupSettings,
     ReadingSettings,
+    SampleSettings,
     SearchSettings,
     Shingles,
     SimHashing,
     Sketch,
     Work,
+    names_of,
 )
-from neardup.settings.settings import Settings, as_compared, ratio
+from neardup.settings.settings import Settings, as_compared, ratio, refuse_mistakes
 
 __all__ = [
     "CLEANING",
+    "COLLECTION_FIELDS",
+    "COMPARISON",
     "FIELDS",
     "RECORDS",
+    "SELECTION",
     "BaseTextSettings",
     "Cleaning",
+    "CollectionKeywords",
     "Field",
     "GroupSettings",
     "Keep",
     "ReadingSettings",
     "Relations",
+    "SampleSettings",
     "SearchSettings",
     "SettingKeywords",
     "Settings",
@@ -41,5 +51,7 @@ __all__ = [
     "Sketch",
     "Work",
     "as_compared",
+    "names_of",
     "ratio",
+    "refuse_mistakes",
 ]

@@ -1,11 +1,11 @@
 """The settings as keywords with types: editors complete them, and type checkers find a misspelt one.
 
-Made by scripts/docs from ``FIELDS``; do not edit.
+Made by scripts/docs from ``FIELDS`` and ``COLLECTION_FIELDS``; do not edit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypedDict
 
 
@@ -17,7 +17,7 @@ class SettingKeywords(TypedDict, total=False):
     tokenizer: str
     mask: str | Sequence[str]
     ignore_numbers: bool
-    stop_words: str
+    stop_words: str | Collection[str]
     ignore_common: float | str
     sketch: str
     slots: int
@@ -49,3 +49,16 @@ class SettingKeywords(TypedDict, total=False):
     delimiter: str
     pages: str
     threads: int
+
+
+class CollectionKeywords(TypedDict, total=False):
+    """Every setting of a collection, by name."""
+
+    length: int
+    slots: int
+    scale: int
+    floor: int
+    tokenizer: str
+    mask: str | Sequence[str]
+    ignore_numbers: bool
+    stop_words: str | Collection[str]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from neardup import measures
@@ -120,8 +120,20 @@ class Cleaning:
         )
 
 
-CLEANING = tuple(field.name for field in dataclasses.fields(Cleaning))
+def names_of(*records: type) -> tuple[str, ...]:
+    """Return the names of the settings of records.
+
+    >>> names_of(Shingles)
+    ('unit', 'length')
+    """
+    return tuple(field.name for record in records for field in dataclasses.fields(record))
+
+
+CLEANING = names_of(Cleaning)
 """The settings that decide which text counts: runs, collections and comparisons have them alike."""
+
+COMPARISON = names_of(Shingles, Cleaning)
+"""The settings of ``compare`` that a run or a collection has, too."""
 
 
 @dataclass(frozen=True)
@@ -314,6 +326,18 @@ class Work:
     threads: int = setting(0, number(0, 1024), "Worker threads; 0: one per core.")
 
 
+@dataclass(frozen=True)
+class SampleSettings:
+    """Which shingles of each document a collection stores for its searches (``sketch/sampled.py``)."""
+
+    PANEL: ClassVar = COMPARED
+
+    # Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
+    # sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
+    scale: int = setting(5, number(1, 1 << 32), "Sample one shingle in this many.")
+    floor: int = setting(8, number(1, 1 << 24), "Least number of shingles to sample.")
+
+
 RECORDS: Mapping[str, Any] = {
     "shingles": Shingles,
     "cleaning": Cleaning,
@@ -329,8 +353,8 @@ RECORDS: Mapping[str, Any] = {
 }
 
 
-def _fields() -> Iterator[Field]:
-    for record, kind in RECORDS.items():
+def _fields(records: Mapping[str, Any]) -> Iterator[Field]:
+    for record, kind in records.items():
         types = get_type_hints(kind)
         for field in dataclasses.fields(kind):
             described = {**field.metadata, "panel": field.metadata["panel"] or kind.PANEL}
@@ -338,5 +362,16 @@ def _fields() -> Iterator[Field]:
             yield Field(record, field.name, field.default, of_one, **described)
 
 
-FIELDS: Mapping[str, Field] = {field.name: field for field in _fields()}
-"""Every setting by name; names are unique over all records."""
+FIELDS: Mapping[str, Field] = {field.name: field for field in _fields(RECORDS)}
+"""Every setting of a run by name; names are unique over all records."""
+
+COLLECTION_FIELDS: Mapping[str, Field] = {
+    "length": replace(FIELDS["length"], help="Tokens in a shingle."),
+    "slots": replace(FIELDS["slots"], default=64),
+    **{field.name: field for field in _fields({"samples": SampleSettings})},
+    **{name: FIELDS[name] for name in CLEANING},
+}
+"""Every setting of a collection by name: some of those of a run, and the sampling."""
+
+SELECTION = (*names_of(Cleaning, BaseTextSettings), "within", "across", "keep", "lose", "count", "sources")
+"""The settings of advice that decide what counts, which documents may be pairs, and which one stays."""

@@ -11,10 +11,11 @@ from typing import Any, Unpack
 
 from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
+from neardup.settings.fields import Field
 from neardup.settings.keeping import Keep, Relations
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
-    CLEANING,
+    COMPARISON,
     FIELDS,
     RECORDS,
     BaseTextSettings,
@@ -60,16 +61,13 @@ class Settings:
 
         ``measure`` may be an alias (``measures.aliases``). Raises one SettingError that names all mistakes.
         """
-        mistakes = [error for name, value in values.items() if (error := _mistake(name, value))]
-        if len(mistakes) > 1:
-            raise SettingError("\n".join(map(str, mistakes)))
-        for mistake in mistakes:
-            raise mistake
+        given: dict[str, Any] = {**values}
+        refuse_mistakes(given, FIELDS)
+        if "measure" in given:
+            given["measure"] = aliases().get(given["measure"], given["measure"])
         parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
-        given: Mapping[str, Any] = values
         for name, value in given.items():
-            canonical = aliases().get(value, value) if name == "measure" else value
-            parts[FIELDS[name].record][name] = FIELDS[name].canonical(canonical)
+            parts[FIELDS[name].record][name] = FIELDS[name].canonical(value)
         if parts["keep"].get("keep") == KEEP_NONE and parts["grouping"].get("groups") in (None, "principal"):
             parts["grouping"]["groups"] = "components"  # a document goes if any chain of pairs leads to another
         made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
@@ -105,8 +103,7 @@ def as_compared(values: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_compared({"length": 3, "threshold": 0.8, "ignore_numbers": True})
     {'length': 3, 'ignore_numbers': True}
     """
-    names = ("length", "unit", *CLEANING)
-    return {name: values[name] for name in names if name in values}
+    return {name: values[name] for name in COMPARISON if name in values}
 
 
 def ratio(value: float) -> tuple[int, int]:
@@ -234,10 +231,19 @@ def _refuse_first(contradictions: Iterable[tuple[bool, str, str, str]]) -> None:
             raise SettingError(given, allowed, todo)
 
 
-def _mistake(name: str, value: Any) -> SettingError | None:
-    field = FIELDS.get(name)
+def refuse_mistakes(values: Mapping[str, Any], fields: Mapping[str, Field], of: str = "") -> None:
+    """Raise one SettingError that names all values and names that the ``fields`` (``of`` a thing) do not allow."""
+    mistakes = [error for name, value in values.items() if (error := _mistake(name, value, fields, of))]
+    if len(mistakes) > 1:
+        raise SettingError("\n".join(map(str, mistakes)))
+    for mistake in mistakes:
+        raise mistake
+
+
+def _mistake(name: str, value: Any, fields: Mapping[str, Field], of: str) -> SettingError | None:
+    field = fields.get(name)
     if field is None:
-        return SettingError(f"There is no setting {name!r}", ", ".join(FIELDS), near_miss(name, FIELDS))
+        return SettingError(f"There is no setting {name!r}{of}", ", ".join(fields), near_miss(name, fields))
     if field.right_type(value) and field.rule.holds(field.rule.value(value)):
         return None
     if field.many and isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):

@@ -8,25 +8,26 @@ from typing import Any
 from neardup.errors import SettingError
 from neardup.group.keep import keep_columns
 from neardup.measures import MEASURES
-from neardup.settings import CLEANING, FIELDS, Settings
+from neardup.settings import FIELDS, Settings, Shingles, SimHashing, Sketch, Work, names_of
 
 OPTIONS = frozenset(("inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS))
 """The options of ``neardup dedup`` that a run on Spark follows; ``checked`` looks at the values of settings."""
 
-_ABSENT = (
-    *("within", "across", "ignore_common", "count", "sources", "kinds", "audit"),
-    *("no_self", "held", "most_removed"),
-    *("encoding", "delimiter", "pages"),
-    *CLEANING,
+_FOLLOWED = frozenset(
+    (
+        *names_of(Shingles, Sketch, SimHashing, Work),
+        *("method", "measure", "matching", "threshold", "recall", "memory"),
+        *("groups", "pairs", "keep", "only_contained", "lose", "empty"),
+    )
 )
-"""Settings that only a run on one machine has."""
+"""The settings that a run on Spark follows; it refuses all others."""
 
 
 def checked(values: Mapping[str, Any]) -> Settings:
     """Return the settings of a run on Spark. Raises SettingError that names all that cannot be followed."""
     settings = Settings.of(**values)
-    plain = Settings()
-    refused = [_said(name, settings) for name in _ABSENT if _value(name, settings) != _value(name, plain)]
+    given, usual = settings.as_dict(), Settings().as_dict()
+    refused = [_said(name, given[name]) for name in FIELDS if name not in _FOLLOWED and given[name] != usual[name]]
     if settings.by_simhash:
         refused.append("sketch simhash")
     measure = settings.search.measure
@@ -43,10 +44,5 @@ def checked(values: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def _value(name: str, settings: Settings) -> Any:
-    return getattr(getattr(settings, FIELDS[name].record), name)
-
-
-def _said(name: str, settings: Settings) -> str:
-    value = _value(name, settings)
-    return name if isinstance(value, bool) else f"{name} {', '.join(value) if isinstance(value, tuple) else value}"
+def _said(name: str, value: Any) -> str:
+    return name if isinstance(value, bool) else f"{name} {', '.join(value) if isinstance(value, list) else value}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.advice.adviser import ADVISED, SELECTION
+from neardup.advice.adviser import ADVISED
 from neardup.cli.options import on_files
 from neardup.errors import InputError, SettingError
 from support import made_advice_sets as made
@@ -126,5 +126,4 @@ def test_columns_are_checked_before_the_work(forms: pa.Table, asked: dict[str, A
 
 
 def test_the_command_has_the_options_of_the_library() -> None:
-    assert on_files.SELECTION == SELECTION
-    assert set(SELECTION) <= set(ADVISED)
+    assert set(on_files.PLANNED) <= set(ADVISED)

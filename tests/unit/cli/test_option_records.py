@@ -14,7 +14,7 @@ from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.cli.typed_path import typed_path
 from neardup.errors import SettingError
-from neardup.settings import FIELDS, Settings
+from neardup.settings import COLLECTION_FIELDS, FIELDS, Settings
 from neardup.settings.rules import listed
 
 
@@ -30,10 +30,10 @@ def test_every_option_is_a_field_and_every_field_an_option(command: str) -> None
     record = COMMANDS[command].record
     options = {option.name: option for option in COMMANDS[command].options}
     assert len(options) == len(COMMANDS[command].options)
-    fields = {field.name for field in dataclasses.fields(record)} - {"explicit"}
-    if "settings" in fields:
-        fields = fields - {"settings"} | (FIELDS.keys() & options.keys())
-    assert fields == options.keys()
+    fields: set[str] = set()
+    for field in dataclasses.fields(record):
+        fields |= field.metadata["settings"].keys() if "settings" in field.metadata else {field.name}
+    assert fields - {"explicit"} == options.keys()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -45,7 +45,10 @@ def test_types_and_defaults_of_record_and_table_agree(command: str) -> None:
     for option in COMMANDS[command].options:
         if option.name in required:
             continue
-        value = getattr(made if hasattr(made, option.name) else made.settings, option.name)
+        if not hasattr(made, option.name):  # the option of a setting, whose default is that of its field
+            assert option.name in FIELDS | COLLECTION_FIELDS
+            continue
+        value = getattr(made, option.name)
         if option.name in FIELDS and FIELDS[option.name].many:  # a list on the command line
             assert listed(value) == listed(option.default), option.name
             assert option.type == list[str]

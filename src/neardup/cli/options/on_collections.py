@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from neardup.cli.option import NEVER, argument, option, setting
+from neardup.cli.option import NEVER, SettingOptions, argument, option, settings_of, settings_of_new_collection
 from neardup.cli.options import shared
-from neardup.settings.panels import ACCESS, COMPARED, INPUT, OUTPUT, SEARCH, WORK
-
-_FIXED = "Fixed when the collection is made. Default:"
+from neardup.settings import ReadingSettings, names_of
+from neardup.settings.panels import ACCESS, COMPARED, INPUT, OUTPUT, WORK
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -38,9 +37,7 @@ class AddOptions:
     inputs: list[str] = shared.INPUTS.field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
-    encoding: str = setting("encoding")
-    delimiter: str = setting("delimiter")
-    pages: str = setting("pages")
+    reading: SettingOptions = settings_of(*names_of(ReadingSettings))
     metadata: list[str] = option(
         "--meta",
         (),
@@ -87,30 +84,10 @@ class AddOptions:
         "FILE",
         panel=OUTPUT,
     )
-    new_length: int | None = option(
-        "--length", None, f"Words in a shingle, 1 to 64. {_FIXED} 5.", "NUMBER", panel=COMPARED
-    )
-    new_slots: int | None = option("--slots", None, f"Slots of a signature. {_FIXED} 64.", "NUMBER", panel=SEARCH)
-    new_scale: int | None = option(
-        "--scale", None, f"Sample one shingle in this many. {_FIXED} 5.", "NUMBER", panel=COMPARED
-    )
-    new_floor: int | None = option(
-        "--floor", None, f"Least number of shingles to sample. {_FIXED} 8.", "NUMBER", panel=COMPARED
-    )
-    new_tokenizer: str | None = option(
-        "--tokenizer", None, "Compare the tokens of a tokenizer (code) in place of words. Fixed, too.", "NAME"
-    )
-    new_mask: list[str] = option(
-        "--mask", (), "Leave out the text that this RE2 expression matches. May be repeated. Fixed, too.", "REGEX"
-    )
-    new_ignore_numbers: bool | None = option(
-        "--ignore-numbers", None, "Leave out tokens that consist of digits. Fixed, too."
-    )
-    new_stop_words: str | None = option(
-        "--stop-words", None, "Leave out the stop words of a language, or the words in a file. Fixed, too.", "NAME"
-    )
+    settings: SettingOptions = settings_of_new_collection()
     wait: float = shared.WAIT.field()
     json: bool = shared.JSON.field()
+    explicit: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

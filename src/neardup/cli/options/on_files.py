@@ -20,11 +20,13 @@ from neardup.cli.option import (
     settings_of,
 )
 from neardup.cli.options import shared
-from neardup.settings import CLEANING
+from neardup.settings import COMPARISON, SELECTION, ReadingSettings, Shingles, names_of
 from neardup.settings.panels import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
-SELECTION = (*CLEANING, "ignore_common", "within", "across", "keep", "lose", "count", "sources")
-"""The settings of ``plan`` that decide what counts, which documents may be pairs, and which one stays."""
+READING = names_of(ReadingSettings)
+
+PLANNED = ("threshold", "recall", "slots", *names_of(Shingles), *SELECTION, *READING, "threads")
+"""The settings of ``plan``."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -226,12 +228,8 @@ class CompareOptions:
     other: str | None = Declared((), None, "The id of the other document.", "ID", panel=INPUT).field()
     inputs: list[str] = shared.MOVED.field()
     text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
-    encoding: str = setting("encoding")
-    delimiter: str = setting("delimiter")
-    pages: str = setting("pages")
     literal: bool = shared.LITERAL.field()
-    length: int = setting("length")
-    unit: str = setting("unit")
+    settings: SettingOptions = settings_of(*READING, *COMPARISON)
     min_chunk: int | None = option(
         "--min-chunk",
         None,
@@ -239,7 +237,6 @@ class CompareOptions:
         "NUMBER",
         panel=COMPARED,
     )
-    settings: SettingOptions = settings_of(CLEANING)
     ignore: list[str] = shared.IGNORE.field()
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE", panel=OUTPUT
@@ -378,17 +375,8 @@ class PlanOptions:
     ).field()
     text: list[str] = shared.TEXT.field()
     id: str | None = shared.ID.field()
-    threshold: float = setting("threshold")
-    recall: float = setting("recall")
-    slots: int = setting("slots")
-    unit: str = setting("unit")
-    length: int = setting("length")
-    settings: SettingOptions = settings_of(SELECTION)
+    settings: SettingOptions = settings_of(*PLANNED)
     ignore: list[str] = shared.IGNORE.field()
-    encoding: str = setting("encoding")
-    delimiter: str = setting("delimiter")
-    pages: str = setting("pages")
-    threads: int = setting("threads")
     svg: Path | None = option(
         "--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg", panel=OUTPUT
     )
