@@ -26,7 +26,7 @@ from neardup.errors import (
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
     from neardup.collection import Collection, Near
-    from neardup.collection.contract import Store
+    from neardup.collection.store import Store
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison
     from neardup.comparison.documents import compare
@@ -141,7 +141,7 @@ _LAZY = {
     "SampledShingles": "neardup.sketch.sampled",
     "Settings": "neardup.settings",
     "SimHash": "neardup.sketch.simhash",
-    "Store": "neardup.collection.contract",
+    "Store": "neardup.collection.store",
     "View": "neardup.collection.view",
     "advise": "neardup.advice",
     "compare": "neardup.comparison.documents",

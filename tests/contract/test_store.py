@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neardup.collection.contract import KEPT, Store, StoreUnavailableError
+from neardup.collection.contract import KEPT, StoreUnavailableError
 from neardup.collection.packing import unpack
-from neardup.collection.store import SqliteStore
+from neardup.collection.store import Store
 from neardup.errors import OutputError
 from support import reference
 from support.made_collections import made, numbers, put
@@ -19,7 +19,7 @@ from support.made_collections import made, numbers, put
 Opens = Callable[[], Store]
 
 STORES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: SqliteStore(folder / "made.neardup", {"scale": 2, "floor": 3}, wait=0.2),
+    "sqlite": lambda folder: Store(folder / "made.neardup", {"scale": 2, "floor": 3}, wait=0.2),
 }
 
 TEXTS = {

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from test_store import STORES, TEXTS, Opens, ids, open_store, remove, store
 
-from neardup.collection.contract import Store
+from neardup.collection.contract import MemberRow
 from neardup.collection.facts import facts
-from neardup.collection.groups.contract import MemberRow
+from neardup.collection.store import Store
 from neardup.errors import OutputError
 from support.made_collections import numbers, put
 
@@ -73,10 +73,10 @@ def test_changed_metadata_of_a_transaction_that_raises_is_as_before(store: Store
 
 def test_grouped_documents_are_listed(store: Store) -> None:
     assert store.groups.grouped().tolist() == []
-    with store.writing() as transaction:
-        transaction.groups.join([MemberRow(7, 1, 3), MemberRow(2, 1, 3), MemberRow(5, 4, 1)])
+    with store.writing():
+        store.groups.join([MemberRow(7, 1, 3), MemberRow(2, 1, 3), MemberRow(5, 4, 1)])
         assert store.groups.grouped().tolist() == [2, 5, 7]
-        transaction.groups.leave([5])
+        store.groups.leave([5])
     assert store.groups.grouped().tolist() == [2, 7]
     assert store.groups.grouped().dtype.name == "int64"
 

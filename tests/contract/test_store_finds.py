@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store import TEXTS, ids, open_store, remove, store
 
-from neardup.collection.contract import OPERATORS, Operator, Store
+from neardup.collection.contract import OPERATORS, Operator
 from neardup.collection.facts import facts, holds
+from neardup.collection.store import Store
 from neardup.errors import InputError
 from neardup.text import normalise as plain
 from support import reference, shared_data

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_store import TEXTS, Opens, ids, open_store, remove, store
 
-from neardup.collection.contract import Store
+from neardup.collection.store import Store
 from neardup.errors import LimitError, OutputError
 from neardup.runtime import Deadline
 from support.made_collections import made, numbers, put

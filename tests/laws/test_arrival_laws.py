@@ -9,7 +9,7 @@ import random
 import tempfile
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 import pytest
@@ -19,9 +19,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from neardup.collection import Collection, Near
 from neardup.errors import InputError
+from neardup.io.decisions.records import TOGETHER, Verdict
 from support import reference, shared_data
 from support.full_run import FULL
-from support.reference_groups import Naive, bundle, replayed, resemblance
+from support.reference_groups import Naive, bundle, replayed, resemblance, together
 
 IDS = [f"d{number}" for number in range(9)]
 STEMS = ["a b c d e f g h i j", "k l m n o p q r s t", "a b c d e p q r s t"]
@@ -81,8 +82,8 @@ class Arrivals(RuleBasedStateMachine):
         self.naive.remove(ids)
 
     @precondition(lambda self: len(self.naive.sets) > 1)
-    @rule(data=st.data(), verdict=st.sampled_from(["same", "different"]))
-    def decide(self, data: st.DataObject, verdict: Literal["same", "different"]) -> None:
+    @rule(data=st.data(), verdict=st.sampled_from(get_args(Verdict)))
+    def decide(self, data: st.DataObject, verdict: Verdict) -> None:
         a, b = data.draw(st.lists(st.sampled_from(sorted(self.naive.sets)), min_size=2, max_size=2, unique=True))
         if self.naive.contradicts(a, b, verdict):
             with pytest.raises(InputError, match="contradicts"):
@@ -110,7 +111,7 @@ class Arrivals(RuleBasedStateMachine):
 
     @invariant()
     def members_belong_there(self) -> None:
-        same = [pair for pair, verdict in self.naive.decisions.items() if verdict == "same"]
+        same = together(self.naive.decisions)
         for group in self.collection.groups().groups:
             head = self.naive.sets[group.representative]
             least = Fraction(repr(group.threshold))
@@ -121,7 +122,8 @@ class Arrivals(RuleBasedStateMachine):
                 assert member.held_by != "resemblance" or member.id in near
         in_groups = [{one.id for one in group.members} for group in self.collection.groups().groups]
         for pair, verdict in self.naive.decisions.items():
-            assert any(pair <= members for members in in_groups) == (verdict == "same")
+            if verdict != "unsure":
+                assert any(pair <= members for members in in_groups) == (verdict in TOGETHER)
 
     def teardown(self) -> None:
         assert self.collection.check() == []

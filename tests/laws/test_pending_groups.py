@@ -146,7 +146,7 @@ def test_decisions_and_base_texts_hold(tmp_path: Path) -> None:
         made.put("b", text)
         made.put("c", text + " a letter of its own with more words")
         made.put("d", text + " a letter of its own with more words")
-        made.decide("a", "c", "different")
+        made.decide("a", "c", "not alike")
         done = made.group_pending("90%")
         assert done.compared == 4
         assert [(one.id, one.action) for one in done.near] == [("c", "kept"), ("d", "linked")]

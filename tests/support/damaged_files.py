@@ -63,7 +63,7 @@ def make(path: Path) -> None:
         collection.add(some.drop_columns(["from", "year", "tags"]), on_duplicate="replace")
         collection.add(some, metadata=["from", "year", "tags"], on_duplicate="replace")
         collection.add(pa.table({"id": ["near"], "text": [known["d7"] + " and more"]}), near=0.8, on_near="link")
-        collection.decide("d1", "d2", "different", by="ann")
+        collection.decide("d1", "d2", "not alike", by="ann")
         late = {f"late{k}": text[::-1] for k, text in enumerate(gone.values())}
         collection.add(pa.table({"id": list(late), "text": list(late.values())}))
         collection.remove(list(late))

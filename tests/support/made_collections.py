@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.contract import Entries, Store
+from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_of
 from neardup.collection.settings import CollectionSettings
+from neardup.collection.store import Store
 from neardup.tables import Int64s
 
 NEW = 0

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from neardup.collection import Change
+from neardup.io.decisions.records import TOGETHER
 from support import reference
 
 Near = tuple[str, str, Fraction, str]
@@ -88,27 +89,32 @@ class Naive:
 
     def contradicts(self, a: str, b: str, verdict: str) -> bool:
         others = {pair: said for pair, said in self.decisions.items() if pair != {a, b}}
-        same = [pair for pair, said in others.items() if said == "same"]
-        if verdict == "different":
+        if verdict == "unsure":
+            return False
+        same = together(others)
+        if verdict == "not alike":
             return b in bundle(a, same)
         return any(
-            verdict == "different" and one in bundle(a, same) and pair - {one} <= bundle(b, same)
+            verdict == "not alike" and one in bundle(a, same) and pair - {one} <= bundle(b, same)
             for pair, verdict in others.items()
             for one in pair
         )
 
     def decide(self, a: str, b: str, verdict: str) -> None:
+        was = self.decisions.get(frozenset((a, b)))
         self.decisions[frozenset((a, b))] = verdict
         groups = sorted({group for id in (a, b) if (group := self.group_of(id))})
-        if verdict == "same":
+        if verdict in TOGETHER:
             self.form(groups, [a, b], Fraction(4, 5))
-        elif self.group_of(a) and self.group_of(a) == self.group_of(b):
+        elif (
+            len(groups) == 1 and self.group_of(a) == self.group_of(b) and (verdict != "unsure" or was in TOGETHER)
+        ):
             self.form(groups, [], Fraction(4, 5))
 
     def undecide(self, a: str, b: str) -> None:
         verdict = self.decisions.pop(frozenset((a, b)), None)
         group = self.group_of(a)
-        if verdict == "same" and group:
+        if verdict in TOGETHER and group:
             self.form([group], [], Fraction(4, 5))
 
     def form(self, groups: Sequence[int], more: Iterable[str], threshold: Fraction) -> None:
@@ -118,7 +124,7 @@ class Naive:
         pool = [id for id in age if id in was or id in set(more)]
         heads = [old[group][0] for group in sorted(old) if old[group][0] in self.sets]
         left = heads + [id for id in pool if id not in heads]
-        same = [pair for pair, said in self.decisions.items() if said == "same"]
+        same = together(self.decisions)
         while left:
             leader = left[0]
             least = old[was[leader]][2] if leader in was else threshold
@@ -140,11 +146,16 @@ class Naive:
         return next((group for group, (_, members, _) in self.groups.items() if id in members), None)
 
     def is_different(self, a: str, b: str) -> bool:
-        return self.decisions.get(frozenset((a, b))) == "different"
+        return self.decisions.get(frozenset((a, b))) == "not alike"
+
+
+def together(decisions: Mapping[frozenset[str], str]) -> list[frozenset[str]]:
+    """The pairs that were decided to belong together."""
+    return [pair for pair, verdict in decisions.items() if verdict in TOGETHER]
 
 
 def bundle(id: str, same: Iterable[frozenset[str]]) -> set[str]:
-    """A document with all that chains of "same" connect with it."""
+    """A document with all that chains of such pairs connect with it."""
     found = {id}
     while more := {one for pair in same if pair & found for one in pair} - found:
         found |= more

@@ -91,15 +91,15 @@ def test_options_that_make_no_sense(run: Run, first: Path, new: Path, options: t
 
 
 def test_decisions(run: Run, first: Path) -> None:
-    assert run("decide", first, "a", "d", "same", "--by", "ann").out == "a and d are same\n"
+    assert run("decide", first, "a", "d", "duplicate", "--by", "ann").out == "duplicate: a and d\n"
     assert run("groups", first).out.splitlines()[-1] == "  d  0.0000, held by a decision"
-    assert run("decide", first, "a", "d", "different").status == 0
+    assert run("decide", first, "a", "d", "not alike").status == 0
     assert run("groups", first).out == "no groups\n"
     assert run("decide", first, "a", "d", "undecided").out == "withdrawn\n"
     assert run("decide", first, "a", "d", "undecided").out == "there was no decision about them\n"
     result = run("decide", first, "a", "d", "perhaps")
     assert (result.status, "The verdict is 'perhaps'" in result.err) == (2, True)
-    assert "There is no document 'x'" in run("decide", first, "a", "x", "same").err
+    assert "There is no document 'x'" in run("decide", first, "a", "x", "duplicate").err
 
 
 def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from neardup import Collection
-from neardup.collection.store.sqlite import SqliteStore
+from neardup.collection.store.sqlite import Store
 from neardup.errors import OutputError
 from support import forked
 
@@ -19,9 +19,9 @@ PROCESSES = 8
 ADDING = """
 import sys
 from neardup.collection import adding
-from neardup.collection.store.sqlite import SqliteStore
+from neardup.collection.store.sqlite import Store
 
-made, begin, prepare = [], SqliteStore._begin, adding._prepare
+made, begin, prepare = [], Store._begin, adding._prepare
 
 def prepared(*given):
     made.append(prepare(*given))
@@ -31,7 +31,7 @@ def beginning(self, connection):
     print("waiting with", sum(len(one.entries) for one in made), flush=True)
     begin(self, connection)
 
-adding._prepare, SqliteStore._begin = prepared, beginning
+adding._prepare, Store._begin = prepared, beginning
 sys.argv = ["neardup", "add", {path!r}, {file!r}, "--wait", "300", *{more!r}]
 from neardup.cli import main
 main()
@@ -95,5 +95,5 @@ def test_pauses_between_attempts_do_not_grow(tmp_path: Path, monkeypatch: pytest
         assert sum(pauses) == pytest.approx(2)
         other.execute("ROLLBACK")
         made.put("id", "a text")
-        assert isinstance(made.store, SqliteStore)
+        assert isinstance(made.store, Store)
         assert len(made) == 2

@@ -160,7 +160,7 @@ def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: P
     with nd.Collection(path) as collection:
         near = [TEXT, TEXT + " today", "something else that is not like the others at all, and long enough"]
         collection.add(pa.table({"id": ["a", "=b", "c"], "text": near}), on_near="link", near=0.5)
-        collection.decide("a", "c", "same", by="Ann", note="the same letter")
+        collection.decide("a", "c", "duplicate", by="Ann", note="the same letter")
     said = run("export", path, "-o", tmp_path / "g.jsonl")
     assert said.out.startswith("3 members of groups written to")
     rows = read((tmp_path / "g.jsonl").read_bytes(), "jsonl")
@@ -171,5 +171,5 @@ def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: P
     ]
     assert run("export", path, "-o", tmp_path / "d.csv", "--what", "decisions").status == 0
     (row,) = read((tmp_path / "d.csv").read_bytes(), "csv")
-    assert (row["decision"], row["id"], row["other"], row["by"]) == ("same", "a", "c", "Ann")
+    assert (row["decision"], row["id"], row["other"], row["by"]) == ("duplicate", "a", "c", "Ann")
     assert "a collection has no tags" in run("export", path, "-o", tmp_path / "t.csv", "--what", "tags").err

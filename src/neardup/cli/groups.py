@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as notation
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, cast, get_args
 
 import typer
 
@@ -14,11 +14,11 @@ from neardup.cli.messages import DONE, told_if_stopped
 from neardup.cli.options.on_collections import DecideOptions, GroupsOptions
 from neardup.cli.shown import CountedStages, watcher
 from neardup.errors import SettingError
+from neardup.io.decisions.records import Verdict
 
 if TYPE_CHECKING:
     from neardup.collection import Collection, StoredGroup
     from neardup.collection.added import GroupedPending
-    from neardup.collection.groups.contract import Verdict
 
 _SHOWN = 20
 """Members to list for a group; --json lists more."""
@@ -69,17 +69,17 @@ def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending
 
 
 def decide(options: DecideOptions) -> int:
-    """Decide that two documents of a collection are the same or different."""
+    """Decide whether two documents of a collection belong together."""
     a, b, verdict = options.a, options.b, options.verdict
-    if verdict not in ("same", "different", "undecided"):
-        raise SettingError(f"The verdict is {verdict!r}", "One of same, different, undecided")
+    if verdict not in (*get_args(Verdict), "undecided"):
+        raise SettingError(f"The verdict is {verdict!r}", f"One of {', '.join(get_args(Verdict))}, undecided")
     with opened(options.path, options.wait) as collection:
         if verdict == "undecided":
             was = collection.undecide(a, b, by=options.by)
             typer.echo("withdrawn" if was else "there was no decision about them")
         else:
-            collection.decide(a, b, cast("Verdict", verdict), by=options.by, note=options.note)
-            typer.echo(f"{display.printable(a)} and {display.printable(b)} are {verdict}")
+            collection.decide(a, b, cast(Verdict, verdict), by=options.by, note=options.note)
+            typer.echo(f"{verdict}: {display.printable(a)} and {display.printable(b)}")
     return DONE
 
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from neardup.collection.added import Added
 from neardup.collection.arrivals import Arrivals, OnNear
 from neardup.collection.base_texts import Role
-from neardup.collection.contract import Entries, Store, Writing
+from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_of
 from neardup.collection.facts import plain
 from neardup.collection.ids import id_fault, usable_id
@@ -31,6 +31,8 @@ from neardup.collection.near import Finder, Near
 from neardup.collection.portions import streams
 from neardup.collection.sets import Sets
 from neardup.collection.settings import CollectionSettings
+from neardup.collection.store import Store
+from neardup.collection.store.writing import Writing
 from neardup.errors import InputError, SettingError
 from neardup.io.formats import METADATA
 from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column

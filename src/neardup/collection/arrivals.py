@@ -9,11 +9,13 @@ import numpy as np
 
 from neardup.collection.added import Action, NearCopy, StoredCounts
 from neardup.collection.base_texts import Role, require_no_groups, require_same_role, role_of
-from neardup.collection.contract import Entries, Store, Writing
+from neardup.collection.contract import Entries
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.journal import About
 from neardup.collection.near import Finder, Near, Repeated
 from neardup.collection.sets import Sets
+from neardup.collection.store import Store
+from neardup.collection.store.writing import Writing
 from neardup.collection.stored import entries_again
 from neardup.errors import SettingError
 from neardup.runtime import UNLIMITED, Deadline
@@ -53,7 +55,7 @@ class Arrivals:
         self._near, self._on_near, self._deadline, self._role = near, on_near, deadline, role
         self._sets = Sets(store, deadline)
         self._finder = Finder(store, near, self._sets, deadline) if near else None
-        self._grouping = Grouping(store, transaction, self._sets)
+        self._grouping = Grouping(store, self._sets)
         self._beyond = self._listed = 0
 
     def next_number(self) -> int:

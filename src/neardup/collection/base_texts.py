@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup import display
-from neardup.collection.contract import Store
+from neardup.collection.store import Store
 from neardup.collection.stored import loaded
 from neardup.errors import InputError, SettingError
 from neardup.runtime import UNLIMITED, Deadline

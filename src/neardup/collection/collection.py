@@ -16,7 +16,7 @@ from neardup.collection.added import Added
 from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
 from neardup.collection.base_texts import Role, require_no_groups
-from neardup.collection.contract import Entries, Store, deadline_in
+from neardup.collection.contract import Entries, deadline_in
 from neardup.collection.documents import Document, DocumentPage, ListedDocument
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.public import GroupsAndDecisions
@@ -27,7 +27,7 @@ from neardup.collection.questions import Questions
 from neardup.collection.record_lists import keys_of, prepared, records_in
 from neardup.collection.sets import Sets
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store import SqliteStore
+from neardup.collection.store import Store
 from neardup.collection.stored import entries_again
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.readers import Problem, open_documents
@@ -86,7 +86,7 @@ class Collection(Questions, GroupsAndDecisions):
         self.path, self._on_problem = Path(path), on_problem
         if not 0 <= wait <= 86_400:
             raise SettingError(f"wait is {wait!r}", "A number of seconds from 0 to 86 400")
-        self.store: Store = SqliteStore(self.path, settings, readonly=readonly, upgrade=upgrade, wait=wait)
+        self.store: Store = Store(self.path, settings, readonly=readonly, upgrade=upgrade, wait=wait)
 
     @property
     def settings(self) -> CollectionSettings:
@@ -233,7 +233,7 @@ class Collection(Questions, GroupsAndDecisions):
             numbers = np.array(sorted(known.values()), np.int64)
             if not self.store.base_texts().keys().isdisjoint(known.values()):
                 require_no_groups(self.store)
-            grouping = Grouping(self.store, transaction, Sets(self.store))
+            grouping = Grouping(self.store, Sets(self.store))
             grouping.removing(numbers.tolist())
             grouping.finish()
             for begin in range(0, len(numbers), _REMOVED):

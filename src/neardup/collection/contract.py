@@ -1,28 +1,16 @@
-"""The interface that a collection requires of its store: about two dozen methods, so that stores can be exchanged.
-
-A store keeps documents and answers look-ups; it does no text processing. ``entries.py`` computes everything
-derived from a document beforehand and passes it on as columns. Documents are identified by a *number*, from 1 on,
-which the store assigns and never reuses; the user's id is looked up once, at the border.
-
-Numbers are returned as int64 arrays, ascending and without repeats, unless a method states otherwise.
-``tests/contract`` contains the tests that every store must pass.
-"""
+"""The records that a collection exchanges with its store, and the errors of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from neardup.collection.groups.contract import GroupLookups, GroupWriting
-from neardup.collection.settings import CollectionSettings
 from neardup.errors import LimitError, OutputError
-from neardup.runtime import UNLIMITED, Deadline
-from neardup.tables import Int64s, UInt8s, UInt32s, UInt64s
+from neardup.runtime import Deadline
+from neardup.tables import Int64s, UInt32s, UInt64s
 
 Operator: TypeAlias = Literal["=", "!=", "<", "<=", ">", ">="]
 OPERATORS: tuple[Operator, ...] = ("=", "!=", "<", "<=", ">", ">=")
@@ -102,153 +90,38 @@ class Totals:
     file_bytes: int
 
 
+@dataclass(frozen=True)
+class GroupRow:
+    """A group: its number (0: not assigned yet), its representative, and the least resemblance to it."""
+
+    number: int
+    representative: int
+    threshold: float
+
+
+@dataclass(frozen=True)
+class MemberRow:
+    """A document, its group, and the number of shingles that it shares with the representative."""
+
+    document: int
+    group: int
+    shared: int
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """A line of the change log; ``number`` is its place. ``about`` is plain data: ids, counts, the cause."""
+
+    number: int
+    at: str
+    what: str
+    group: int
+    document: int
+    about: Mapping[str, Any]
+
+
 class StoreUnavailableError(OutputError):
     """The file of the store cannot be opened, or is closed; no request is at fault."""
-
-
-class Writing(Protocol):
-    """A transaction: all of it is stored, or nothing."""
-
-    @property
-    def groups(self) -> GroupWriting:
-        """The tables of groups, for changes. ``put`` and ``remove`` do not change them."""
-
-    def next_number(self) -> int:
-        """The number that the next new document gets."""
-
-    def put(self, entries: Entries, numbers: Int64s) -> Int64s:
-        """Store documents and return their numbers.
-
-        A 0 in ``numbers`` requests a new number; any other number must be free.
-        """
-
-    def remove(self, entries: Entries, numbers: Int64s) -> None:
-        """Remove the documents ``numbers``; ``entries`` are the entries that were stored for them."""
-
-    def set_metadata(self, number: int, metadata: Mapping[str, Any]) -> None:
-        """Replace the metadata of a stored document; everything else of it stays."""
-
-    def mark_base(self, numbers: Int64s) -> None:
-        """Make stored documents base texts; they stay base texts until they are removed."""
-
-
-class Store(Protocol):
-    """Documents with their fingerprints. Any number of readers in any thread; one transaction at a time.
-
-    Every method may raise StoreUnavailableError.
-    """
-
-    @property
-    def settings(self) -> CollectionSettings:
-        """The settings that its documents are fingerprinted with."""
-
-    @property
-    def groups(self) -> GroupLookups:
-        """The tables of groups, decisions and changes."""
-
-    def writing(self) -> AbstractContextManager[Writing]:
-        """A transaction: committed when the block ends, rolled back when it raises.
-
-        Waits while another transaction is under way, then raises OutputError. Inside the block, look-ups of this
-        thread see the changes made so far.
-        """
-
-    def together(self) -> AbstractContextManager[None]:
-        """Combine the transactions of this thread within the block into one, which is committed at its end.
-
-        Each is stored whole or not at all: a transaction that raises is undone by itself, and those before it
-        stay.
-        """
-
-    def reading(self, deadline: Deadline = UNLIMITED) -> AbstractContextManager[None]:
-        """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
-
-        A look-up that is under way when the deadline passes raises LimitError.
-        """
-
-    def totals(self) -> Totals:
-        """The totals of the collection."""
-
-    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of the ``ids`` that exist."""
-
-    def everything(self) -> Int64s:
-        """The numbers of all documents."""
-
-    def page(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """(number, id) of the first ``limit`` documents with a number above ``after``, ascending."""
-
-    def rows(self, numbers: Int64s) -> list[StoredRow]:
-        """The rows of the documents, in the order of ``numbers``; documents that do not exist are left out."""
-
-    def base_texts(self) -> dict[int, int]:
-        """The numbers of the base texts, each with a random mark that no other text has had."""
-
-    def ids(self, numbers: Int64s) -> list[str]:
-        """The ids, in the order of ``numbers``; KeyError for an unknown document. Cheaper than ``rows``."""
-
-    def sizes(self, numbers: Int64s) -> Int64s:
-        """The numbers of distinct shingles, in the order of ``numbers``; KeyError for an unknown document."""
-
-    def packed(self, numbers: Int64s) -> list[bytes]:
-        """The compressed texts, in the order of ``numbers``; raises KeyError for a number that does not exist."""
-
-    def signatures(self, numbers: Int64s) -> UInt8s:
-        """uint8[n, slots]: the low 8 bits of each slot, in the order of ``numbers``; KeyError for unknown ones."""
-
-    def postings(self, hashes: UInt64s) -> list[Int64s]:
-        """For each hash, the documents whose sample contains it.
-
-        A store may keep only the bits ``KEPT`` of a hash, and so also return documents that contain another hash
-        with the same bits: the results are candidates.
-        """
-
-    def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """For each hash, the number of documents that ``postings`` returns; long lists are not decoded."""
-
-    def containing(
-        self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
-    ) -> Int64s:
-        """The documents with all these tokens, in any order.
-
-        With ``prefix``, the last token may be the beginning of a word. Only documents of ``among``, if given, and
-        only the first ``limit``. Tokens are distinguished by their first 32,768 bytes. Without tokens, no document
-        matches.
-        """
-
-    def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
-        """For each token the number of documents that contain it: exact below ``most``, above that an estimate."""
-
-    def has_key(self, key: str) -> bool:
-        """Whether the metadata of any document has this key, with a value."""
-
-    def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents whose metadata has a matching value for ``key``, among those of ``among`` if given.
-
-        Any element of a list may match; a record in a record has the key ``outer.inner``. ``!=`` finds the
-        documents that have the key, but not with this value. Strings are ordered by code point.
-        """
-
-    def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
-        """All postings in blocks, each once: hashes, valid in the bits ``KEPT``, and documents. For checks."""
-
-    def words(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each word of the full text once: its first 32,768 bytes, documents, sum of their numbers. For checks."""
-
-    def facts(self) -> Iterator[tuple[str, Value, int]]:
-        """The metadata as it is indexed: (key, value, document). For checks."""
-
-    def faults(self) -> list[str]:
-        """The faults of the store itself, as sentences; empty if there are none."""
-
-    def backup(self, path: Path) -> None:
-        """Copy the present state into a new file, whatever is written meanwhile; OutputError if that fails."""
-
-    def compact(self) -> None:
-        """Rewrite everything, so that the file contains neither removed documents nor free space."""
-
-    def close(self) -> None:
-        """Close the store. Closing it twice is allowed."""
 
 
 def too_long() -> LimitError:

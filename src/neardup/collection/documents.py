@@ -12,13 +12,13 @@ import numpy as np
 
 from neardup.collection import shown
 from neardup.collection.base_texts import Role
-from neardup.collection.contract import Store
 from neardup.collection.facts import merged, plain
 from neardup.collection.groups.public import limited, place
 from neardup.collection.ids import unknown, usable_id
 from neardup.collection.limits import metadata_fault
 from neardup.collection.packing import unpack
 from neardup.collection.pages import short_repr
+from neardup.collection.store import Store
 from neardup.collection.stored import loaded
 from neardup.display import counted
 from neardup.display.view import first_words, name_of

@@ -9,9 +9,10 @@ from itertools import islice
 
 import numpy as np
 
-from neardup.collection.contract import KEPT, Entries, Store, Totals
+from neardup.collection.contract import KEPT, Entries, Totals
 from neardup.collection.facts import facts
 from neardup.collection.groups.checking import faults as group_faults
+from neardup.collection.store import Store
 from neardup.collection.stored import entries_again
 from neardup.errors import FormatError
 from neardup.kernels.shingles import mix_all

@@ -25,13 +25,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from neardup.collection.contract import Entries, Store
+from neardup.collection.contract import Entries
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.packing import unpack
 from neardup.collection.query.plan import plan
 from neardup.collection.query.promise import most_hits
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
 from neardup.collection.sets import Sets, shared_with
+from neardup.collection.store import Store
 from neardup.collection.view import View
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.collection.added import Action, GroupedPending, NearCopy
-from neardup.collection.contract import Entries, Store
+from neardup.collection.contract import Entries
 from neardup.collection.groups.grouping import Grouping
 from neardup.collection.groups.journal import About
 from neardup.collection.near import READ, Finder, Near, Repeated
 from neardup.collection.sets import Sets
+from neardup.collection.store import Store
 from neardup.collection.stored import entries_again
 from neardup.runtime import UNLIMITED, Deadline, Progress, Silent
 from neardup.tables import Bools, Int64s
@@ -147,10 +148,10 @@ class Pending:
         with self._store.reading(self._deadline):
             found = self._compared(numbers)
         if any(found.repeated):
-            with self._store.writing() as transaction:
+            with self._store.writing():
                 if self._store.totals().change != self._change:
                     found = self._compared(numbers)
-                linked = self._linked(Grouping(self._store, transaction, self._sets), found)
+                linked = self._linked(Grouping(self._store, self._sets), found)
                 self._logged = self._store.groups.last_change()
             self._change += 1  # by this transaction, which changed no text
             self._note(found, linked)

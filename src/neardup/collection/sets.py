@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection.base_texts import CollectionBase, base_of
-from neardup.collection.contract import Store
 from neardup.collection.packing import unpack
+from neardup.collection.store import Store
 from neardup.collection.stored import loaded
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs

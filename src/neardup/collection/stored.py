@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from neardup.collection.contract import Entries, Store, StoredRow
+from neardup.collection.contract import Entries, StoredRow
 from neardup.collection.entries import entries_of
 from neardup.collection.packing import unpack
+from neardup.collection.store import Store
 from neardup.errors import FormatError
 from neardup.tables import Int64s
 

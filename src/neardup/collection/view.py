@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection.base_texts import CollectionBase, base_of, texts_of
-from neardup.collection.contract import Operator, Store, StoredRow, Value
+from neardup.collection.contract import Operator, StoredRow, Value
 from neardup.collection.entries import token_stream
 from neardup.collection.facts import facts, holds
 from neardup.collection.packing import unpack
 from neardup.collection.settings import CollectionSettings
+from neardup.collection.store import Store
 from neardup.collection.stored import loaded
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally

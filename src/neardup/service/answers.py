@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from neardup.io.decisions.records import Verdict
+
 
 class CountsBody(BaseModel):
     """The shingles that two documents share."""
@@ -70,7 +72,7 @@ class DecisionBody(BaseModel):
     number: int
     a: str
     b: str
-    verdict: Literal["same", "different"]
+    verdict: Verdict
     by: str
     note: str
     at: str

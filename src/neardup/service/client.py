@@ -14,8 +14,8 @@ from neardup.collection.added import Added, GroupedPending
 from neardup.collection.adding import OnDuplicate
 from neardup.collection.collection import Arrival, Ids
 from neardup.collection.documents import Document, DocumentPage, rows_of_page
-from neardup.collection.groups.contract import Verdict
 from neardup.collection.groups.grouping import THRESHOLD
+from neardup.collection.groups.public import require_verdict
 from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
 from neardup.collection.ids import usable_id
 from neardup.collection.near import Near
@@ -23,6 +23,7 @@ from neardup.collection.pages import Page
 from neardup.collection.search import LIMIT, NearMeasure
 from neardup.collection.why import WhyNot
 from neardup.errors import InputError, NeardupError, SettingError, UnknownIdError
+from neardup.io.decisions.records import Verdict
 from neardup.io.writers.documents import document_bytes, form_of
 from neardup.io.writers.export import OutputExport
 from neardup.runtime import Progress, Silent
@@ -284,7 +285,7 @@ class Client:
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
     ) -> PairDecision:
-        """Decide that two documents are the "same" or "different"; takes effect at once and stays in force."""
+        """Decide about two documents as ``Collection.decide`` does."""
         found: PairDecision = self._judged(decoded.part("decision", PairDecision), a, b, verdict, by, note)
         return found
 
@@ -311,8 +312,8 @@ class Client:
     def _judged(
         self, into: Callable[[Any], Any], a: str | int, b: str | int, verdict: str, by: str, note: str
     ) -> Any:
-        if verdict not in ("same", "different", "undecided"):
-            raise SettingError(f"verdict is {verdict!r}", "One of same, different")
+        if verdict != "undecided":
+            require_verdict(verdict)
         body = {"a": usable_id(a), "b": usable_id(b), "verdict": verdict, "by": by, "note": note}
         return self._sender.send(into, "POST", "/v1/decisions", body)
 

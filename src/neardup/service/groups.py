@@ -81,7 +81,7 @@ def add_to(app: FastAPI, executor: Executor) -> None:
 
     @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=models.Judged))
     async def decide(request: Request) -> Response:
-        """Decide that two documents are the same or different; takes effect at once."""
+        """Decide whether two documents belong together; takes effect at once."""
         judged = await received(executor, request, models.Judged)
         if judged.a == judged.b:
             raise RefusedError(422, "Both ids name the same document", "Two documents")

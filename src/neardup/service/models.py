@@ -10,6 +10,7 @@ from neardup.collection.base_texts import Role
 from neardup.collection.ids import LONGEST_ID, id_fault
 from neardup.collection.limits import metadata_fault, text_fault
 from neardup.collection.search import NearMeasure
+from neardup.io.decisions.records import Verdict
 from neardup.settings.rules import required_share
 
 BATCH = 1000
@@ -159,7 +160,7 @@ class Judged(Strict):
 
     a: Id
     b: Id
-    verdict: Literal["same", "different", "undecided"]
+    verdict: Verdict | Literal["undecided"]
     by: Note = ""
     note: Note = ""
 

@@ -115,7 +115,7 @@ def _write(collection: Collection) -> None:
     entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
     for near in (None, _NEAR, Near(_NEAR, recall=1)):
         collection.put_prepared(entries, "replace", near=near, on_near="link" if near else "keep")
-    collection.decide(first, second, "same")
+    collection.decide(first, second, "duplicate")
     collection.remove(ids)
 
 

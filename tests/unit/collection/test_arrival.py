@@ -175,7 +175,7 @@ def test_a_replaced_member_that_still_reaches_it_stays(made: Collection) -> None
 def test_decisions_make_merge_and_split_groups(made: Collection) -> None:
     link(made, {"a": text(), "b": text(0), "x": "one two three", "y": "one two three"})
     made.add(table({"z": "alone"}))
-    made.decide("b", "y", "same", by="ann", note="seen")
+    made.decide("b", "y", "duplicate", by="ann", note="seen")
     # the older id stays; x reaches neither a nor anything else of its group, which ends
     assert group(made, "y") == (1, "a", ["a", "b", "y"])
     assert group(made, "x") is None
@@ -186,56 +186,57 @@ def test_decisions_make_merge_and_split_groups(made: Collection) -> None:
         "b": "resemblance",
         "y": "decision",
     }
-    made.decide("z", "x", "same")
+    made.decide("z", "x", "duplicate")
     assert group(made, "z") == (3, "x", ["x", "z"])
-    made.decide("a", "b", "different")
+    made.decide("a", "b", "not alike")
     # a is left alone, so that the id goes with the others
     assert group(made, "b") == (1, "b", ["b", "y"])
     assert group(made, "a") is None
     assert made.undecide("y", "b", by="bob")
     assert not made.undecide("y", "b")
     assert group(made, "b") is None
-    assert [one.verdict for one in made.decisions()] == ["same", "different"]
+    assert [one.verdict for one in made.decisions()] == ["duplicate", "not alike"]
     last = [change for change in made.changes() if change.what == "withdrawn"][-1]
-    assert (last.document, last.of, last.by, last.verdict) == ("b", "y", "bob", "same")
+    assert (last.document, last.of, last.by, last.verdict) == ("b", "y", "bob", "duplicate")
 
 
 def test_a_decision_acts_on_later_additions(made: Collection) -> None:
     link(made, {"a": text(), "b": text(0)})
     made.add(table({"c": "x y z"}))
-    made.decide("c", "a", "different")
+    made.decide("c", "a", "not alike")
     done = link(made, {"c": text(1)}, on_duplicate="replace")
     assert [(one.of, one.action) for one in done.near] == [("a", "kept")]
     assert group(made, "c") is None
-    assert [one.verdict for one in made.decisions()] == ["different"]
+    assert [one.verdict for one in made.decisions()] == ["not alike"]
     assert [change.what for change in made.changes(after=3)] == ["stays"]
 
 
 def test_a_contradiction_names_the_pairs(made: Collection) -> None:
     made.add(table({id: id for id in "abcde"}))
-    made.decide("a", "b", "same")
-    made.decide("b", "c", "same")
-    made.decide("d", "e", "same")
-    made.decide("c", "d", "different")
+    made.decide("a", "b", "duplicate")
+    made.decide("b", "c", "duplicate")
+    made.decide("d", "e", "duplicate")
+    made.decide("c", "d", "not alike")
     before = made.changes()
     with pytest.raises(InputError) as refused:
-        made.decide("a", "c", "different")
-    said = "'a' and 'c' are different contradicts earlier decisions: 'a' and 'b' are same; 'b' and 'c' are same"
+        made.decide("a", "c", "not alike")
+    said = "'a' and 'c' are not alike contradicts earlier decisions: 'a' and 'b' are duplicates; "
+    said += "'b' and 'c' are duplicates"
     assert said in str(refused.value)
     with pytest.raises(InputError) as refused:
-        made.decide("e", "a", "same")
-    for part in ("'c' and 'd' are different", "'a' and 'b' are same", "'b' and 'c' are same", "are same"):
+        made.decide("e", "a", "duplicate")
+    for part in ("'c' and 'd' are not alike", "'a' and 'b' are duplicates", "'a' and 'e' are duplicates"):
         assert part in str(refused.value)
     assert made.changes() == before
-    made.decide("b", "c", "different")
-    made.decide("e", "a", "same")
+    made.decide("b", "c", "not alike")
+    made.decide("e", "a", "duplicate")
     assert group(made, "b") == group(made, "d")
 
 
 def test_decisions_go_with_their_documents(made: Collection) -> None:
     made.add(table({id: id for id in "abc"}))
-    made.decide("a", "b", "same", by="ann")
-    made.decide("b", "c", "different")
+    made.decide("a", "b", "duplicate", by="ann")
+    made.decide("b", "c", "not alike")
     made.remove("b")
     assert made.decisions() == ()
     gone = [change for change in made.changes() if change.what == "withdrawn"]
@@ -250,7 +251,7 @@ def test_the_order_of_the_log_is_not_that_of_the_clock(made: Collection, monkeyp
     made.add(table({id: text() for id in "abc"}))
     for place, (a, b) in enumerate(["ab", "bc"]):
         monkeypatch.setattr(journal, "now", lambda place=place: f"{2030 - place}-01-01T00:00:00+00:00")
-        made.decide(a, b, "same")
+        made.decide(a, b, "duplicate")
     at = [change.at for change in made.changes()]
     assert at == sorted(at, reverse=True)
     assert len(set(at)) == 2
@@ -300,11 +301,11 @@ def test_what_makes_no_sense_is_refused(made: Collection) -> None:
     with pytest.raises(SettingError, match="verdict is 'maybe'"):
         made.decide("#1", "#2", "maybe")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="There is no document 'x'"):
-        made.decide("#1", "x", "same")
+        made.decide("#1", "x", "duplicate")
     with pytest.raises(InputError, match="given twice"):
-        made.decide("#1", "#1", "same")
+        made.decide("#1", "#1", "duplicate")
     with pytest.raises(InputError, match="not a text that can be kept"):
-        made.decide("#1", "#2", "same", note="x" * 10_001)
+        made.decide("#1", "#2", "duplicate", note="x" * 10_001)
     for place in (-1, 1.5, True, 1 << 63):
         with pytest.raises(InputError, match="not a place in a list"):
             made.changes(after=place)  # type: ignore[arg-type]
@@ -324,7 +325,9 @@ def test_an_error_leaves_no_group(made: Collection, tmp_path: Path) -> None:
 
 DAMAGE = {
     "UPDATE members SET shared = 1 WHERE document = 2": "a row of its groups was changed",
-    "UPDATE decisions SET verdict = 'same'": "a row of its groups was changed",
+    "UPDATE decisions SET value = 'duplicate'": "a row of its decisions was changed",
+    "UPDATE actions SET by = 'eve'": "a row of its decisions was changed",
+    "DELETE FROM decisions": "Action 1 has 0 decisions",
     "UPDATE changes SET what = 'joined' WHERE number = 1": "a row of its groups was changed",
     "UPDATE groups SET threshold = 0.1": "a row of its groups was changed",
     "DELETE FROM members WHERE document = 2": "has members that are not there",
@@ -337,7 +340,7 @@ DAMAGE = {
 def test_a_check_finds_damaged_groups(path: Path, statement: str) -> None:
     with Collection(path, length=1) as made:
         link(made, {"a": text(), "b": text(0), "c": text(0, 1, 2, 3, 4, 5, 6)})
-        made.decide("b", "c", "different")
+        made.decide("b", "c", "not alike")
         assert made.check() == []
     connection = sqlite3.connect(path)
     connection.execute(statement)

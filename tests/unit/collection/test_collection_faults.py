@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.groups import deciding, journal
+from neardup.collection.groups import journal
 from neardup.collection.search import search
 from support import forked
 from support.damaged_files import answers, make
@@ -137,7 +137,7 @@ def attempts(path):
             with Collection(path, readonly=readonly) as collection:
                 for what in ("len(collection)", "collection.search('one').found", "collection.get('#1').text",
                              "collection.check()", "collection.add(['x'])", "collection.remove('#1')",
-                             "collection.decide('#1', '#2', 'same')", "collection.compact()"):
+                             "collection.decide('#1', '#2', 'duplicate')", "collection.compact()"):
                     try:
                         said[f"{readonly} {what}"] = eval(what)
                     except NeardupError as error:
@@ -204,8 +204,7 @@ def test_a_file_that_may_not_even_be_read(attempted: dict[str, Any]) -> None:
 def test_a_clock_that_goes_back_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "usual.neardup")
     years = iter(range(2040, 1900, -1))
-    for module in (journal, deciding):
-        monkeypatch.setattr(module, "now", lambda: f"{next(years)}-01-01T00:00:00+00:00")
+    monkeypatch.setattr(journal, "now", lambda: f"{next(years)}-01-01T00:00:00+00:00")
     monkeypatch.setattr(time, "time", lambda: -1.0 * next(years))
     make(tmp_path / "back.neardup")
     found = []

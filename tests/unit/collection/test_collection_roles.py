@@ -87,7 +87,7 @@ def test_wrong_calls_are_refused(path: Path) -> None:
                 made.add(table({id: "new"}), on_duplicate="replace", role=role)  # type: ignore[arg-type]
             assert made.add(table({id: "new"}), on_duplicate="skip", role=role).skipped == 1  # type: ignore[arg-type]
         with pytest.raises(InputError, match="A base text is in no group"):
-            made.decide("form", "letter", "same")
+            made.decide("form", "letter", "duplicate")
         assert made.get("form").text == FORM
         made.add(table({"form": FORM + " dear"}), on_duplicate="replace", role="base")
         with pytest.raises(QueryError, match="is base text, which does not count"):

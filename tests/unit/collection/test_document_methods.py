@@ -148,7 +148,7 @@ def test_records_are_one_batch(mails: Collection) -> None:
     ],
 )
 def test_metadata_is_merged(mails: Collection, changes: dict[str, Any], after: dict[str, Any]) -> None:
-    mails.decide("a", "b", "same")
+    mails.decide("a", "b", "duplicate")
     before = mails.groups().as_dict(), mails["a"].text, mails.changes()
     assert mails.update_metadata("a", changes) == dict(mails["a"].metadata) == after
     assert json.dumps(mails["a"].metadata, sort_keys=True) == json.dumps(after, sort_keys=True), "1 is not true"
@@ -168,7 +168,7 @@ def test_metadata_beyond_the_limits_is_refused(mails: Collection) -> None:
 
 
 def test_lists_go_on_while_documents_come_and_go(mails: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
-    mails.decide("a", "b", "same")
+    mails.decide("a", "b", "duplicate")
     first = mails.list(limit=2)
     assert [(one.id, one.group, one.text, one.size) for one in first.documents] == [
         ("a", 1, None, len(TEXTS["a"])),
@@ -256,7 +256,7 @@ def test_a_percent_sign_and_a_warning_where_a_half_is_meant(mails: Collection) -
 
 
 def test_documents_are_exported_and_come_back(mails: Collection, tmp_path: Path) -> None:
-    mails.decide("a", "b", "same")
+    mails.decide("a", "b", "duplicate")
     mails.put("é\u2028", 'quotes " and\nline ends', {"deep": {"er": [1, 2.5, None, True]}})
     assert mails.export(tmp_path / "out.jsonl") == mails.export(tmp_path / "out.parquet") == 4
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").split("\n")[:-1]]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import ChangedMeanwhileError, FormatError, InputError, OutputError
+from neardup.io.decisions.log import seal
 from neardup.io.decisions.records import NO_DECISIONS, Change, DecisionState, FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from support import forked
@@ -278,11 +279,11 @@ def stored(folder: Path) -> Path:
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE changes SET value = 'gone'",
-        "UPDATE changes SET value = x'00'",
-        "UPDATE changes SET note = x'00'",
-        "UPDATE current SET kind = 'other'; UPDATE changes SET kind = 'other'",
-        "CREATE TRIGGER t AFTER INSERT ON actions BEGIN DELETE FROM changes; END",
+        "UPDATE decisions SET value = 'gone'",
+        "UPDATE decisions SET note = x'00'",
+        "UPDATE decisions SET kind = 'other'",
+        "UPDATE actions SET by = 'Eve'",
+        "CREATE TRIGGER t AFTER INSERT ON actions BEGIN DELETE FROM decisions; END",
         "CREATE TABLE more (x)",
         "PRAGMA application_id = 1",
         "PRAGMA user_version = 9",
@@ -291,6 +292,22 @@ def stored(folder: Path) -> Path:
 def test_a_changed_file_is_refused_in_words(tmp_path: Path, statement: str) -> None:
     connection = sqlite3.connect(stored(tmp_path))
     connection.executescript(statement)
+    connection.close()
+    with pytest.raises(FormatError, match=r"decisions\.sqlite"), DecisionStore(tmp_path) as store:
+        store.state()
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("value", "gone"), ("value", b"0"), ("note", b"0"), ("kind", "other"), ("action", 9)]
+)
+def test_impossible_values_with_a_matching_seal_are_refused(tmp_path: Path, column: str, value: object) -> None:
+    connection = sqlite3.connect(stored(tmp_path))
+    names = [row[1] for row in connection.execute("PRAGMA table_info(decisions)")]
+    row = dict(zip(names, connection.execute("SELECT * FROM decisions").fetchone(), strict=True)) | {column: value}
+    del row["seal"]
+    wrong = (value, seal(list(row.values())), row["number"])
+    connection.execute(f"UPDATE decisions SET {column} = ?, seal = ? WHERE number = ?", wrong)
+    connection.commit()
     connection.close()
     with pytest.raises(FormatError, match=r"decisions\.sqlite"), DecisionStore(tmp_path) as store:
         store.state()

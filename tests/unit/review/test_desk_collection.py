@@ -117,7 +117,7 @@ def test_verdicts_are_stored_and_undone(desk: CollectionDesk, collection: Collec
     done = desk.decide(Decide("pair", "duplicate", "ann", seen, pair=(twelve, fox)))
     assert done.action.what.startswith("duplicate: ")
     assert done.next is not None
-    assert [one.verdict for one in collection.decisions()] == ["same"]
+    assert [one.verdict for one in collection.decisions()] == ["duplicate"]
     assert desk.pair(twelve, fox).verdict == "duplicate"
     assert ids(desk, "verdict:duplicate") == ids(desk, "decided:partly") == {"fox"}
     with pytest.raises(ChangedMeanwhileError, match="ann"):
@@ -125,7 +125,7 @@ def test_verdicts_are_stored_and_undone(desk: CollectionDesk, collection: Collec
     desk.decide(Decide("pair", "not alike", "ben", done.action.number, pair=(twelve, fox)))
     assert desk.pair(twelve, fox).group is None
     assert desk.undo("ben") is not None
-    assert [one.verdict for one in collection.decisions()] == ["same"]
+    assert [one.verdict for one in collection.decisions()] == ["duplicate"]
     assert desk.pair(twelve, fox).group is not None
     assert desk.undo("carl") is None
     assert [action.what.partition(":")[0] for action in desk.history()][-1] == "duplicate"
@@ -161,7 +161,7 @@ def test_an_undo_restores_the_decision_of_another_person_after_a_restart(
     decided = again.history()[1].number
     assert shown == [("ben", decided, None), ("ben", None, undone.action.number), ("ann", None, None)]
     desk.undo("carl", undone.action.number)
-    assert [(one.verdict, one.by) for one in collection.decisions()] == [("different", "ben")]
+    assert [(one.verdict, one.by) for one in collection.decisions()] == [("not alike", "ben")]
 
 
 def test_an_undo_brings_a_document_back_into_its_group(desk: CollectionDesk, collection: Collection) -> None:
@@ -192,7 +192,7 @@ def test_the_decision_of_a_removed_document_is_not_restored(desk: CollectionDesk
 
 
 def test_a_line_of_the_history_of_another_session_is_undone(desk: CollectionDesk, collection: Collection) -> None:
-    collection.decide("fox", "fox-12", "same", by="ann")
+    collection.decide("fox", "fox-12", "duplicate", by="ann")
     [action] = desk.history()
     assert (action.by, action.changes) == ("ann", 1)
     assert desk.history(before=action.number) == ()
@@ -233,6 +233,6 @@ def test_queues_and_thresholds(desk: CollectionDesk) -> None:
 
 
 def test_groups_and_decisions_are_exported(desk: CollectionDesk, collection: Collection) -> None:
-    collection.decide("fox", "fox-12", "same", by="ann")
+    collection.decide("fox", "fox-12", "duplicate", by="ann")
     assert len(list(desk.export("groups", "jsonl"))) == 8
-    assert b'"same"' in b"".join(desk.export("decisions", "jsonl"))
+    assert b'"duplicate"' in b"".join(desk.export("decisions", "jsonl"))

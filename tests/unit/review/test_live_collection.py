@@ -48,7 +48,7 @@ def test_a_decision_takes_effect_and_is_undone(pages: Pages, collection: Collect
     pair = pages.get(f"/pairs/{other.key}/{first.key}")
     decided = pages.submit(pair, "/decide", ("verdict", "not alike"))
     assert decided.status == 303
-    assert [one.verdict for one in collection.decisions()] == ["different"]
+    assert [one.verdict for one in collection.decisions()] == ["not alike"]
     pages.submit(pages.get(decided.to), "/undo")
     assert not list(collection.decisions())
 

@@ -99,7 +99,7 @@ def asked(made: Any) -> list[Any]:
     added = made.add([{"id": f"new {k}", "text": f"{HARBOUR} {k}", "metadata": {"k": k}} for k in range(3)])
     linked = made.put("d", HARBOUR, {"n": [1, None]}, near="80%", on_near="link")
     hits = made.near(HARBOUR, overlap="50%", probability=0.9, where="year>=2020 OR k>0", limit=2)
-    decided = made.decide("a", "c", "different", by="ann", note="why")
+    decided = made.decide("a", "c", "not alike", by="ann", note="why")
     return [
         (added.added, added.text_bytes, added.notes),
         (linked.added, linked.linked, linked.recall, linked.near),
@@ -290,7 +290,7 @@ def test_busy_services_are_asked_again_where_that_changes_nothing(
             assert len({request.content for request in transport.requests}) == 1
         assert waited == [1.0, 2.0] * len(repeated)
         waited.clear()
-        for call in (lambda made: made.add([once]), lambda made: made.decide("a", "c", "same")):
+        for call in (lambda made: made.add([once]), lambda made: made.decide("a", "c", "duplicate")):
             answers[:] = [refused(503, "overloaded", {"Retry-After": "1"})]
             with pytest.raises(OutputError):
                 call(made)

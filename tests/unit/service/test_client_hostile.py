@@ -148,7 +148,7 @@ CALLS: list[Callable[[Client], Any]] = [
     lambda client: client.group_of("a"),
     lambda client: client.members(1),
     lambda client: client.group_pending(),
-    lambda client: client.decide("a", "b", "same"),
+    lambda client: client.decide("a", "b", "duplicate"),
     lambda client: client.undecide("a", "b"),
     lambda client: client.decisions(),
     lambda client: client.changes(),

@@ -262,7 +262,7 @@ ANYWHERE = [
     ("GET", f"/v1/search?q=FINGERPRINT:{SECRET}&after={SECRET}", None),
     ("GET", f"/v1/why-not?q={SECRET}&id={SECRET}", None),
     ("POST", "/v1/compare", {"a": SECRET, "b": SECRET}),
-    ("POST", "/v1/decisions", {"a": SECRET, "b": "a", "verdict": "same", "by": SECRET, "note": SECRET}),
+    ("POST", "/v1/decisions", {"a": SECRET, "b": "a", "verdict": "duplicate", "by": SECRET, "note": SECRET}),
     ("DELETE", f"/v1/documents/{SECRET}", None),
 ]
 

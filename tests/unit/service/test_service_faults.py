@@ -36,7 +36,7 @@ WRITING: list[tuple[Any, ...]] = [
     ("PUT", "/v1/documents/new", {"text": LARGE}),
     ("POST", "/v1/documents", {"documents": [{"id": "more", "text": LARGE}], "near": 0.5, "on_near": "link"}),
     ("DELETE", "/v1/documents/d8"),
-    ("POST", "/v1/decisions", {"a": "d1", "b": "d2", "verdict": "same"}),
+    ("POST", "/v1/decisions", {"a": "d1", "b": "d2", "verdict": "duplicate"}),
 ]
 
 
@@ -229,7 +229,7 @@ def test_a_file_that_is_moved_away(service: Service) -> None:
 
 def test_a_disk_that_cannot_be_read(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the disk is neither the client's nor told as one of writing."""
-    from neardup.collection.store.sqlite import SqliteStore
+    from neardup.collection.store.sqlite import Store
 
     def broken(*_: object) -> Any:
         error = sqlite3.OperationalError("disk I/O error")
@@ -238,11 +238,11 @@ def test_a_disk_that_cannot_be_read(service: Service, monkeypatch: pytest.Monkey
 
     from neardup.collection.store.failures import explained
 
-    def refused(store: SqliteStore, *_: object) -> Any:
+    def refused(store: Store, *_: object) -> Any:
         with explained(store._path, 0):
             broken()
 
-    monkeypatch.setattr(SqliteStore, "_all", refused)
+    monkeypatch.setattr(Store, "_all", refused)
     for request in READING[:8]:  # the tables of groups have taken the whole method with them
         require_refused(service(*request), 503, "unavailable", service)
     assert str(numbers(service)["neardup_documents"]) == "nan"

@@ -65,14 +65,14 @@ def test_groups_and_their_members(service: Service) -> None:
 
 
 def test_decisions_are_acted_on_and_can_be_withdrawn(service: Service) -> None:
-    same = {"a": "c", "b": "a", "verdict": "same", "by": "ann", "note": "one letter"}
+    same = {"a": "c", "b": "a", "verdict": "duplicate", "by": "ann", "note": "one letter"}
     made = service("POST", "/v1/decisions", same).json["decision"]
-    assert (made["verdict"], made["by"], {made["a"], made["b"]}) == ("same", "ann", {"a", "c"})
+    assert (made["verdict"], made["by"], {made["a"], made["b"]}) == ("duplicate", "ann", {"a", "c"})
     assert service("GET", "/v1/decisions").json["decisions"] == [made]
     assert service("GET", "/v1/group-of?id=c").json["group"]["size"] == 2
     add(service, "b", OTHER)
-    service("POST", "/v1/decisions", {"a": "b", "b": "c", "verdict": "same"})
-    refused = service("POST", "/v1/decisions", {"a": "b", "b": "a", "verdict": "different"})
+    service("POST", "/v1/decisions", {"a": "b", "b": "c", "verdict": "duplicate"})
+    refused = service("POST", "/v1/decisions", {"a": "b", "b": "a", "verdict": "not alike"})
     assert (refused.status, refused.error["code"]) == (409, "contradiction")
     withdrawn = {"a": "a", "b": "c", "verdict": "undecided"}
     assert service("POST", "/v1/decisions", withdrawn).json == {"decision": None, "withdrawn": True}
@@ -88,10 +88,10 @@ def test_decisions_are_acted_on_and_can_be_withdrawn(service: Service) -> None:
 @pytest.mark.parametrize(
     ("wrong", "status"),
     [
-        ({"a": "a", "b": "a", "verdict": "same"}, 422),
-        ({"a": "a", "b": "z", "verdict": "same"}, 404),
+        ({"a": "a", "b": "a", "verdict": "duplicate"}, 422),
+        ({"a": "a", "b": "z", "verdict": "duplicate"}, 404),
         ({"a": "a", "b": "c", "verdict": "maybe"}, 422),
-        ({"a": "a", "b": "c", "verdict": "same", "note": "x" * 10_001}, 422),
+        ({"a": "a", "b": "c", "verdict": "duplicate", "note": "x" * 10_001}, 422),
     ],
 )
 def test_decisions_that_cannot_be(service: Service, wrong: dict[str, Any], status: int) -> None:

@@ -184,16 +184,19 @@ class BackupOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DecideOptions:
-    """Decide that two documents of a collection are the same or different.
+    """Decide whether two documents of a collection belong together.
 
-    From then on, same documents are in one group, whatever their similarity, and different ones never
-    are. undecided withdraws a decision. A decision that contradicts others is refused.
+    "duplicate" and "keep both": from then on they are in one group, whatever their similarity. "not alike":
+    they never are. "unsure" changes nothing. undecided withdraws a decision. A decision that contradicts
+    others is refused.
     """
 
     path: Path = shared.COLLECTION.field()
     a: str = argument("A", "Id of a document.")
     b: str = argument("B", "Id of another document.")
-    verdict: str = argument("VERDICT", "same, different, or undecided, which withdraws a decision.")
+    verdict: str = argument(
+        "VERDICT", 'duplicate, "keep both", "not alike", unsure, or undecided, which withdraws a decision.'
+    )
     by: str = option("--by", "", "Name of the person who decides, for the change log.", "NAME")
     note: str = option("--note", "", "Reason, for the change log.", "TEXT")
     wait: float = shared.WAIT.field()

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from neardup.collection.contract import Store
-from neardup.collection.groups.contract import GroupRow, MemberRow
+from neardup.collection.contract import GroupRow, MemberRow
 from neardup.collection.groups.ties import Ties
 from neardup.collection.sets import Sets, reaches
+from neardup.collection.store import Store
+from neardup.io.decisions.records import TOGETHER
 
 _PAGE = 1000
 
@@ -29,6 +30,7 @@ def faults(store: Store) -> Iterator[str]:
         after = page[-1].number
     for group in replayed:
         yield f"The change log says that there is a group {group}"
+    yield from store.decisions.faults()
     yield from _decisions(store)
 
 
@@ -44,7 +46,7 @@ def _of_group(store: Store, sets: Sets, row: GroupRow, members: list[MemberRow])
     counted = dict(zip(documents, sets.shared(row.representative, documents).tolist(), strict=True))
     if counted != {one.document: one.shared for one in members}:
         yield f"Counts of members of group {row.number} with its representative contradict their texts"
-    ties = Ties(store.groups.decisions(documents))
+    ties = Ties(store.decisions.pairs_of(documents))
     head = sizes[row.representative]
     near = {one for one in documents if reaches(counted[one], sizes[one], head, row.threshold)}
     near.add(row.representative)
@@ -54,19 +56,19 @@ def _of_group(store: Store, sets: Sets, row: GroupRow, members: list[MemberRow])
         if near.isdisjoint(bundle) or not inside.issuperset(bundle):
             yield f"Document number {one} does not belong in group {row.number}"
     if ties.apart(documents, inside):
-        yield f"Group {row.number} has members that were decided to be different"
+        yield f"Group {row.number} has members that were decided not to be alike"
 
 
 def _decisions(store: Store) -> Iterator[str]:
     after = 0
-    while page := store.groups.decided(after, _PAGE):
+    while page := store.decisions.pairs_after(after, _PAGE):
         wanted = sorted({one for row in page for one in (row.a, row.b)})
         there = {row.number for row in store.rows(np.array(wanted, np.int64))}
         groups = store.groups.memberships(wanted)
         for row in page:
             if not {row.a, row.b} <= there:
                 yield f"Decision {row.number} is about a document that is not there"
-            elif row.verdict == "same" and (
+            elif row.value in TOGETHER and (
                 row.a not in groups or row.b not in groups or groups[row.a].group != groups[row.b].group
             ):
                 yield f"The documents of decision {row.number} are not in one group"

@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from neardup.collection.contract import Store, Writing
-from neardup.collection.groups.contract import DecisionRow, GroupRow, MemberRow
+from neardup.collection.contract import GroupRow, MemberRow
 from neardup.collection.groups.forming import Formed, form
-from neardup.collection.groups.journal import About, Act, Journal
-from neardup.collection.groups.ties import Ties
+from neardup.collection.groups.journal import About, Journal
+from neardup.collection.groups.ties import Pair, Ties
 from neardup.collection.sets import Sets, reaches
+from neardup.collection.store import Store
+from neardup.io.decisions.log import Decided, InForce
+from neardup.io.decisions.records import TOGETHER, Verdict
 
 THRESHOLD = 0.8
 """The threshold of a group that a decision creates: the default of ``neardup.find``."""
@@ -27,25 +29,26 @@ _TRIED = 100
 
 
 class Grouping:
-    """The groups within the ``transaction``; ``sets`` are the current shingles of documents."""
+    """The groups of a store within a transaction; ``sets`` are the current shingles of documents."""
 
-    def __init__(self, store: Store, transaction: Writing, sets: Sets) -> None:
+    def __init__(self, store: Store, sets: Sets) -> None:
         self._store, self._sets = store, sets
-        self._read, self._write = store.groups, transaction.groups
-        self._journal = Journal(store, transaction.groups)
+        self._tables, self._log = store.groups, store.decisions
+        self._journal = Journal(store)
 
     def removing(self, documents: Sequence[int]) -> None:
         """Prepare the groups for the removal of documents, and withdraw the decisions about them."""
         gone = set(documents)
-        memberships = self._read.memberships(documents)
-        decisions = self._read.decisions(documents)
+        memberships = self._tables.memberships(documents)
+        decisions = self._log.pairs_of(documents)
+        action = self._log.begin(None, "verdict withdrawn", len(decisions)) if decisions else 0
         for row in decisions:
             cause = About("removed", row.a if row.a in gone else row.b)
-            self._journal.decision("withdrawn", row, cause)
-            self._write.withdraw(row.a, row.b)
-        bound = {one for row in decisions if row.verdict == "same" for one in (row.a, row.b)}
+            self._journal.decision("withdrawn", (row.a, row.b), _of_decision(cause, row))
+            self._log.decide(action, Decided(("pair", row.a, row.b), None, ""))
+        bound = _bound(decisions)
         for group, members in _by_group(memberships).items():
-            known = self._read.rows([group])[group]
+            known = self._tables.rows([group])[group]
             cause = About("removed", known.representative if known.representative in gone else members[0])
             if known.representative in gone or not bound.isdisjoint(members):
                 self._form_again([group], (), cause, gone=gone)
@@ -54,15 +57,16 @@ class Grouping:
 
     def replaced(self, documents: Sequence[int]) -> None:
         """Update the groups of documents that have new texts. Decisions about them stay."""
-        memberships = self._read.memberships(documents)
-        decisions = self._read.decisions(documents)
+        memberships = self._tables.memberships(documents)
+        decisions = self._log.pairs_of(documents)
         new = set(documents)
         self._sets.forget(documents)
         for row in decisions:
-            self._journal.decision("stays", row, About("replaced", row.a if row.a in new else row.b))
-        bound = {one for row in decisions if row.verdict == "same" for one in (row.a, row.b)}
+            cause = About("replaced", row.a if row.a in new else row.b)
+            self._journal.decision("stays", (row.a, row.b), _of_decision(cause, row))
+        bound = _bound(decisions)
         for group, members in _by_group(memberships).items():
-            known = self._read.rows([group])[group]
+            known = self._tables.rows([group])[group]
             if known.representative in new or not bound.isdisjoint(members):
                 first = known.representative if known.representative in new else members[0]
                 self._form_again([group], (), About("replaced", first), changed=new)
@@ -76,11 +80,11 @@ class Grouping:
         no decision separates it from a member. A repeated document without a group forms a new one with it, under
         the same conditions. A document that is already in a group stays there.
         """
-        mine = self._read.memberships([document]).get(document)
+        mine = self._tables.memberships([document]).get(document)
         if mine:
             return mine.group
-        apart = Ties(self._read.decisions([document])).different(document)
-        groups = self._read.memberships(repeated[:_TRIED])
+        apart = Ties(self._log.pairs_of([document])).not_alike(document)
+        groups = self._tables.memberships(repeated[:_TRIED])
         refused: set[int] = set()
         for other in repeated[:_TRIED]:
             known = groups.get(other)
@@ -94,51 +98,46 @@ class Grouping:
                 refused.add(known.group)
         return 0
 
-    def decide(self, decision: DecisionRow, was: DecisionRow | None, act: Act) -> None:
-        """Store a decision, which must not contradict any other, in place of the one that ``was``; apply it."""
-        threshold = self._threshold_of(decision)
-        decision = replace(decision, number=self._write.decide(decision))
-        self._journal.acted(was, decision, act, threshold)
-        cause = replace(About.of_decision("decided", decision), by=act.by)
-        pair = [decision.a, decision.b]
-        groups = {row.group for row in self._read.memberships(pair).values()}
-        if decision.verdict == "same":
-            self._form_again(sorted(groups), pair, cause)
-        elif threshold is not None:
-            self._form_again(sorted(groups), (), cause)
+    def decided(self, pair: Pair, was: InForce | None, made: InForce | None, about: About) -> None:
+        """Apply the decision ``made`` in place of the one that ``was``; ``about`` names its action and person.
 
-    def withdraw(self, decision: DecisionRow, act: Act) -> None:
-        """Delete a decision; a group that it held together is formed anew."""
-        cause = About.of_decision("withdrawn", decision, act.by)
-        self._journal.acted(decision, None, act, None)
-        self._write.withdraw(decision.a, decision.b)
-        pair = [decision.a, decision.b]
-        if decision.verdict == "same" and self._together(pair):
-            self._form_again([self._read.memberships(pair)[decision.a].group], (), cause)
+        It must not contradict any other decision.
+        """
+        row = made or was
+        assert row is not None
+        cause = replace(about, why="decided" if made else "withdrawn", verdict=row.value, note=row.note)
+        self._journal.decision(cause.why, pair, cause)
+        cause = replace(cause, action=None, undoes=None)
+        verdict: Verdict | None = None if made is None else made.value
+        groups = {row.group for row in self._tables.memberships(pair).values()}
+        if verdict in TOGETHER:
+            self._form_again(sorted(groups), pair, cause)
+        elif self._together(pair) and (verdict == "not alike" or (was is not None and was.value in TOGETHER)):
+            self._form_again(sorted(groups), (), cause)
 
     def together_again(self, a: int, b: int, threshold: float, by: str) -> None:
         """Put two documents into one group again that a decision had taken apart, if one of them is in none."""
-        groups = self._read.memberships([a, b])
+        groups = self._tables.memberships([a, b])
         one, other = (a, b) if b in groups else (b, a)
         if one not in groups:
             sizes = self._sizes([one, other])
             [shared] = self._sets.shared(one, [other]).tolist()
-            cause = About("withdrawn", verdict="different", by=by).counted(shared, sizes[one], sizes[other])
+            cause = About("withdrawn", verdict="not alike", by=by).counted(shared, sizes[one], sizes[other])
             self.link(one, [other], threshold, replace(cause, of=other))
 
     def finish(self) -> None:
         """Write the log."""
         self._journal.write()
 
-    def _threshold_of(self, pair: DecisionRow) -> float | None:
+    def threshold_of(self, pair: Pair) -> float | None:
         """The threshold of the group that both documents are in; None if they are not in one group."""
-        if not self._together([pair.a, pair.b]):
+        if not self._together(pair):
             return None
-        group = self._read.memberships([pair.a])[pair.a].group
-        return self._read.rows([group])[group].threshold
+        group = self._tables.memberships(pair)[pair[0]].group
+        return self._tables.rows([group])[group].threshold
 
     def _together(self, pair: Sequence[int]) -> bool:
-        found = self._read.memberships(pair)
+        found = self._tables.memberships(pair)
         return len(found) == 2 and found[pair[0]].group == found[pair[1]].group
 
     def _pair(self, first: int, second: int, threshold: float, cause: About) -> int:
@@ -147,8 +146,8 @@ class Grouping:
         [shared] = self._sets.shared(first, [second]).tolist()
         if not reaches(shared, sizes[first], sizes[second], threshold):
             return 0
-        group = self._write.save(GroupRow(0, first, threshold))
-        self._write.join([MemberRow(first, group, sizes[first]), MemberRow(second, group, shared)])
+        group = self._tables.save(GroupRow(0, first, threshold))
+        self._tables.join([MemberRow(first, group, sizes[first]), MemberRow(second, group, shared)])
         made = replace(cause, why="repeated", of=second, size=cause.of_size, of_size=cause.size)
         self._journal.add("made", group, first, made)
         self._journal.add("joined", group, second, cause)
@@ -156,14 +155,14 @@ class Grouping:
 
     def _takes(self, group: int, document: int, apart: set[int], cause: About) -> bool:
         """Add a document to a group, and return whether the group accepts it."""
-        row = self._read.rows([group])[group]
+        row = self._tables.rows([group])[group]
         sizes = self._sizes([document, row.representative])
         [shared] = self._sets.shared(row.representative, [document]).tolist()
         if not reaches(shared, sizes[document], sizes[row.representative], row.threshold):
             return False
-        if any(known.group == group for known in self._read.memberships(sorted(apart)).values()):
+        if any(known.group == group for known in self._tables.memberships(sorted(apart)).values()):
             return False
-        self._write.join([MemberRow(document, group, shared)])
+        self._tables.join([MemberRow(document, group, shared)])
         self._journal.add("joined", group, document, cause)
         return True
 
@@ -183,7 +182,7 @@ class Grouping:
             return
         for document, shared in staying.items():
             cause = About("replaced", document).counted(shared, sizes[document], size)
-            self._write.join([MemberRow(document, row.number, shared)])
+            self._tables.join([MemberRow(document, row.number, shared)])
             self._journal.add("changed", row.number, document, cause)
         if leaving:
             self._leave(row, leaving, About("replaced", leaving[0]))
@@ -192,14 +191,14 @@ class Grouping:
         """Take unbound members out of a group; a group with one remaining member ends."""
         for document in documents:
             self._journal.add("left", row.number, document, cause.about(document))
-        self._write.leave(documents)
-        rest = self._read.members(row.number, limit=2)
+        self._tables.leave(documents)
+        rest = self._tables.members(row.number, limit=2)
         if len(rest) == 1:
             self._journal.add("left", row.number, rest[0].document, cause)
-            self._write.leave([rest[0].document])
+            self._tables.leave([rest[0].document])
         if len(rest) < 2:
             self._journal.add("ended", row.number, row.representative, cause)
-            self._write.end(row.number)
+            self._tables.end(row.number)
 
     def _form_again(
         self,
@@ -212,8 +211,8 @@ class Grouping:
     ) -> None:
         """Form groups anew from their members, without the ``gone`` and with ``more`` documents."""
         gone, changed = gone or set(), changed or set()
-        rows = self._read.rows(groups)
-        before = {known.document: known for group in groups for known in self._read.members(group)}
+        rows = self._tables.rows(groups)
+        before = {known.document: known for group in groups for known in self._tables.members(group)}
         staying = sorted((before.keys() | set(more)) - gone)
         heads = [rows[group].representative for group in sorted(groups)]
         heads = [head for head in heads if head not in gone]
@@ -238,7 +237,7 @@ class Grouping:
         def near(leader: int, other: int, shared: int) -> bool:
             return reaches(shared, sizes[leader], sizes[other], threshold(leader))
 
-        formed = form(order, Ties(self._read.decisions(order)), counted, near)
+        formed = form(order, Ties(self._log.pairs_of(order)), counted, near)
         named = self._named([made for made in formed if not made.alone], rows, before, threshold)
         self._apply(named, Before(rows, before, sizes), cause, gone, changed)
 
@@ -254,9 +253,9 @@ class Grouping:
         for made in formed:
             old = before[made.leader].group if made.leader in before else 0
             if old in named or not old:
-                old = self._write.save(GroupRow(0, made.leader, threshold(made.leader)))
+                old = self._tables.save(GroupRow(0, made.leader, threshold(made.leader)))
             elif rows[old].representative != made.leader:
-                self._write.save(replace(rows[old], representative=made.leader))
+                self._tables.save(replace(rows[old], representative=made.leader))
             named[old] = made
         return named
 
@@ -269,11 +268,11 @@ class Grouping:
         for one in leaving:
             own = About("removed", one) if one in gone else cause
             self._journal.add("left", old.members[one].group, one, own)
-        self._write.leave([one for one in leaving if one not in now])
+        self._tables.leave([one for one in leaving if one not in now])
         for group, row in old.groups.items():
             if group not in named:
                 self._journal.add("ended", group, row.representative, cause)
-                self._write.end(group)
+                self._tables.end(group)
         for group, made in named.items():
             size = old.sizes[made.leader]
             if group not in old.groups:
@@ -288,7 +287,7 @@ class Grouping:
                         self._journal.add("joined", group, one, counts)
                 elif one in changed:
                     self._journal.add("changed", group, one, counts)
-            self._write.join([MemberRow(one, group, shared) for one, shared in made.shared.items()])
+            self._tables.join([MemberRow(one, group, shared) for one, shared in made.shared.items()])
 
     def _sizes(self, documents: Sequence[int]) -> dict[int, int]:
         return self._sets.sizes(documents)
@@ -301,6 +300,16 @@ class Before:
     groups: Mapping[int, GroupRow]
     members: Mapping[int, MemberRow]
     sizes: Mapping[int, int]
+
+
+def _of_decision(cause: About, row: InForce) -> About:
+    """A cause with the decision that it concerns."""
+    return replace(cause, verdict=row.value, by=row.by, note=row.note)
+
+
+def _bound(decisions: Iterable[InForce]) -> set[int]:
+    """The documents that decisions hold together with others."""
+    return {document for row in decisions if row.value in TOGETHER for document in (row.a, row.b)}
 
 
 def _by_group(memberships: Mapping[int, MemberRow]) -> dict[int, list[int]]:

@@ -6,23 +6,16 @@ from collections.abc import Iterable
 from typing import Any, get_args
 
 from neardup.collection.added import GroupedPending
-from neardup.collection.contract import Store
-from neardup.collection.groups.contract import Verdict
-from neardup.collection.groups.deciding import Deciding, actions, decision_of, require_unchanged
+from neardup.collection.groups.deciding import Deciding
 from neardup.collection.groups.grouping import THRESHOLD
 from neardup.collection.groups.reading import change_of, decisions_of, group_of_row, members_of
-from neardup.collection.groups.records import (
-    Change,
-    DecisionAction,
-    GroupPage,
-    PairDecision,
-    StoredGroup,
-    StoredMember,
-)
+from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
 from neardup.collection.ids import unknown, usable_id
 from neardup.collection.near import Near
 from neardup.collection.pending import group_pending
+from neardup.collection.store import Store
 from neardup.errors import InputError, SettingError
+from neardup.io.decisions.records import Action, Verdict
 from neardup.runtime import Progress
 
 MOST = 10_000
@@ -73,34 +66,33 @@ class GroupsAndDecisions:
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
     ) -> PairDecision:
-        """Decide that two documents are the "same" or "different"; takes effect at once and stays in force.
+        """Decide about two documents; takes effect at once and stays in force.
 
-        Documents that are the same are in one group, whatever their similarity; different ones never are. An
-        earlier decision about the two is replaced. Raises InputError when decisions contradict each other, naming
-        the pairs; nothing is stored then.
+        "duplicate" and "keep both": they are in one group, whatever their similarity. "not alike": they never are.
+        "unsure" changes no group. An earlier decision about the two is replaced. Raises InputError when decisions
+        contradict each other, naming the pairs; nothing is stored then.
 
         >>> import tempfile
         >>> from neardup import Collection
         >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.add(["the harbour office", "pay by Friday"])
-        ...     _ = mails.decide("#1", "#2", "same", by="ann")
+        ...     _ = mails.decide("#1", "#2", "duplicate", by="ann")
         ...     [(member.id, member.held_by) for member in mails.group_of("#2").members]
         [('#1', 'representative'), ('#2', 'decision')]
         """
-        if verdict not in get_args(Verdict):
-            raise SettingError(f"verdict is {verdict!r}", "One of same, different")
-        by, note = _told("by", by), _told("note", note)
-        with self.store.writing() as transaction:
+        require_verdict(verdict)
+        by, note = _storable("by", by), _storable("note", note)
+        with self.store.writing():
             pair = self._pair(a, b)
-            Deciding(self.store, transaction).decide([pair], verdict, by, note)
-            made = decision_of(self.store, *pair)
+            Deciding(self.store).decide([pair], verdict, by, note)
+            made = self.store.decisions.in_force(("pair", *pair))
             assert made is not None
             return decisions_of(self.store, [made])[0]
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
         """Withdraw the decision about two documents; return False if none existed.
 
-        A group that only this decision held together is formed anew. Withdrawing "different" moves neither
+        A group that only this decision held together is formed anew. Withdrawing "not alike" moves neither
         document.
         """
         return self.decide_all([(a, b)], None, by=by) is not None
@@ -113,25 +105,25 @@ class GroupsAndDecisions:
         by: str = "",
         note: str = "",
         seen: int | None = None,
-    ) -> int | None:
-        """Decide about pairs as one action, all or none; return its number, None if there is nothing to withdraw.
+    ) -> Action | None:
+        """Decide about pairs as one action, all or none, and return it; None if there is nothing to withdraw.
 
-        ``verdict`` None withdraws the decisions. ``seen`` is the number of the last line of the log that the
-        person knew: raises ChangedMeanwhileError if other decisions about these pairs hold by now. Raises
-        InputError like ``decide``.
+        ``verdict`` None withdraws the decisions. ``seen`` is the number of the last action that the person knew:
+        raises ChangedMeanwhileError if other decisions about these pairs hold by now. Raises InputError like
+        ``decide``.
         """
-        by, note = _told("by", by), _told("note", note)
-        with self.store.writing() as transaction:
+        if verdict is not None:
+            require_verdict(verdict)
+        by, note = _storable("by", by), _storable("note", note)
+        with self.store.writing():
             numbers = [self._pair(a, b) for a, b in pairs]
-            if seen is not None:
-                require_unchanged(self.store, numbers, place(seen))
-            return Deciding(self.store, transaction).decide(numbers, verdict, by, note) or None
+            return Deciding(self.store).decide(numbers, verdict, by, note, None if seen is None else place(seen))
 
-    def undo(self, by: str, action: int | None = None) -> int | None:
-        """Undo an action of decisions, and return the number of the action that does so.
+    def undo(self, by: str, action: int | None = None) -> Action | None:
+        """Undo an action of decisions, and return the action that does so.
 
         Without ``action`` it is the last one of ``by`` that is not undone; None if there is none. Exactly the
-        decisions from before hold again, with their persons, times and notes. A document that a "different" took
+        decisions from before hold again, with their persons, times and notes. A document that a "not alike" took
         out of a group, and that is in none, returns to that group if it may. Undoing an undo restores its
         decisions. Raises ChangedMeanwhileError if a later action decided about the same again, and InputError for
         an action that does not exist, is undone already, or concerns a document that was removed.
@@ -140,25 +132,25 @@ class GroupsAndDecisions:
         >>> from neardup import Collection
         >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.add(["the harbour office", "pay by Friday"])
-        ...     _ = mails.decide("#1", "#2", "same", by="ann", note="seen")
-        ...     _ = mails.decide("#1", "#2", "different", by="ben")
+        ...     _ = mails.decide("#1", "#2", "duplicate", by="ann", note="seen")
+        ...     _ = mails.decide("#1", "#2", "not alike", by="ben")
         ...     _ = mails.undo("ben")
         ...     [(one.verdict, one.by, one.note) for one in mails.decisions()]
-        [('same', 'ann', 'seen')]
+        [('duplicate', 'ann', 'seen')]
         """
-        by = _told("by", by)
-        with self.store.writing() as transaction:
-            return Deciding(self.store, transaction).undo(by, None if action is None else place(action))
+        by = _storable("by", by)
+        with self.store.writing():
+            return Deciding(self.store).undo(by, None if action is None else place(action))
 
-    def actions(self, before: int | None = None, limit: int = 50) -> tuple[DecisionAction, ...]:
+    def actions(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions of decisions, the latest first; ``before``: the number of the last one seen."""
         with self.store.reading():
-            return tuple(actions(self.store, None if before is None else place(before), limited(limit)))
+            return self.store.decisions.history(None if before is None else place(before), limited(limit))
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
-            return decisions_of(self.store, self.store.groups.decided(place(after), limited(limit)))
+            return decisions_of(self.store, self.store.decisions.pairs_after(place(after), limited(limit)))
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
@@ -221,11 +213,17 @@ def limited(limit: Any) -> int:
     return limit
 
 
-def _told(name: str, text: Any) -> str:
+def require_verdict(verdict: str) -> None:
+    """Raise SettingError for a verdict that does not exist."""
+    if verdict not in get_args(Verdict):
+        raise SettingError(f"verdict is {verdict!r}", f"One of {', '.join(get_args(Verdict))}")
+
+
+def _storable(name: str, text: Any) -> str:
     """The name or note of a reviewer, in a form that can be stored."""
     if not isinstance(text, str) or len(text) > _LONGEST:
         raise InputError(f"{name} is not a text that can be kept", f"At most {_LONGEST:,} characters")
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-__all__ = ["GroupsAndDecisions", "limited", "place"]
+__all__ = ["GroupsAndDecisions", "limited", "place", "require_verdict"]

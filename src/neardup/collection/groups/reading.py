@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from neardup.collection.contract import Store, StoredRow
-from neardup.collection.groups.contract import ChangeRow, DecisionRow, GroupRow, MemberRow
+from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRow
 from neardup.collection.groups.records import ABOUT, Change, PairDecision, StoredGroup, StoredMember
 from neardup.collection.sets import Sets, reaches
+from neardup.collection.store import Store
+from neardup.io.decisions.log import InForce
 
 SHOWN = 1000
 """The most members that a ``StoredGroup`` lists itself."""
@@ -37,12 +38,11 @@ def _member(row: GroupRow, one: MemberRow, id: str, sizes: tuple[int, int]) -> S
     return StoredMember(id, one.shared, *sizes, "resemblance" if enough else "decision")
 
 
-def decisions_of(store: Store, rows: Sequence[DecisionRow]) -> tuple[PairDecision, ...]:
+def decisions_of(store: Store, rows: Sequence[InForce]) -> tuple[PairDecision, ...]:
     """Decisions with ids."""
     ids = _documents(store, [one for row in rows for one in (row.a, row.b)])
     return tuple(
-        PairDecision(row.number, ids[row.a].id, ids[row.b].id, row.verdict, row.by, row.note, row.at)
-        for row in rows
+        PairDecision(row.number, ids[row.a].id, ids[row.b].id, row.value, row.by, row.note, row.at) for row in rows
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from neardup.collection import shown
-from neardup.collection.groups.contract import Verdict
 from neardup.display import counted, similarity
 from neardup.display.view import name_of
+from neardup.io.decisions.records import Verdict
 
 Held = Literal["representative", "resemblance", "decision"]
 
@@ -112,9 +112,8 @@ class Change:
     "decided" or "withdrawn". ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, counted with ``of`` for
     "added" and "repeated", otherwise with the representative; None if nothing was counted.
 
-    ``action`` is the number of the first line of the action of a person that a decision belongs to, ``undoes``
-    the action that this one undoes; ``by`` is the person of the action, also where it restores the decision of
-    another one.
+    ``action`` is the number of the action of a person that a decision belongs to, ``undoes`` the action that this
+    one undoes; ``by`` is the person of the action, also where it restores the decision of another one.
     """
 
     number: int
@@ -151,25 +150,6 @@ class Change:
     def as_dict(self) -> dict[str, Any]:
         """Return the change as plain data."""
         return {**asdict(self), "cause": self.cause}
-
-
-@dataclass(frozen=True)
-class DecisionAction:
-    """The decisions of a person at once: the number of the action, its time (UTC), the person, and its lines.
-
-    ``undoes`` is the action that it undid, ``undone_by`` the action that undid it; None otherwise.
-    """
-
-    number: int
-    at: str
-    by: str
-    changes: tuple[Change, ...]
-    undoes: int | None
-    undone_by: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as plain data."""
-        return {**asdict(self), "changes": [change.as_dict() for change in self.changes]}
 
 
 ABOUT = frozenset(field.name for field in fields(Change)) - {"number", "at", "what", "group"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neardup.collection.groups.contract import DecisionRow
+from neardup.io.decisions.log import InForce
+from neardup.io.decisions.records import TOGETHER
 
 Pair = tuple[int, int]
 
@@ -12,14 +13,16 @@ Pair = tuple[int, int]
 class Ties:
     """The decisions about some documents.
 
-    A *bundle* is a document with all documents that chains of "same" connect to it.
+    A *bundle* is a document with all documents that chains of "duplicate" and "keep both" connect to it.
     """
 
-    def __init__(self, decisions: Iterable[DecisionRow]) -> None:
-        self._same: dict[int, set[int]] = {}
-        self._different: dict[int, set[int]] = {}
+    def __init__(self, decisions: Iterable[InForce]) -> None:
+        self._alike: dict[int, set[int]] = {}
+        self._apart: dict[int, set[int]] = {}
         for row in decisions:
-            linked = self._same if row.verdict == "same" else self._different
+            if row.value == "unsure":
+                continue
+            linked = self._alike if row.value in TOGETHER else self._apart
             linked.setdefault(row.a, set()).add(row.b)
             linked.setdefault(row.b, set()).add(row.a)
 
@@ -28,7 +31,7 @@ class Ties:
         return sorted(self._chains(document))
 
     def chain(self, a: int, b: int) -> list[Pair]:
-        """The pairs of a shortest chain of "same" from a to b; empty if there is none or if a is b."""
+        """The pairs of a shortest chain from a to b of documents that are alike; empty if there is none."""
         before = self._chains(a)
         if b not in before:
             return []
@@ -38,24 +41,24 @@ class Ties:
             b = before[b]
         return path[::-1]
 
-    def different(self, document: int) -> set[int]:
-        """The documents that were decided to be different from this one."""
-        return self._different.get(document, set())
+    def not_alike(self, document: int) -> set[int]:
+        """The documents that were decided not to be alike this one."""
+        return self._apart.get(document, set())
 
     def apart(self, some: Iterable[int], others: set[int]) -> bool:
-        """Whether a document of ``some`` is different from one of ``others``."""
-        return any(not others.isdisjoint(self.different(document)) for document in some)
+        """Whether a document of ``some`` is decided not to be alike one of ``others``."""
+        return any(not others.isdisjoint(self.not_alike(document)) for document in some)
 
     def between(self, some: Iterable[int], others: set[int]) -> Pair | None:
-        """A pair of different documents, one of ``some`` and one of ``others``; None if there is none."""
-        pairs = [(a, b) for a in some for b in self.different(a) & others]
+        """A pair decided not to be alike, of one of ``some`` and one of ``others``; None if there is none."""
+        pairs = [(a, b) for a in some for b in self.not_alike(a) & others]
         return min(pairs, default=None)
 
     def _chains(self, start: int) -> dict[int, int]:
         """Each document of the bundle, with its predecessor on the path from ``start``; breadth first."""
         before, ahead = {start: start}, [start]
         for document in ahead:
-            for other in sorted(self._same.get(document, ())):
+            for other in sorted(self._alike.get(document, ())):
                 if other not in before:
                     before[other] = document
                     ahead.append(other)

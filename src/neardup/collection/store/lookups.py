@@ -15,9 +15,10 @@ import numpy as np
 from neardup.collection.contract import OPERATORS, Operator, StoredRow, Totals, Value
 from neardup.collection.facts import facts, holds
 from neardup.collection.store.failures import damaged, well_formed
-from neardup.collection.store.schema import WITH_BASE_TEXTS, seal
+from neardup.collection.store.schema import WITH_BASE_TEXTS
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
 from neardup.errors import FormatError, InputError
+from neardup.io.decisions.log import seal
 from neardup.tables import Int64s, UInt8s, UInt64s
 
 FEW = 1000
@@ -67,7 +68,7 @@ class StoreLookups:
         return Totals(*[*counts, pages * page])
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of the ids that exist."""
+        """The numbers of the ``ids`` that exist."""
         found: dict[str, int] = {}
         for begin in range(0, len(ids), _PARAMETERS):
             # not json_each: it ends a string at a U+0000, which an id may contain
@@ -82,14 +83,14 @@ class StoreLookups:
         return np.sort(self._column("SELECT number FROM documents"))
 
     def page(self, after: int, limit: int) -> list[tuple[int, str]]:
-        """(number, id) of the first documents after a number."""
+        """(number, id) of the first ``limit`` documents with a number above ``after``, ascending."""
         rows = self._all("SELECT number, id FROM documents WHERE number > ? ORDER BY number LIMIT ?", after, limit)
         if not all(isinstance(id, str) for _, id in rows):
             raise self._damaged("an id is not text")
         return rows
 
     def rows(self, numbers: Int64s) -> list[StoredRow]:
-        """The rows of documents, in the order of ``numbers``."""
+        """The rows of the documents, in the order of ``numbers``; documents that do not exist are left out."""
         found = {}
         for row in self._rows(numbers):
             number, id, size, tokens, shingles, metadata, _, _ = row
@@ -97,7 +98,7 @@ class StoreLookups:
         return [found[number] for number in numbers.tolist() if number in found]
 
     def base_texts(self) -> dict[int, int]:
-        """The numbers of the base texts, each with its mark."""
+        """The numbers of the base texts, each with a random mark that no other text has had."""
         [(version,)] = self._all("PRAGMA user_version")
         if version < WITH_BASE_TEXTS:
             return {}
@@ -108,12 +109,12 @@ class StoreLookups:
         return {document: mark for document, mark, _ in found}
 
     def ids(self, numbers: Int64s) -> list[str]:
-        """The ids, in the order of ``numbers``."""
+        """The ids, in the order of ``numbers``; KeyError for an unknown document. Cheaper than ``rows``."""
         found = dict(self._all(f"SELECT number, id FROM documents WHERE number IN {_LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def sizes(self, numbers: Int64s) -> Int64s:
-        """The numbers of distinct shingles, in the order of ``numbers``."""
+        """The numbers of distinct shingles, in the order of ``numbers``; KeyError for an unknown document."""
         # as one text, in ascending order of the numbers: a third of the time of separate rows (measured)
         rows = f"SELECT shingles FROM documents WHERE number IN {_LISTED} ORDER BY number"
         [(text,)] = self._all(f"SELECT GROUP_CONCAT(shingles) FROM ({rows})", listed(numbers))
@@ -123,29 +124,38 @@ class StoreLookups:
         return found[np.argsort(np.argsort(numbers))]
 
     def signatures(self, numbers: Int64s) -> UInt8s:
-        """The signatures, in the order of ``numbers``."""
+        """uint8[n, slots]: the low 8 bits of each slot, in the order of ``numbers``; KeyError for unknown ones."""
         found = {row[0]: row[6] for row in self._rows(numbers)}
         joined = b"".join(found[number] for number in numbers.tolist())
         return np.frombuffer(joined, np.uint8).reshape(-1, self._slots)
 
     def packed(self, numbers: Int64s) -> list[bytes]:
-        """The compressed texts, in the order of ``numbers``."""
+        """The compressed texts, in the order of ``numbers``; raises KeyError for a number that does not exist."""
         found = dict(self._all(f"SELECT number, packed FROM texts WHERE number IN {_LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
-        """The documents for each hash."""
+        """For each hash, the documents whose sample contains it.
+
+        A store may keep only the bits ``KEPT`` of a hash, and so also return documents that contain another hash
+        with the same bits: the results are candidates.
+        """
         documents, offsets = self._segments().lists(hashes)
         return [documents[begin:end] for begin, end in pairwise(offsets.tolist())]
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """The number of documents for each hash."""
+        """For each hash, the number of documents that ``postings`` returns; long lists are not decoded."""
         return self._segments().counts(hashes)
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None
     ) -> Int64s:
-        """The documents with all these tokens."""
+        """The documents with all these tokens, in any order.
+
+        With ``prefix``, the last token may be the beginning of a word. Only documents of ``among``, if given, and
+        only the first ``limit``. Tokens are distinguished by their first 32,768 bytes. Without tokens, no document
+        matches.
+        """
         wanted = list(dict.fromkeys(tokens))
         if not wanted or not all(map(_TOKEN.fullmatch, wanted)):
             return np.empty(0, np.int64)
@@ -178,7 +188,7 @@ class StoreLookups:
         return self._column(statement, listed(among), match)
 
     def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
-        """The approximate number of documents that contain each token, exact below ``most``."""
+        """For each token the number of documents that contain it: exact below ``most``, above that an estimate."""
         if not tokens:
             return np.empty(0, np.int64)
         last = self._last()
@@ -196,13 +206,17 @@ class StoreLookups:
         return last or 0
 
     def has_key(self, key: str) -> bool:
-        """Whether any document has this key."""
+        """Whether the metadata of any document has this key, with a value."""
         return bool(
             self._all("SELECT 1 FROM facts WHERE key = (SELECT number FROM keys WHERE name = ?) LIMIT 1", key)
         )
 
     def where(self, key: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents whose metadata matches the comparison."""
+        """The documents whose metadata has a matching value for ``key``, among those of ``among`` if given.
+
+        Any element of a list may match; a record in a record has the key ``outer.inner``. ``!=`` finds the
+        documents that have the key, but not with this value. Strings are ordered by code point.
+        """
         require_comparable(operator, value)
         if among is not None and len(among) <= FEW:
             rows = self.rows(np.unique(among))
@@ -221,12 +235,12 @@ class StoreLookups:
         return _common(found, among)
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
-        """All postings in blocks."""
+        """All postings in blocks, each once: hashes, valid in the bits ``KEPT``, and documents. For checks."""
         for postings in self._segments().each():
             yield postings >> np.uint64(KEY_BITS), (postings & np.uint64(MOST_NUMBER)).astype(np.int64)
 
     def words(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each word, with the number of its documents and the sum of their numbers."""
+        """Each word of the full text once: its first 32,768 bytes, documents, sum of their numbers. For checks."""
         # as bytes, because a word that was cut off may end within a character
         rows = self._each("SELECT CAST(term AS BLOB), doc FROM entries ORDER BY term")
         for word, found in groupby(rows, itemgetter(0)):
@@ -234,7 +248,7 @@ class StoreLookups:
             yield word, len(documents), sum(documents)
 
     def facts(self) -> Iterator[tuple[str, Value, int]]:
-        """The metadata as it is indexed."""
+        """The metadata as it is indexed: (key, value, document). For checks."""
         # a join would leave out a number without a name
         name = "(SELECT name FROM keys WHERE number = key)"
         return self._each(f"SELECT {name}, value, document FROM facts ORDER BY key, value, document")

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from neardup.collection.store.inserting import insert
-from neardup.collection.store.schema import seal
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segment, Segments, bits_for
+from neardup.io.decisions.log import seal
 from neardup.kernels.postings import encode
 from neardup.kernels.sorting import sort_by_bits
 from neardup.tables import Int64s, UInt64s

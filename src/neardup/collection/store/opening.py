@@ -19,6 +19,7 @@ from neardup.collection.store.failures import damaged, explained, not_a_collecti
 from neardup.collection.store.holding import OpenFile
 from neardup.collection.store.migrations import migrate, require_current
 from neardup.errors import FormatError, InputError, OutputError, SettingError
+from neardup.io.decisions.log import seal
 from neardup.runtime import installed_version
 from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.text.keys import BYTES
@@ -158,7 +159,7 @@ def _has_log(path: Path) -> bool:
 
 
 def _header_seal(header: Mapping[str, str]) -> str:
-    return str(schema.seal(sorted(header.items())))
+    return str(seal(sorted(header.items())))
 
 
 def _header(settings: CollectionSettings) -> dict[str, str]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import zlib
-from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+
+from neardup.io.decisions.log import TABLES as DECISION_LOG
+from neardup.io.decisions.log import seal
 
 APPLICATION_ID = 0x4E44_5550
 """The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 4
 """The version of the tables, stored in ``user_version``. A change of the tables needs a step in migrations.py.
 
-2: the hashes are keyed by a secret in the header. Version 1 was never released, and has no step to this one.
+2: the hashes are keyed by a secret in the header. 4: decisions are in a log. No earlier version was released, and
+none has a step to this one.
 """
 
-WITH_BASE_TEXTS = 3
+WITH_BASE_TEXTS = 5
 """The version of a collection with base texts, which has the table ``BASE_TEXTS``, too.
 
 The first base text makes the table. A program that does not know base texts would count them: it refuses the file.
@@ -39,9 +39,6 @@ TERMS = (
     "tokenize=\"ascii tokenchars '_'\")"
 )
 
-OF_DECISIONS = "what IN ('decided', 'withdrawn')"
-"""The lines of the change log that are about decisions."""
-
 TABLES = (
     "CREATE TABLE header (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     # one row, so that counting costs nothing; change grows with every transaction
@@ -58,21 +55,16 @@ TABLES = (
     # value has no type: SQLite keeps strings and numbers apart, and converts neither
     "CREATE TABLE facts (key INTEGER NOT NULL, value NOT NULL, document INTEGER NOT NULL, "
     "PRIMARY KEY (key, value, document)) WITHOUT ROWID",
-    # groups that stay the same while documents come and go, decisions of reviewers, and the reasons for all
-    # changes; the log does not refer to rows, because it outlives the documents and groups in it
+    # groups that stay the same while documents come and go, the decisions of reviewers, and the reasons for all
+    # changes; ``changes`` does not refer to rows, because it outlives the documents and groups in it
     "CREATE TABLE groups (number INTEGER PRIMARY KEY AUTOINCREMENT, representative INTEGER NOT NULL, "
     "threshold REAL NOT NULL, seal INTEGER NOT NULL)",
     "CREATE TABLE members (document INTEGER PRIMARY KEY, group_number INTEGER NOT NULL, shared INTEGER NOT NULL, "
     "seal INTEGER NOT NULL)",
     "CREATE INDEX members_of_group ON members (group_number, document)",
-    "CREATE TABLE decisions (number INTEGER PRIMARY KEY AUTOINCREMENT, a INTEGER NOT NULL, b INTEGER NOT NULL, "
-    "verdict TEXT NOT NULL, reviewer TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL, seal INTEGER NOT NULL, "
-    "UNIQUE (a, b))",
-    "CREATE INDEX decisions_of_b ON decisions (b)",
+    *DECISION_LOG.values(),
     "CREATE TABLE changes (number INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, what TEXT NOT NULL, "
     "group_number INTEGER NOT NULL, document INTEGER NOT NULL, about TEXT NOT NULL, seal INTEGER NOT NULL)",
-    # few lines of a long log; an undo begins at the last ones
-    f"CREATE INDEX changes_of_decisions ON changes (number) WHERE {OF_DECISIONS}",
     TERMS,
     # the sampled shingles: see segments.py; a third of the bytes of a B-tree of (hash, document)
     "CREATE TABLE segments (number INTEGER PRIMARY KEY, bits INTEGER NOT NULL, postings INTEGER NOT NULL, "
@@ -83,15 +75,6 @@ TABLES = (
 # Larger than the default of 1 MB: fewer, larger segments, 1.6 times the documents per second when loading
 # (measured)
 _PENDING_WORDS = 16 << 20
-
-
-def seal(values: Sequence[Any], more: bytes = b"") -> int:
-    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row.
-
-    A flipped bit may also change the type of a value: such values have a CRC, too.
-    """
-    blob = more if isinstance(more, bytes) else repr(more).encode()
-    return zlib.crc32(blob, zlib.crc32(json.dumps(list(values), default=repr).encode()))
 
 
 def create(connection: sqlite3.Connection) -> None:

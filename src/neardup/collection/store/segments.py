@@ -18,8 +18,8 @@ import numpy as np
 
 from neardup.collection.contract import KEPT
 from neardup.collection.store.failures import damaged, well_formed
-from neardup.collection.store.schema import seal
 from neardup.errors import FormatError
+from neardup.io.decisions.log import seal
 from neardup.kernels import postings as kernels
 from neardup.tables import Int64s, UInt8s, UInt64s
 

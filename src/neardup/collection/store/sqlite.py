@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
@@ -24,8 +25,9 @@ from neardup.collection.store.log import recorded
 from neardup.collection.store.lookups import StoreLookups
 from neardup.collection.store.merging import SegmentWriting
 from neardup.collection.store.segments import Segments
-from neardup.collection.store.writing import MissingError, SqliteWriting
+from neardup.collection.store.writing import MissingError, Writing
 from neardup.errors import FormatError, InputError, OutputError
+from neardup.io.decisions.log import DecisionLog
 from neardup.runtime import UNLIMITED, Deadline
 
 _STEPS = 10_000
@@ -36,8 +38,18 @@ _PAUSE = 0.002, 0.02
 """Seconds between two attempts to begin a transaction, drawn at random."""
 
 
-class SqliteStore(StoreLookups):
-    """A collection file. One connection for each thread that reads, and one for writing.
+class Store(StoreLookups):
+    """Documents with their fingerprints in a file: the contract that another store would have to fulfil.
+
+    A store keeps documents and answers look-ups; it does no text processing. ``entries.py`` computes everything
+    derived from a document beforehand and passes it on as columns. Documents are identified by a *number*, from 1
+    on, which the store assigns and never reuses; the user's id is looked up once, at the border. Numbers are
+    returned as int64 arrays, ascending and without repeats, unless a method states otherwise. ``groups`` are the
+    tables of groups, ``decisions`` is the log of decisions about pairs of numbers; ``tests/contract`` has the
+    tests that every store must pass.
+
+    Any number of readers in any thread, with a connection for each; one transaction at a time. Every method may
+    raise StoreUnavailableError.
 
     ``wait``: seconds to wait for another writer. A file that does not exist is created with the settings ``given``
     unless ``readonly``; the settings of an existing file must agree with them.
@@ -71,7 +83,7 @@ class SqliteStore(StoreLookups):
             self.close()
             raise
         super().__init__(path, self.settings.slots)
-        self.groups = GroupTables(self._all, path)
+        self.groups, self.decisions = GroupTables(self._all, path), DecisionLog(self._all, partial(damaged, path))
 
     def _create(self, given: Mapping[str, Any]) -> None:
         if self._readonly:
@@ -81,13 +93,17 @@ class SqliteStore(StoreLookups):
         opening.create(self._path, CollectionSettings.of(**given))
 
     @contextmanager
-    def writing(self) -> Iterator[SqliteWriting]:
-        """A transaction of this thread; within ``together`` a part of one."""
+    def writing(self) -> Iterator[Writing]:
+        """A transaction: committed when the block ends, rolled back when it raises.
+
+        Waits while another transaction is under way, then raises OutputError. Inside the block, look-ups of this
+        thread see the changes made so far.
+        """
         part, outer = getattr(self._local, "together", False), getattr(self._local, "transaction", None)
         self._local.together = False
         try:
             with self._part() if part else self._transaction() as connection, explained(self._path, self._wait):
-                self._local.transaction = transaction = SqliteWriting(connection, self._path)
+                self._local.transaction = transaction = Writing(connection, self._path)
                 yield transaction
                 transaction.finish()
         except MissingError as error:
@@ -97,7 +113,11 @@ class SqliteStore(StoreLookups):
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Combine the transactions of this thread within the block into one."""
+        """Combine the transactions of this thread within the block into one, which is committed at its end.
+
+        Each is stored whole or not at all: a transaction that raises is undone by itself, and those before it
+        stay.
+        """
         with self._transaction():
             self._local.together = True
             try:
@@ -160,7 +180,10 @@ class SqliteStore(StoreLookups):
 
     @contextmanager
     def reading(self, deadline: Deadline = UNLIMITED) -> Iterator[None]:
-        """One state for all look-ups of this thread."""
+        """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
+
+        A look-up that is under way when the deadline passes raises LimitError.
+        """
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
             self._flush()  # now, because an interrupt would undo the transaction
@@ -179,7 +202,7 @@ class SqliteStore(StoreLookups):
                     connection.execute("COMMIT")
 
     def faults(self) -> list[str]:
-        """The faults that SQLite's own checks report for the tables and the full-text index."""
+        """The faults of the store itself, as sentences; empty if there are none."""
         try:
             found = [text for (text,) in self._all("PRAGMA integrity_check(20)") if text != "ok"]
             found += self._segments().faults()
@@ -199,14 +222,14 @@ class SqliteStore(StoreLookups):
         return []
 
     def backup(self, path: Path) -> None:
-        """Copy the present state into a new file; within a ``reading`` block, the state that it sees."""
+        """Copy the present state into a new file, whatever is written meanwhile; OutputError if that fails."""
         if getattr(self._local, "writer", None) is not None:
             raise OutputError("A transaction is under way in this thread", "A backup after it", "End it first")
         with self.reading():
             back_up(self._connection(), self._path, path)
 
     def compact(self) -> None:
-        """Merge the full-text index and the posting lists, release free pages, empty the log."""
+        """Rewrite everything, so that the file contains neither removed documents nor free space."""
         with self._transaction() as connection:
             SegmentWriting(connection, self._path).merge_all()
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
@@ -218,7 +241,7 @@ class SqliteStore(StoreLookups):
                 raise busy(self._path, self._wait)
 
     def close(self) -> None:
-        """Close all connections; the last one to close copies the log into the file."""
+        """Close the store. Closing it twice is allowed."""
         self._closed = True
         with self._connections_lock:
             for connection in self._connections:
@@ -234,7 +257,7 @@ class SqliteStore(StoreLookups):
 
     def _flush(self) -> None:
         """Within a transaction, write the pending postings."""
-        transaction: SqliteWriting | None = getattr(self._local, "transaction", None)
+        transaction: Writing | None = getattr(self._local, "transaction", None)
         if transaction is not None:
             transaction.flush()
 
@@ -300,4 +323,4 @@ def _stopped(connection: sqlite3.Connection, deadline: Deadline) -> Iterator[Non
         connection.set_progress_handler(None, 0)
 
 
-__all__ = ["SqliteStore"]
+__all__ = ["Store"]

@@ -13,13 +13,13 @@ import numpy as np
 
 from neardup.collection.contract import Entries
 from neardup.collection.facts import facts
-from neardup.collection.store.groups import GroupTablesWriting
 from neardup.collection.store.inserting import insert
 from neardup.collection.store.lookups import ROW, TOTALS
 from neardup.collection.store.merging import SegmentWriting, postings_of
-from neardup.collection.store.schema import has_base_texts, make_base_texts, seal
+from neardup.collection.store.schema import has_base_texts, make_base_texts
 from neardup.collection.store.segments import MOST_NUMBER
 from neardup.errors import InputError
+from neardup.io.decisions.log import seal
 from neardup.tables import Int64s, UInt64s
 
 _MANY = 10_000
@@ -35,14 +35,13 @@ class MissingError(Exception):
     """An entry to be removed does not exist."""
 
 
-class SqliteWriting:
+class Writing:
     """Adds and removes documents within the transaction of ``connection``; call ``finish`` before the commit."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._segments = SegmentWriting(connection, path)
         self._pending: list[UInt64s] = []
-        self.groups = GroupTablesWriting(connection)
         # the larger one, in case one of them is damaged: a number in use must not be assigned again
         given = "(SELECT seq FROM sqlite_sequence WHERE name = 'documents')"
         largest = f"SELECT MAX(IFNULL({given}, 0), IFNULL((SELECT MAX(number) FROM documents), 0))"
@@ -53,11 +52,14 @@ class SqliteWriting:
         self._changes = np.zeros(6, np.int64)
 
     def next_number(self) -> int:
-        """The number of the next new document."""
+        """The number that the next new document gets."""
         return self._next
 
     def put(self, entries: Entries, numbers: Int64s) -> Int64s:
-        """Store documents under ``numbers``, with a new number in place of each 0; return the numbers."""
+        """Store documents and return their numbers.
+
+        A 0 in ``numbers`` requests a new number; any other number must be free.
+        """
         numbers = numbers.copy()
         new = numbers == 0
         numbers[new] = np.arange(self._next, self._next + new.sum())
@@ -76,7 +78,7 @@ class SqliteWriting:
         return numbers
 
     def remove(self, entries: Entries, numbers: Int64s) -> None:
-        """Remove documents; ``entries`` are the entries that were stored for them."""
+        """Remove the documents ``numbers``; ``entries`` are the entries that were stored for them."""
         order = np.argsort(numbers)
         entries, numbers = entries.take(order.tolist()), numbers[order]
         named = numbers.tolist()
@@ -96,7 +98,7 @@ class SqliteWriting:
         self._changes -= _counts(entries)
 
     def set_metadata(self, number: int, metadata: Mapping[str, Any]) -> None:
-        """Replace the metadata of a stored document: its row, and the facts that differ."""
+        """Replace the metadata of a stored document; everything else of it stays."""
         found = self._connection.execute(f"{ROW} WHERE number = ?", (number,)).fetchone()
         if found is None:
             raise MissingError(f"Document number {number} is missing")
@@ -114,7 +116,7 @@ class SqliteWriting:
         )
 
     def mark_base(self, numbers: Int64s) -> None:
-        """Make stored documents base texts; the first one makes their table."""
+        """Make stored documents base texts; they stay base texts until they are removed."""
         if len(numbers) and not has_base_texts(self._connection):
             make_base_texts(self._connection)
         marked = [(number, secrets.randbits(62)) for number in numbers.tolist()]

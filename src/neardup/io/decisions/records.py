@@ -14,6 +14,9 @@ Verdict = Literal["duplicate", "keep both", "not alike", "unsure"]
 """``duplicate``: the two belong together, and one stays. ``keep both``: they belong together, and both stay.
 ``not alike``: they never share a group. ``unsure``: looked at, and nothing follows."""
 
+TOGETHER: tuple[Verdict, ...] = ("duplicate", "keep both")
+"""The verdicts on documents that belong together."""
+
 Fate = Literal["keep", "remove"]
 """The fate of one document, whatever its group."""
 

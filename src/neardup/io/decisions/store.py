@@ -1,38 +1,39 @@
-"""The decisions of a review, stored with their history beside the tables of a result."""
+"""The decisions of a review, stored with their history in an SQLite file beside the tables of a result.
+
+Anyone may have made or changed the file. Its tables must be exactly those that this program writes.
+"""
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
-from neardup.display import counted, printable
-from neardup.errors import ChangedMeanwhileError, InputError, OutputError
-from neardup.io.decisions.database import connected, damaged, explained, make
+from neardup.errors import FormatError, InputError, NeardupError, OutputError
+from neardup.io.decisions.log import TABLES, DecisionLog, require_name, require_sentence, rows_of
 from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState
-from neardup.io.decisions.rows import (
-    Current,
-    Subject,
-    action_of,
-    first_state,
-    require_name,
-    require_sentence,
-    rows_of,
-    state_with,
-)
+from neardup.io.writers.access import common_access
+from neardup.io.writers.stamp import own_version
 from neardup.tables import DECISIONS_FILE
 
-_ACTION = "SELECT number, at, by, what, changes, undoes, undone_by FROM actions"
-_HOLDING = (
-    "SELECT c.kind, c.a, c.b, v.value, v.note, x.by, x.at, x.number FROM current c "
-    "JOIN changes v ON v.action = c.version AND v.kind = c.kind AND v.a = c.a AND v.b = c.b "
-    "JOIN actions x ON x.number = c.version"
-)
+WAIT = 10.0
+"""Seconds to wait for another process that writes."""
+
+_APPLICATION, _VERSION = 0x6E644443, 3
+_MAGIC = b"SQLite format 3\0"
+_PRIMARY = 0xFF  # the low byte of an extended error code
+_ABOUT = {"about": "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID"}
+
+# A rollback journal needs no other file to read: a result on a disc or in an archive can be reviewed.
+_PRAGMAS = ("journal_mode = DELETE", "synchronous = FULL", "cell_size_check = ON", "trusted_schema = OFF")
 
 
 class DecisionStore:
@@ -47,6 +48,7 @@ class DecisionStore:
         self._path, self._read_only = Path(folder) / DECISIONS_FILE, read_only
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
+        self._log = DecisionLog(self._run, partial(_damaged, self._path))
         self._state = NO_DECISIONS
         if not self._path.parent.is_dir():
             raise InputError(f"There is no folder {self._path.parent}", "The folder of a result")
@@ -75,22 +77,11 @@ class DecisionStore:
         ChangedMeanwhileError if a later action decided about the same pair, document, group or tag and is not
         undone; InputError for impossible changes, and for none.
         """
-        rows, by, what = rows_of(changes), require_name(by), require_sentence(what)
-        if not rows:
+        by, what = require_name(by), require_sentence(what)
+        if not rows_of(changes):  # before the file is made
             raise InputError("There is nothing to decide: no document is concerned", "At least one decision")
-        with self._writing() as connection:
-            if seen is not None:
-                self._require_unchanged(connection, {row.subject for row in rows}, seen)
-            number = self._new_action(connection, by, what, len(rows))
-            connection.executemany(
-                "INSERT INTO changes SELECT ?1, ?2, ?3, ?4, ?5, ?6, "
-                "(SELECT version FROM current WHERE kind = ?2 AND a = ?3 AND b = ?4), ?1",
-                ((number, *row.subject, row.value, row.note) for row in rows),
-            )
-            connection.executemany(
-                "INSERT OR REPLACE INTO current VALUES (?, ?, ?, ?)", ((*row.subject, number) for row in rows)
-            )
-            return self._action(connection, number)
+        with self._writing():
+            return self._log.act(changes, by=by, what=what, seen=seen)
 
     def undo(self, *, by: str, action: int | None = None) -> Action | None:
         """Restore the state before an action, and return the action that does so.
@@ -102,202 +93,200 @@ class DecisionStore:
         by = require_name(by)
         if self._open() is None and action is None:
             return None
-        with self._writing() as connection:
-            if action is None:
-                last = connection.execute(
-                    "SELECT max(number) FROM actions WHERE by = ? AND undone_by IS NULL AND undoes IS NULL", (by,)
-                ).fetchone()[0]
-                if last is None:
-                    return None
-                action = int(last)
-            undone = self._undoable(connection, action)
-            what = f"undo action {action}" if undone.undoes is None else f"redo action {undone.undoes}"
-            number = self._new_action(connection, by, what, undone.changes, action)
-            connection.execute(
-                "INSERT INTO changes SELECT ?, kind, a, b, NULL, '', after, before FROM changes WHERE action = ?",
-                (number, action),
-            )
-            connection.execute(
-                "DELETE FROM current WHERE (kind, a, b) IN "
-                "(SELECT kind, a, b FROM changes WHERE action = ? AND after IS NULL)",
-                (number,),
-            )
-            connection.execute(
-                "INSERT OR REPLACE INTO current "
-                "SELECT kind, a, b, after FROM changes WHERE action = ? AND after IS NOT NULL",
-                (number,),
-            )
-            self._mark_undone(connection, action, number)
-            return self._action(connection, number)
+        with self._writing():
+            return self._log.undo(by=by, action=action)
 
     def state(self) -> DecisionState:
         """Return all decisions that hold; after the first call only changed ones are read."""
-        with self._reading() as connection:
-            if connection is None:
+        with self._reading() as is_there:
+            if not is_there:
                 return NO_DECISIONS
-            number = connection.execute("SELECT coalesce(max(number), 0) FROM actions").fetchone()[0]
-            if number == self._state.number:
-                return self._state
-            try:
-                if self._state.number == 0:
-                    self._state = first_state(number, _currents(connection, ""))
-                else:
-                    self._state = self._advanced(connection, number)
-            except (ValueError, TypeError, KeyError) as error:
-                raise damaged(self._path, f"a stored value differs from the written one ({error})") from error
+            self._state = self._log.state(self._state)
             return self._state
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return at most ``limit`` actions with numbers below ``before``, the latest first."""
-        with self._reading() as connection:
-            if connection is None:
-                return ()
-            below = (1 << 62) if before is None else before
-            rows = connection.execute(f"{_ACTION} WHERE number < ? ORDER BY number DESC LIMIT ?", (below, limit))
-            try:
-                return tuple(map(action_of, rows))
-            except ValueError as error:
-                raise damaged(self._path, f"a stored value differs from the written one ({error})") from error
+        with self._reading() as is_there:
+            return self._log.history(before, limit) if is_there else ()
 
-    def _advanced(self, connection: sqlite3.Connection, number: int) -> DecisionState:
-        since = self._state.number
-        subjects = connection.execute("SELECT DISTINCT kind, a, b FROM changes WHERE action > ?", (since,))
-        some = " WHERE (c.kind, c.a, c.b) IN (SELECT kind, a, b FROM changes WHERE action > ?)"
-        found: DecisionState = state_with(
-            self._state, number, subjects.fetchall(), _currents(connection, some, since)
-        )
-        return found
-
-    def _require_unchanged(self, connection: sqlite3.Connection, wanted: set[Subject], seen: int) -> None:
-        """Raise ChangedMeanwhileError unless ``wanted`` are as they were after the action ``seen``."""
-        first: dict[Subject, int | None] = {}
-        rows = connection.execute(
-            "SELECT kind, a, b, before FROM changes WHERE action > ? ORDER BY action", (seen,)
-        )
-        for kind, a, b, before in rows:
-            if (kind, a, b) in wanted:
-                first.setdefault((kind, a, b), before)
-        for subject, was in first.items():
-            version = _version(connection, subject)
-            if version != was:  # not restored by an undo
-                last = connection.execute(
-                    "SELECT max(action) FROM changes WHERE kind = ? AND a = ? AND b = ?", subject
-                ).fetchone()[0]
-                raise _changed_by(self._action(connection, last), "Nothing was stored")
-
-    def _undoable(self, connection: sqlite3.Connection, number: int) -> Action:
-        row = connection.execute(f"{_ACTION} WHERE number = ?", (number,)).fetchone()
-        if row is None:
-            raise InputError(f"There is no action {number:,}", "The number of an action in the history")
-        action = action_of(row)
-        if action.undone_by is not None:
-            raise InputError(
-                f"Action {number:,} is undone already, by action {action.undone_by:,}",
-                "",
-                f"Undo action {action.undone_by:,} to restore it",
-            )
-        again = connection.execute(
-            "SELECT max(l.action) FROM changes w LEFT JOIN current c "
-            "ON c.kind = w.kind AND c.a = w.a AND c.b = w.b "
-            "JOIN changes l ON l.kind = w.kind AND l.a = w.a AND l.b = w.b AND l.action > w.action "
-            "WHERE w.action = ? AND c.version IS NOT w.after",
-            (number,),
-        ).fetchone()[0]
-        if again is not None:
-            raise _changed_by(self._action(connection, again), "Nothing was undone")
-        return action
-
-    def _mark_undone(self, connection: sqlite3.Connection, number: int, by: int) -> None:
-        """Mark an action as undone; if it undid another one, that one holds again, and so on."""
-        mark = "UPDATE actions SET undone_by = ? WHERE number = ?"
-        connection.execute(mark, (by, number))
-        undone, at = True, number
-        while (target := self._action(connection, at).undoes) is not None:
-            connection.execute(mark, (None if undone else at, target))
-            undone, at = not undone, target
-
-    def _new_action(
-        self, connection: sqlite3.Connection, by: str, what: str, changes: int, undoes: int | None = None
-    ) -> int:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        row = (now, by, what, changes, undoes)
-        made = connection.execute(
-            "INSERT INTO actions (at, by, what, changes, undoes) VALUES (?, ?, ?, ?, ?)", row
-        )
-        assert made.lastrowid is not None
-        return made.lastrowid
-
-    def _action(self, connection: sqlite3.Connection, number: int) -> Action:
-        row = connection.execute(f"{_ACTION} WHERE number = ?", (number,)).fetchone()
-        try:
-            return action_of(row)
-        except (ValueError, TypeError) as error:
-            raise damaged(self._path, f"a stored value differs from the written one ({error})") from error
+    def _run(self, statement: str, *parameters: Any) -> list[Any]:
+        assert self._connection is not None
+        return self._connection.execute(statement, parameters).fetchall()
 
     def _open(self) -> sqlite3.Connection | None:
         """Return the connection, opened when the file has appeared."""
         with self._lock:
             if self._connection is None:
-                self._connection = connected(self._path, read_only=self._read_only)
+                self._connection = _connected(self._path, read_only=self._read_only)
             return self._connection
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """One state of the file for all statements of the block; None while there is no file."""
-        with self._lock, explained(self._path):
-            connection = self._open()
-            if connection is None:
-                yield None
-                return
-            connection.execute("BEGIN")
-            try:
-                yield connection
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+    def _reading(self) -> Iterator[bool]:
+        """One state of the file for all statements of the block; False while there is no file."""
+        with self._lock, _explained(self._path):
+            if self._open() is None:
+                yield False
+            else:
+                with self._transaction("BEGIN", "ROLLBACK"):
+                    yield True
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def _writing(self) -> Iterator[None]:
         if self._read_only:
             raise OutputError(
                 f"The decisions in {self._path.parent} were opened to read only", "A store that may be written"
             )
-        with self._lock, explained(self._path):
-            connection = self._open()
-            if connection is None:
-                make(self._path)
-                connection = self._open()
-            assert connection is not None
+        with self._lock, _explained(self._path):
+            if self._open() is None:
+                _make(self._path)
+                self._open()
+            with self._transaction("BEGIN IMMEDIATE", "COMMIT"):
+                yield
+
+    @contextmanager
+    def _transaction(self, begin: str, end: str) -> Iterator[None]:
+        connection = self._connection
+        assert connection is not None
+        connection.execute(begin)
+        try:
+            yield
+            connection.execute(end)
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def _connected(path: Path, *, read_only: bool) -> sqlite3.Connection | None:
+    """Open the file and check it; None if there is none, or if it is empty.
+
+    Raises FormatError for a foreign or damaged file, InputError for one that cannot be read.
+    """
+    if not _has_content(path):
+        return None
+    mode = "ro" if read_only else "rw"
+    with _explained(path):
+        connection = sqlite3.connect(
+            f"file:{quote(str(path.absolute()))}?mode={mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=WAIT,
+            check_same_thread=False,
+        )
+        try:
+            for pragma in _PRAGMAS[1:] if read_only else _PRAGMAS:
+                connection.execute(f"PRAGMA {pragma}")
+            _check(connection, path)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _make(path: Path) -> None:
+    """Make an empty file of decisions, as private as the folder; does nothing if another process is faster.
+
+    Raises OutputError if the folder cannot be written to.
+    """
+    access = common_access([path.parent, *path.parent.glob("run.json")])
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        os.close(os.open(path, flags, access))
+    except OSError as error:
+        raise _not_writable(path, error.strerror or str(error)) from error
+    with _explained(path):
+        connection = sqlite3.connect(path, isolation_level=None, timeout=WAIT)
+        try:
             connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {_VERSION}")
+                for statement in (_ABOUT | TABLES).values():
+                    connection.execute(statement)
+                connection.execute("INSERT INTO about VALUES ('neardup_version', ?)", (own_version(),))
+            connection.execute("COMMIT")
+        finally:
+            connection.close()
 
 
-def _currents(connection: sqlite3.Connection, where: str, *values: Any) -> Iterator[Current]:
-    for row in connection.execute(_HOLDING + where, values):
-        if row[3] is not None:  # None: the decision was withdrawn
-            yield Current(*row)
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Translate SQLite errors within the block into errors about the decisions in ``path``."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(error, path) from error
+    except UnicodeDecodeError as error:
+        raise _damaged(path, "it contains bytes that are not UTF-8") from error
 
 
-def _version(connection: sqlite3.Connection, subject: Subject) -> int | None:
-    query = "SELECT version FROM current WHERE kind = ? AND a = ? AND b = ?"
-    found = connection.execute(query, subject).fetchone()
-    return None if found is None else found[0]
+def _damaged(path: Path, why: str) -> FormatError:
+    """Return the error for a file with an unusable part."""
+    return FormatError(
+        f"{path} cannot be used: {why}",
+        "The decisions as neardup has written them",
+        "Restore the file from a copy, or move it away to begin without decisions",
+    )
 
 
-def _moment(at: str) -> str:
-    """Return a time as people read it: 2026-11-23 06:57:35 UTC."""
-    return f"{at[:19].replace('T', ' ')} UTC"
+def _has_content(path: Path) -> bool:
+    """Whether there is a file with content. Raises FormatError unless it is a regular SQLite file."""
+    try:
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            raise _damaged(path, "it is not a regular file")
+        if not found.st_size:
+            return False
+        with path.open("rb") as file:
+            begin = file.read(100)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}", "A file that may be read") from error
+    if not begin.startswith(_MAGIC):
+        raise _damaged(path, "it is not an SQLite database, or its first bytes are damaged")
+    if int.from_bytes(begin[68:72], "big") not in (0, _APPLICATION):
+        raise _damaged(path, "it is the SQLite database of another program")
+    return True
 
 
-def _changed_by(action: Action, therefore: str) -> ChangedMeanwhileError:
-    return ChangedMeanwhileError(
-        f"{printable(action.by)} decided about the same meanwhile, at {printable(_moment(action.at))}: "
-        f"{printable(action.what)} (action {action.number:,}, {counted(action.changes, 'decision')}). {therefore}",
-        "",
-        "Look at the present decision first",
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise FormatError unless the file has exactly the tables of this program, undamaged."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))
+    if application == _APPLICATION and version != _VERSION:
+        raise FormatError(
+            f"{path} has version {version}",
+            f"This program reads version {_VERSION}",
+            "Use the program that wrote it",
+        )
+    if application != _APPLICATION or found != _ABOUT | TABLES:
+        raise _damaged(path, "its tables are those of another program")
+    state = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if state != "ok":
+        raise _damaged(path, f"it is damaged ({state.partition(chr(10))[0]})")
+
+
+def _translated(error: sqlite3.Error, path: Path) -> NeardupError:
+    match (getattr(error, "sqlite_errorcode", None) or 0) & _PRIMARY:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return OutputError(
+                f"{path} has been locked by another process for more than {WAIT:g} seconds",
+                "One writer at a time",
+                "Try again",
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_CANTOPEN:
+            return _not_writable(path, str(error))
+        case sqlite3.SQLITE_FULL:
+            return OutputError(f"There is no space left to write to {path}", "", "Make room. Nothing was stored")
+        case sqlite3.SQLITE_NOTADB | sqlite3.SQLITE_CORRUPT:
+            return _damaged(path, f"it is damaged ({error})")
+    return OutputError(f"{path} could not be read or written: {error}", "", "Check the disk. Nothing was stored")
+
+
+def _not_writable(path: Path, why: str) -> OutputError:
+    return OutputError(
+        f"Decisions cannot be stored in {path.parent}: {why}",
+        "A result folder that may be written to",
+        "Change its permissions, or copy the folder to a disk that can be written to",
     )

@@ -7,15 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from neardup.collection import Collection
-from neardup.collection.groups.contract import Verdict as Stored
 from neardup.collection.groups.records import Change, PairDecision, StoredGroup
 from neardup.io.decisions.records import Verdict
 from neardup.tables import Floats, Int64s
 
 _PAGE = 1000
-VERDICTS: dict[str, Verdict] = {"same": "duplicate", "different": "not alike"}
-"""The verdicts of a collection in the words of a review."""
-STORED: dict[str, Stored] = {"duplicate": "same", "not alike": "different"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,10 +37,12 @@ class Collected:
     groups: dict[int, StoredGroup] = field(default_factory=dict)
     decisions: dict[tuple[str, str], PairDecision] = field(default_factory=dict)
     seen: int = -1
+    action: int = 0
     _columns: tuple[int, GroupColumns] | None = None
 
     def refresh(self) -> None:
         """Read the groups and decisions that changed."""
+        self.action = self.collection.store.decisions.last()
         if self.seen < 0:
             self.seen = self.collection.store.groups.last_change()
             self._read_groups()
@@ -67,7 +65,7 @@ class Collected:
     def verdict(self, a: str, b: str) -> Verdict | None:
         """Return the verdict on two documents."""
         found = self.of(a, b)
-        return None if found is None else VERDICTS[found.verdict]
+        return None if found is None else found.verdict
 
     def near(self, group: StoredGroup) -> list[str]:
         """Return the members besides the representative, of those that the group lists."""

@@ -11,11 +11,11 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from neardup.collection import Collection
-from neardup.collection.groups.records import DecisionAction, StoredGroup, StoredMember
-from neardup.display import counted, printable, similarity
+from neardup.collection.groups.records import StoredGroup, StoredMember
+from neardup.display import printable, similarity
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Fate
-from neardup.review.desk.collected import STORED, VERDICTS, Collected
+from neardup.review.desk.collected import Collected
 from neardup.review.desk.collection_fields import NAMES, CollectionFields
 from neardup.review.desk.collection_lines import CollectionLines
 from neardup.review.desk.filters import filtered
@@ -70,7 +70,6 @@ class CollectionDesk:
             info["documents"],
             facts,
             NAMES,
-            verdicts=tuple(VERDICTS.values()),
             marks=False,
             exports=("groups", "decisions"),
             forms=("jsonl",),
@@ -95,8 +94,17 @@ class CollectionDesk:
             around = neighbours(keys, listed, numbers.index(key))
             before, after = (None if place is None else numbers[place] for place in around)
             members = self._lines.members(group)
+            seen = self._collected.action
             return GroupView(
-                key, group.representative, members, (), (), _weakest(members), before, after, self._collected.seen
+                key,
+                group.representative,
+                members,
+                (),
+                (),
+                _weakest(members),
+                before,
+                after,
+                seen,
             )
 
     def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
@@ -119,8 +127,8 @@ class CollectionDesk:
                 for id, by in seen_from
             )
             decision = self._collected.of(one, other)
-            verdict, note = (None, "") if decision is None else (VERDICTS[decision.verdict], decision.note)
-            seen = self._collected.seen
+            verdict, note = (None, "") if decision is None else (decision.verdict, decision.note)
+            seen = self._collected.action
         comparison = self._collection.compare(one, other, **how)
         key = None if group is None else group.id
         return PairView(first, second, key, comparison, verdict, note, before, after, around[2], seen)
@@ -166,20 +174,17 @@ class CollectionDesk:
         """Store a decision; one about a group stores a verdict on each member and the representative."""
         if decision.asked == "kind":
             self._refuse("Kinds of difference are not stored in a collection")
-        if decision.verdict is not None and decision.verdict not in STORED:
-            self._refuse(f"A collection cannot store the verdict {decision.verdict}")
         with self._lock:
             self._collected.refresh()
             pairs = self._pairs_of(decision)
             group = self._collection.group_of(pairs[0][1])
-            stored = None if decision.verdict is None else STORED[decision.verdict]
-            number = self._collection.decide_all(
-                pairs, stored, by=decision.by, note=decision.note, seen=decision.seen
+            action = self._collection.decide_all(
+                pairs, decision.verdict, by=decision.by, note=decision.note, seen=decision.seen
             )
-            if number is None:
+            if action is None:
                 raise InputError("There is no verdict to withdraw", "A pair with a verdict")
             self._collected.refresh()
-            return Acted(self._action(number), self._next(pairs[-1][0], None if group is None else group.id))
+            return Acted(action, self._next(pairs[-1][0], None if group is None else group.id))
 
     def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
         """Raise InputError: a collection chooses representatives itself."""
@@ -196,13 +201,13 @@ class CollectionDesk:
     def undo(self, by: str, action: int | None = None) -> Acted | None:
         """Undo an action, or the last decision of this reviewer that is in force; None if there is none."""
         with self._lock:
-            number = self._collection.undo(by, action)
+            undone = self._collection.undo(by, action)
             self._collected.refresh()
-            return None if number is None else Acted(self._action(number))
+            return None if undone is None else Acted(undone)
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return the actions in the change log, the latest first."""
-        return tuple(map(_action_of, self._collection.actions(before, limit)))
+        return self._collection.actions(before, limit)
 
     def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
         """Yield the groups or decisions as jsonl. Raises InputError for anything else."""
@@ -270,10 +275,6 @@ class CollectionDesk:
             raise InputError("There is no member to judge in the group", "A group with such members")
         return [(member.id, group.representative) for member in near]
 
-    def _action(self, number: int) -> Action:
-        [action] = self._collection.actions(number + 1, 1)
-        return _action_of(action)
-
     def _next(self, judged: str, number: int | None) -> tuple[Key, Key] | None:
         """Return the next member to judge: in its group, if that is still there, then in any group after it."""
         groups = self._collected.groups
@@ -290,7 +291,7 @@ class CollectionDesk:
         return groups[max(groups)].threshold if groups else 0.0
 
     def _refuse(self, given: str) -> NoReturn:
-        allowed = "The verdicts duplicate and not alike, on pairs, groups, and members above a similarity"
+        allowed = "Verdicts on pairs, groups, and members above a similarity"
         raise InputError(given, allowed, "Review the result of a run for everything else")
 
 
@@ -313,15 +314,3 @@ def _weakest(members: tuple[MemberLine, ...]) -> str:
     value, id = min(known)
     head = printable(members[0].id)
     return f"The weakest link is {printable(id)}, with resemblance {similarity(value)} to {head}."
-
-
-def _action_of(action: DecisionAction) -> Action:
-    first, *others = action.changes
-    pair = f"{printable(first.document)} and {printable(first.of)}"
-    more = f", and {counted(len(others), 'more pair')}" if others else ""
-    if action.undoes is not None:
-        what = f"undo action {action.undoes}: {pair}{more}"
-    else:
-        verdict = VERDICTS.get(first.verdict or "", "") if first.what == "decided" else "verdict withdrawn"
-        what = f"{verdict}: {pair}{more}"
-    return Action(action.number, action.at, action.by, what, len(action.changes), action.undoes, action.undone_by)

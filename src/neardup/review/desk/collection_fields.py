@@ -10,7 +10,8 @@ from neardup.collection import Collection
 from neardup.collection.evaluate import Evaluation
 from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import Clause, FieldClause, Query
-from neardup.review.desk.collected import STORED, Collected
+from neardup.review.desk.collected import Collected
+from neardup.review.desk.decided import VERDICTS
 from neardup.review.desk.fields import among, compared, refused
 from neardup.tables import Bools
 
@@ -60,8 +61,8 @@ class CollectionFields:
         return states[wanted]()
 
     def _verdict(self, clause: FieldClause, query: str) -> Bools:
-        wanted = among(clause, query, tuple(STORED))
-        found = [one for one in self._collected.decisions.values() if one.verdict == STORED[wanted]]
+        wanted = among(clause, query, VERDICTS)
+        found = [one for one in self._collected.decisions.values() if one.verdict == wanted]
         return self._with_members({id for one in found for id in (one.a, one.b)})
 
     def _id(self, clause: FieldClause, query: str) -> Bools:

@@ -14,7 +14,7 @@ from neardup.collection import Collection
 from neardup.collection.collection import Document
 from neardup.collection.groups.records import StoredGroup, StoredMember
 from neardup.errors import InputError
-from neardup.review.desk.collected import VERDICTS, Collected
+from neardup.review.desk.collected import Collected
 from neardup.review.desk.differing import difference_of
 from neardup.review.desk.reading import beginning
 from neardup.review.source import GroupLine, Key, MemberLine, PairLine
@@ -110,7 +110,7 @@ class CollectionLines:
             lost="",
             where="",
             metadata=tuple((name, str(value)) for name, value in document.metadata.items()),
-            verdict=None if decision is None else VERDICTS[decision.verdict],
+            verdict=None if decision is None else decision.verdict,
             note="" if decision is None else decision.note,
         )
 

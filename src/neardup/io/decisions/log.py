@@ -1,0 +1,483 @@
+"""The event log of people's decisions: two tables of an SQLite database, used by results and by collections.
+
+A decision is a row that is never changed: its value (NULL withdraws it), and the numbers of the rows whose values
+held ``before`` and hold ``after`` it. Of all rows about the same subject the last one counts. So an undo is an
+action, too: its rows are those of the other action, with ``before`` and ``after`` exchanged.
+
+Anyone may have made or changed the file: each row has a seal, and every value that is read is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, get_args
+
+from neardup.display import counted, printable
+from neardup.errors import ChangedMeanwhileError, InputError, NeardupError
+from neardup.io.decisions.records import (
+    NO_DECISIONS,
+    Action,
+    Change,
+    ChosenRepresentative,
+    DecidedFate,
+    DecisionState,
+    Fate,
+    FateOf,
+    Id,
+    JudgedPair,
+    Judgement,
+    Represents,
+    Tag,
+    Verdict,
+    pair_of,
+)
+
+MOST_NAME, MOST_TAG, MOST_NOTE = 200, 200, 10_000
+"""Characters of a person's name, of a tag, and of a note or a sentence."""
+
+TABLES = {
+    # ``by`` is NULL if no person acted; ``undone_by`` is set while an action is undone
+    "actions": "CREATE TABLE actions (number INTEGER PRIMARY KEY, at TEXT NOT NULL, by TEXT, what TEXT NOT NULL, "
+    "changes INTEGER NOT NULL, undoes INTEGER, undone_by INTEGER, seal INTEGER NOT NULL)",
+    # the subject of a decision is its kind with one or two ids; ``threshold`` is that of the group which the
+    # decision took apart, in a collection
+    "decisions": "CREATE TABLE decisions (number INTEGER PRIMARY KEY, action INTEGER NOT NULL, "
+    "kind TEXT NOT NULL, a NOT NULL, b NOT NULL, value, note TEXT NOT NULL, threshold REAL, before INTEGER, "
+    "after INTEGER, seal INTEGER NOT NULL)",
+    "decisions_of_subject": "CREATE INDEX decisions_of_subject ON decisions (kind, a, b, number)",
+    "decisions_of_b": "CREATE INDEX decisions_of_b ON decisions (kind, b)",
+    "decisions_of_action": "CREATE INDEX decisions_of_action ON decisions (action)",
+}
+"""The statements that make the tables and indexes, by their names."""
+
+_ACTION = "SELECT number, at, by, what, changes, undoes, undone_by, seal FROM actions"
+_DECISION = (
+    "SELECT v.number, v.action, v.kind, v.a, v.b, v.value, v.note, v.threshold, v.before, v.after, v.seal "
+    "FROM decisions v"
+)
+_SUBJECT = "v.kind = ? AND v.a = ? AND v.b = ?"
+_IN_FORCE = (
+    "v.number = (SELECT c.after FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b "
+    "ORDER BY c.number DESC LIMIT 1)"
+)
+_LISTED = "(SELECT value FROM json_each(?))"
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
+
+Run = Callable[..., list[Any]]
+"""Executes a statement with its parameters, and returns all rows."""
+Subject = tuple[str, Any, Any]
+"""A kind of decision and its ids as they are stored; the second is "" for decisions about one document."""
+
+
+class Decided(NamedTuple):
+    """A decision to store: its subject, the value (None withdraws it) and the note."""
+
+    subject: Subject
+    value: Any
+    note: str
+
+
+class Logged(NamedTuple):
+    """A row of the log; ``before`` and ``after`` number the rows that held before and hold after it."""
+
+    number: int
+    action: int
+    kind: str
+    a: Any
+    b: Any
+    value: Any
+    note: str
+    threshold: float | None
+    before: int | None
+    after: int | None
+
+    @property
+    def subject(self) -> Subject:
+        """The subject of the decision."""
+        return self.kind, self.a, self.b
+
+
+class InForce(NamedTuple):
+    """A decision that holds: the number of its row, its subject, value and note, by whom, when, and its action."""
+
+    number: int
+    kind: str
+    a: Any
+    b: Any
+    value: Any
+    note: str
+    by: str
+    at: str
+    action: int
+
+
+class DecisionLog:
+    """The log in a database; ``run`` executes statements, ``damaged`` makes the error for an impossible row.
+
+    The methods that store something must be called within a transaction.
+    """
+
+    def __init__(self, run: Run, damaged: Callable[[str], NeardupError]) -> None:
+        self._run, self._damaged = run, damaged
+
+    def last(self) -> int:
+        """Return the number of the last action, 0 before the first."""
+        [(number,)] = self._run("SELECT coalesce(max(number), 0) FROM actions")
+        return int(number)
+
+    def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
+        """Store the decisions of a person, and return the action. Raises as ``DecisionStore.act`` does."""
+        rows = rows_of(changes)
+        if not rows:
+            raise InputError("There is nothing to decide: no document is concerned", "At least one decision")
+        if seen is not None:
+            self.require_unchanged([row.subject for row in rows], seen)
+        number = self.begin(by, what, len(rows))
+        self._add(number, [(row, None, self._version(row.subject), row.value is not None) for row in rows])
+        return self.action(number)
+
+    def undo(self, *, by: str, action: int | None = None) -> Action | None:
+        """Restore the state before an action; see ``DecisionStore.undo``."""
+        undone = self.undoable(by, action)
+        if undone is None:
+            return None
+        number = self.begin_undo(undone, by)
+        self.restore(number, self.rows_of_action(undone.number))
+        return self.action(number)
+
+    def begin(self, by: str | None, what: str, changes: int, undoes: int | None = None) -> int:
+        """Store an action whose decisions follow, and return its number."""
+        number = self.last() + 1
+        row = (number, datetime.now(UTC).isoformat(timespec="seconds"), by, what, changes, undoes, None)
+        self._run("INSERT INTO actions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row, seal(row))
+        return number
+
+    def decide(self, action: int, decision: Decided, threshold: float | None = None) -> None:
+        """Store one decision of an action."""
+        version = self._version(decision.subject)
+        self._add(action, [(decision, threshold, version, decision.value is not None)])
+
+    def begin_undo(self, undone: Action, by: str) -> int:
+        """Store an action that undoes another one, whose decisions follow, and return its number."""
+        what = f"undo action {undone.number}" if undone.undoes is None else f"redo action {undone.undoes}"
+        number = self.begin(by, what, undone.changes, undone.number)
+        is_undone: bool = True
+        mark: int | None = number
+        target: Action | None = undone
+        while target is not None:  # if the action undid another one, that one holds again, and so on
+            sealed = seal((*self._action_row(target.number)[:-1], mark))
+            self._run("UPDATE actions SET undone_by = ?, seal = ? WHERE number = ?", mark, sealed, target.number)
+            is_undone, mark = not is_undone, None if is_undone else target.number
+            target = None if target.undoes is None else self.action(target.undoes)
+        return number
+
+    def restore(self, action: int, rows: Iterable[Logged]) -> None:
+        """Store that what held before some rows holds again."""
+        self._add(action, [(Decided(row.subject, None, ""), None, row.after, row.before) for row in rows])
+
+    def undoable(self, by: str, action: int | None) -> Action | None:
+        """Return the action to undo: by default the last one of ``by``, None if there is none.
+
+        Raises ChangedMeanwhileError if a later action decided about the same again, and InputError for an action
+        that does not exist or is undone already.
+        """
+        if action is None:
+            [(action,)] = self._run(
+                "SELECT max(number) FROM actions WHERE by = ? AND undone_by IS NULL AND undoes IS NULL", by
+            )
+            if action is None:
+                return None
+        known = self._run("SELECT 1 FROM actions WHERE number = ? AND by IS NOT NULL", action)
+        if not known:
+            raise InputError(f"There is no action {action:,}", "The number of an action in the history")
+        found = self.action(action)
+        if found.undone_by is not None:
+            raise InputError(
+                f"Action {action:,} is undone already, by action {found.undone_by:,}",
+                "",
+                f"Undo action {found.undone_by:,} to restore it",
+            )
+        for row in self.rows_of_action(action):
+            last = self._last_row(row.subject)
+            if last is not None and last.after != row.after:
+                raise self._changed_by(last.action, "Nothing was undone")
+        return found
+
+    def require_unchanged(self, subjects: Iterable[Subject], seen: int) -> None:
+        """Raise ChangedMeanwhileError unless all subjects are as they were after the action ``seen``."""
+        for subject in subjects:
+            last = self._last_row(subject)
+            if last is not None and last.action > seen:
+                before = self._last_row(subject, until=seen)
+                if last.after != (None if before is None else before.after):  # not restored by an undo
+                    raise self._changed_by(last.action, "Nothing was stored")
+
+    def state(self, known: DecisionState = NO_DECISIONS) -> DecisionState:
+        """Return all decisions that hold; only those that changed since the state ``known`` are read."""
+        number = self.last()
+        if number == known.number:
+            return known
+        try:
+            if not known.number:
+                return _state_with(known, number, (), self._in_force(""))
+            later = "SELECT kind, a, b FROM decisions WHERE action > ?"
+            subjects = self._run(f"SELECT DISTINCT kind, a, b FROM ({later})", known.number)
+            held = self._in_force(f" AND (v.kind, v.a, v.b) IN ({later})", known.number)
+            return _state_with(known, number, subjects, held)
+        except (ValueError, TypeError, KeyError) as error:
+            raise self._damaged(f"a stored value differs from the written one ({error})") from error
+
+    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+        """Return at most ``limit`` actions of people with numbers below ``before``, the latest first."""
+        below = _LARGEST if before is None else before
+        where = "WHERE number < ? AND by IS NOT NULL ORDER BY number DESC LIMIT ?"
+        return tuple(Action(*row) for row in self._actions(where, below, limit))
+
+    def action(self, number: int) -> Action:
+        """Return an action."""
+        return Action(*self._action_row(number))
+
+    def rows_of_action(self, action: int) -> list[Logged]:
+        """Return the rows of an action, in their order."""
+        return self._logged(f"{_DECISION} WHERE v.action = ? ORDER BY v.number", action)
+
+    def in_force(self, subject: Subject) -> InForce | None:
+        """Return the decision about a subject."""
+        return next(iter(self._in_force(f" AND {_SUBJECT}", *subject)), None)
+
+    def pairs_of(self, documents: Iterable[int]) -> list[InForce]:
+        """Return the verdicts on pairs with any of the documents, which are named by numbers."""
+        listed = json.dumps(list(documents))
+        where = f" AND v.kind = 'pair' AND (v.a IN {_LISTED} OR v.b IN {_LISTED}) ORDER BY v.number"
+        return self._in_force(where, listed, listed)
+
+    def pairs_after(self, number: int, limit: int) -> list[InForce]:
+        """Return the first ``limit`` verdicts on pairs whose rows have a number above ``number``."""
+        where = " AND v.kind = 'pair' AND v.number > ? ORDER BY v.number LIMIT ?"
+        return self._in_force(where, number, limit)
+
+    def faults(self) -> list[str]:
+        """Return the faults of the log as sentences; reads all of it."""
+        found, last = [], self.last()
+        for row in self._actions("WHERE number <= ?", last):
+            rows = self.rows_of_action(row[0])
+            if len(rows) != row[4]:
+                found.append(f"Action {row[0]} has {len(rows)} decisions, and says {row[4]}")
+        return found
+
+    def _add(
+        self, action: int, rows: Iterable[tuple[Decided, float | None, int | None, bool | int | None]]
+    ) -> None:
+        """Store rows with ``before`` and ``after``; an ``after`` that is True means the row itself."""
+        [(last,)] = self._run("SELECT coalesce(max(number), 0) FROM decisions")
+        for number, (decision, threshold, before, after) in enumerate(rows, last + 1):
+            held = number if after is True else None if after is False else after
+            row = (number, action, *decision.subject, decision.value, decision.note, threshold, before, held)
+            self._run("INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *row, seal(row))
+
+    def _last_row(self, subject: Subject, until: int = _LARGEST) -> Logged | None:
+        """Return the last row about a subject, of the actions up to ``until``."""
+        where = f"WHERE {_SUBJECT} AND v.action <= ? ORDER BY v.number DESC LIMIT 1"
+        return next(iter(self._logged(f"{_DECISION} {where}", *subject, until)), None)
+
+    def _version(self, subject: Subject) -> int | None:
+        """Return the number of the row that holds about a subject."""
+        last = self._last_row(subject)
+        return None if last is None else last.after
+
+    def _in_force(self, where: str, *parameters: Any) -> list[InForce]:
+        rows = self._logged(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters)
+        numbers = json.dumps(sorted({row.action for row in rows}))
+        actions = {row[0]: row for row in self._actions(f"WHERE number IN {_LISTED}", numbers)}
+        try:
+            return [
+                InForce(row.number, *row[2:7], actions[row.action][2] or "", actions[row.action][1], row.action)
+                for row in rows
+            ]
+        except KeyError as error:
+            raise self._damaged(f"a decision belongs to no action ({error})") from error
+
+    def _logged(self, statement: str, *parameters: Any) -> list[Logged]:
+        return [Logged(*row) for row in self._sealed(statement, parameters, _LOGGED_TYPES)]
+
+    def _actions(self, where: str, *parameters: Any) -> list[list[Any]]:
+        return self._sealed(f"{_ACTION} {where}", parameters, _ACTION_TYPES)
+
+    def _action_row(self, number: int) -> list[Any]:
+        rows = self._actions("WHERE number = ?", number)
+        if not rows:
+            raise self._damaged(f"action {number:,} is missing")
+        return rows[0]
+
+    def _sealed(self, statement: str, parameters: Sequence[Any], types: Sequence[Any]) -> list[list[Any]]:
+        """Return rows without their seals; raises an error unless these match, and all values have their types."""
+        rows = []
+        for *row, stored in self._run(statement, *parameters):
+            if seal(row) != stored:
+                raise self._damaged("a row of its decisions was changed")
+            if not all(isinstance(value, kind) for value, kind in zip(row, types, strict=True)):
+                raise self._damaged("a stored value differs from the written one")
+            rows.append(row)
+        return rows
+
+    def _changed_by(self, number: int, therefore: str) -> ChangedMeanwhileError:
+        _, at, by, what, changes, *_ = self._action_row(number)
+        someone = (
+            f"{printable(by) or 'Someone'} decided about the same" if by is not None else "A document was removed"
+        )
+        return ChangedMeanwhileError(
+            f"{someone} meanwhile, at {printable(at[:19].replace('T', ' '))} UTC: {printable(what)} "
+            f"(action {number:,}, {counted(changes, 'decision')}). {therefore}",
+            "",
+            "Look at the present decision first",
+        )
+
+
+_ID = int | str | bytes
+_ACTION_TYPES = (int, str, str | None, str, int, int | None, int | None)
+_LOGGED_TYPES = (int, int, str, _ID, _ID, _ID | None, str, float | None, int | None, int | None)
+
+
+def seal(values: Sequence[Any], more: bytes = b"") -> int:
+    """CRC-32 of the values of a row, which a flipped bit would change; ``more`` is a blob of the row.
+
+    A flipped bit may also change the type of a value: such values have a CRC, too.
+    """
+    blob = more if isinstance(more, bytes) else repr(more).encode()
+    return zlib.crc32(blob, zlib.crc32(json.dumps(list(values), default=repr).encode()))
+
+
+def rows_of(changes: Sequence[Change]) -> list[Decided]:
+    """Return the changes as rows, the last one of each subject. Raises InputError for impossible ones."""
+    rows = map(_row_of, changes)
+    return list({row.subject: row for row in rows}.values())
+
+
+def require_name(by: str) -> str:
+    """Return the name of a person without surrounding spaces. Raises InputError for an impossible one."""
+    return _line(by, "name", MOST_NAME)
+
+
+def require_sentence(what: str) -> str:
+    """Return the description of an action. Raises InputError for an impossible one."""
+    return _text(what, "description", MOST_NOTE)
+
+
+def require_tag(tag: str) -> str:
+    """Return a tag without surrounding spaces.
+
+    Raises InputError for one that is empty, long, or has a semicolon, which separates tags in lists.
+    """
+    tag = _line(tag, "tag", MOST_TAG)
+    if ";" in tag:
+        raise InputError(f"The tag {printable(tag)} has a semicolon", "A tag without it: it separates tags")
+    return tag
+
+
+def _row_of(change: Change) -> Decided:
+    match change:
+        case Judgement(a, b, verdict, note):
+            if a == b and type(a) is type(b):
+                raise InputError(f"{printable(a)} was judged with itself", "Two different documents")
+            _require_one_of(verdict, get_args(Verdict))
+            one, other = map(_stored_id, pair_of(a, b))
+            return Decided(("pair", one, other), verdict, _text(note, "note", MOST_NOTE))
+        case FateOf(id, fate, note):
+            _require_one_of(fate, get_args(Fate))
+            return Decided(("fate", _stored_id(id), ""), fate, _text(note, "note", MOST_NOTE))
+        case Represents(group, chosen):
+            value = None if chosen is None else _stored_id(chosen)
+            return Decided(("represents", _stored_id(group), ""), value, "")
+        case Tag(id, tag, on):
+            return Decided(("tag", _stored_id(id), require_tag(tag)), 1 if on else None, "")
+    raise InputError(f"{type(change).__name__} is not a decision", "Judgement, FateOf, Represents or Tag")
+
+
+def _require_one_of(value: str | None, allowed: Sequence[str]) -> None:
+    if value is not None and value not in allowed:
+        raise InputError(f"The decision is {printable(value)}", f"One of {', '.join(allowed)}")
+
+
+def _stored_id(id: Id) -> Any:
+    """A whole number beyond 64 bits becomes bytes, which no id is."""
+    if isinstance(id, bool) or not isinstance(id, int | str):
+        raise InputError(f"An id is of type {type(id).__name__}", "Strings and whole numbers")
+    if isinstance(id, int):
+        return id if _SMALLEST <= id <= _LARGEST else str(id).encode()
+    return _encodable(id, "id")
+
+
+def _id_of(value: Any) -> Id:
+    """Raises ValueError for a value that no id is stored as."""
+    if isinstance(value, bytes):
+        return int(value)
+    if not isinstance(value, int | str):
+        raise ValueError(f"an id is of type {type(value).__name__}")
+    return value
+
+
+def _encodable(text: str, name: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"The {name} {printable(text)} has half of a character", "Unicode text") from None
+    return text
+
+
+def _text(text: str, name: str, most: int) -> str:
+    if len(text) > most:
+        raise InputError(f"The {name} has {len(text):,} characters", f"At most {most:,}")
+    return _encodable(text, name)
+
+
+def _line(text: str, name: str, most: int) -> str:
+    text = text.strip()
+    if not text:
+        raise InputError(f"The {name} is empty", f"At most {most:,} characters on one line")
+    if any(not char.isprintable() for char in text):
+        raise InputError(f"The {name} {printable(text)} has a control character", "Characters that can be shown")
+    return _text(text, name, most)
+
+
+def _state_with(
+    before: DecisionState, number: int, subjects: Iterable[Subject], now: Iterable[InForce]
+) -> DecisionState:
+    """Return the state after the action ``number``: ``subjects`` have changed, and ``now`` hold of them.
+
+    Raises ValueError, TypeError or KeyError for values that no decision has.
+    """
+    maps: dict[str, dict[Any, Any]] = {
+        "pair": dict(before.judgements),
+        "fate": dict(before.fates),
+        "represents": dict(before.choices),
+    }
+    tags = {id: set(of_id) for id, of_id in before.tags.items()}
+    for kind, a, b in subjects:
+        if kind == "tag":
+            tags.get(_id_of(a), set()).discard(b)
+        else:
+            maps[kind].pop(_key(kind, a, b), None)
+    for row in now:
+        if row.kind == "tag":
+            tags.setdefault(_id_of(row.a), set()).add(str(row.b))
+        else:
+            maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
+    of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
+    return DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids)
+
+
+def _key(kind: str, a: Any, b: Any) -> Any:
+    return (_id_of(a), _id_of(b)) if kind == "pair" else _id_of(a)
+
+
+def _decision(row: InForce) -> JudgedPair | DecidedFate | ChosenRepresentative:
+    if row.kind == "represents":
+        return ChosenRepresentative(_id_of(row.value), row.by, row.at, row.action)
+    if row.value not in get_args(Verdict if row.kind == "pair" else Fate):
+        raise ValueError("a decision has a value that does not exist")
+    if row.kind == "pair":
+        return JudgedPair(row.value, row.note, row.by, row.at, row.action)
+    return DecidedFate(row.value, row.note, row.by, row.at, row.action)
