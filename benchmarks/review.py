@@ -21,7 +21,7 @@ from pathlib import Path
 from time import monotonic, sleep, thread_time
 
 import neardup as nd
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.source import ORDERS, QUEUES, Decide, Question
 
 RESULTS = Path(__file__).parent / "results" / "review.md"

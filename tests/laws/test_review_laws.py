@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from neardup.collection.query import canonical
 from neardup.collection.query.syntax import And, FieldClause, Node, Not, Or, WordsClause
 from neardup.errors import InputError
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.source import ORDERS, Decide, GroupLine, Order, Question
 from support.made_reviews import make_result
 from support.reference_review import Group, holds, reviewed

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import neardup as nd
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.source import GroupLine, Question
 
 FOX = "the quick brown fox jumps over the lazy dog and runs far away"

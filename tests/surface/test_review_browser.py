@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from neardup.io.decisions.records import Action
-from neardup.review.desk import budget
-from neardup.review.desk.reading import TextReader
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk import background
+from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.texts import TextReader
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
 from neardup.web.tokens import Tokens
@@ -340,7 +340,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         return sweep(reader, *asked)
 
     monkeypatch.setattr(TextReader, "sweep", held)
-    monkeypatch.setattr(budget, "SECONDS", 0.0)
+    monkeypatch.setattr(background, "SECONDS", 0.0)
     with (
         closing(ResultDesk.open(folder)) as own,
         served(review_app(own, Served(by="Ann"))) as url,
@@ -351,7 +351,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         page.goto("/?filter=council")
         assert page.get_by_text("No group found so far.").count() == 1
         page.get_by_role("link", name="Show all groups").focus()
-        monkeypatch.setattr(budget, "SECONDS", 60.0)
+        monkeypatch.setattr(background, "SECONDS", 60.0)
         go_on.set()
         page.wait_for_selector("table.groups")
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0

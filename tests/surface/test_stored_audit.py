@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.source import Decide
 from support.command_line import Run, write_rows
 from support.made_reviews import key

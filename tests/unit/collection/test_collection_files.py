@@ -63,7 +63,8 @@ def test_another_version_is_refused(path: Path) -> None:
     change(path, f"PRAGMA user_version = {schema.WITH_BASE_TEXTS + 1}")
     for upgrade in (False, True):
         with pytest.raises(
-            FormatError, match=rf"format version {schema.WITH_BASE_TEXTS + 1}\..*reads and writes version 2"
+            FormatError,
+            match=rf"format version {schema.WITH_BASE_TEXTS + 1}\..*reads and writes version {schema.FORMAT_VERSION}",
         ):
             Collection(path, upgrade=upgrade)
 
@@ -97,8 +98,9 @@ def test_other_tables_are_refused(path: Path, statement: str) -> None:
 
 
 def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
-    """Three versions made up for the test: the tables of now are those of version 3."""
-    change(path, "ALTER TABLE keys RENAME COLUMN name TO older", "PRAGMA user_version = 1")
+    """Two earlier versions made up for the test: the tables of now are those with base texts."""
+    now = schema.WITH_BASE_TEXTS
+    change(path, "ALTER TABLE keys RENAME COLUMN name TO older", f"PRAGMA user_version = {now - 2}")
     done: list[int] = []
 
     def first(connection: sqlite3.Connection) -> None:
@@ -110,20 +112,20 @@ def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
         schema.make_base_texts(connection)
         done.append(2)
 
-    steps: dict[int, Callable[[sqlite3.Connection], None]] = {1: first, 2: second}
+    steps: dict[int, Callable[[sqlite3.Connection], None]] = {now - 2: first, now - 1: second}
     with pytest.raises(
         FormatError,
-        match=r"format version 1\. Allowed: This program .* version 3\. Try: Make a copy .* compact --upgrade",
+        match=rf"format version {now - 2}\. Allowed: .* version {now}\. Try: Make a copy .* compact --upgrade",
     ):
-        migrations.require_current(1, "x", steps, 3)
-    with pytest.raises(FormatError, match=r"format version 1.*Use the program that wrote it"):
-        migrations.require_current(1, "x", {2: second}, 3)
+        migrations.require_current(now - 2, "x", steps, now)
+    with pytest.raises(FormatError, match=r"format version .*Use the program that wrote it"):
+        migrations.require_current(now - 2, "x", {now - 1: second}, now)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrations.migrate(connection, "x", steps, 3)
-        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
+        migrations.migrate(connection, "x", steps, now)
+        assert connection.execute("PRAGMA user_version").fetchone() == (now,)
         assert schema.foreign_objects(connection) == []
         assert done == [1, 2]
-        migrations.migrate(connection, "x", steps, 3)
+        migrations.migrate(connection, "x", steps, now)
         assert done == [1, 2], "a current file is not touched"
 
 

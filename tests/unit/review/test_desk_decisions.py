@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import ChangedMeanwhileError, InputError
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.source import Decide, Question
 from support.made_reviews import ids, key, lines
 

@@ -11,7 +11,7 @@ import pytest
 import neardup as nd
 from neardup.io.decisions.records import Change, FateOf, Judgement, Represents
 from neardup.io.decisions.store import DecisionStore
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.source import Decide
 from neardup.run.reviewed import as_reviewed
 from support.made_reviews import key

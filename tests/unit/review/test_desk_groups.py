@@ -9,10 +9,10 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError, QueryError
-from neardup.review.desk import wording
+from neardup.review.desk import texts
 from neardup.review.desk.collection_fields import NAMES
-from neardup.review.desk.groups import outside_of
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.views import outside_of
 from neardup.review.source import Decide, Question
 from support.made_reviews import TEXTS, ids, key, lines, make_result
 
@@ -106,8 +106,8 @@ def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Pa
 def test_words_beyond_the_bound_are_left_out_with_a_note(
     desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wording, "_BLOCK", 3)
-    monkeypatch.setattr(wording, "MOST_POSTINGS", 85)
+    monkeypatch.setattr(texts, "_BLOCK", 3)
+    monkeypatch.setattr(texts, "MOST_POSTINGS", 85)
     page = desk.groups(Question("fox OR moon"))
     assert page.notes == ("3 of 6 texts are searched for words, as many as fit into memory",)
     assert [line.size for line in page.lines] == [4]
@@ -116,7 +116,7 @@ def test_words_beyond_the_bound_are_left_out_with_a_note(
 def test_phrases_are_looked_for_in_a_bounded_number_of_texts(
     desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wording, "MOST_VERIFIED", 1)
+    monkeypatch.setattr(texts, "MOST_VERIFIED", 1)
     page = desk.groups(Question('"the quick brown"'))
     assert page.notes == ("a phrase is looked for in 1 text with its words",)
     assert [line.size for line in page.lines] == [4]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import neardup as nd
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 
 BODY = "the harbour office asks for the keys of the blue shed by noon and for the book of the tides"
 TEXTS = [f"Re: {BODY} on 2024-01-0{day} page {day}" for day in range(1, 4)]

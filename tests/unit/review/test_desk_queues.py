@@ -11,7 +11,7 @@ from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
 from neardup.io.readers import choose_columns, open_files
 from neardup.review.desk.collection import CollectionDesk
-from neardup.review.desk.result import ResultDesk
+from neardup.review.desk.desk import ResultDesk
 from neardup.review.desk.thresholds import WIDTHS
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
 from neardup.run import find

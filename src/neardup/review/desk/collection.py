@@ -19,8 +19,8 @@ from neardup.review.desk.collected import Collected
 from neardup.review.desk.collection_fields import NAMES, CollectionFields
 from neardup.review.desk.collection_lines import CollectionLines
 from neardup.review.desk.filters import filtered
-from neardup.review.desk.groups import neighbours
 from neardup.review.desk.lists import page, ranked
+from neardup.review.desk.views import neighbours
 from neardup.review.source import (
     ORDERS,
     QUEUES,

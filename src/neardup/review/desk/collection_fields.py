@@ -11,8 +11,8 @@ from neardup.collection.evaluate import Evaluation
 from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import Clause, FieldClause, Query
 from neardup.review.desk.collected import Collected
-from neardup.review.desk.decided import VERDICTS
-from neardup.review.desk.fields import among, compared, refused
+from neardup.review.desk.filters import among, compared, refused
+from neardup.review.desk.verdicts import VERDICTS
 from neardup.tables import Bools
 
 NAMES = ("size", "similarity", "decided", "verdict", "id")

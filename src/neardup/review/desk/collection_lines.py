@@ -15,8 +15,8 @@ from neardup.collection.collection import Document
 from neardup.collection.groups.records import StoredGroup, StoredMember
 from neardup.errors import InputError
 from neardup.review.desk.collected import Collected
-from neardup.review.desk.differing import difference_of
-from neardup.review.desk.reading import beginning
+from neardup.review.desk.differences import difference_of
+from neardup.review.desk.texts import beginning
 from neardup.review.source import GroupLine, Key, MemberLine, PairLine
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.decisions.records import DecisionState, Id
-from neardup.review.desk.decided import Decided
 from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.verdicts import Decided
 from neardup.run.decided import ReviewedResult, sizes_of
 from neardup.run.records import ResultRecord
 from neardup.run.reviewed import after_review

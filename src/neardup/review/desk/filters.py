@@ -2,15 +2,184 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Protocol
+from decimal import Decimal
+from typing import Protocol, TypeVar
 
 import numpy as np
+import pyarrow.compute as pc
 
 from neardup.collection.query import canonical, parse
-from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause
-from neardup.errors import QueryError
-from neardup.tables import Bools
+from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause, quoted
+from neardup.comparison.kinds.names import KINDS
+from neardup.display import printable
+from neardup.errors import InputError, QueryError
+from neardup.io.decisions.records import Id
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.texts import Whereabouts
+from neardup.review.desk.verdicts import VERDICTS, Decided
+from neardup.tables import Bools, Floats
+
+NUMBERS = {
+    "size": "the documents of the group",
+    "copies": "its exact copies",
+    "similarity": "the lowest similarity to the representative",
+    "stake": "bytes of text that no document holds that stays",
+    "lost": "shingles that no document holds that stays",
+}
+NAMES = {
+    "decided": "yes, no or partly",
+    "verdict": "duplicate, keep both, not alike or unsure",
+    "kind": "a kind of difference, or a word of its name",
+    "tag": "a tag on a member",
+    "fate": "keep or remove, as decided for a member",
+    "id": "the id of a member",
+    "file": "the file of a member, or the last part of its path",
+}
+SOURCE = "source"
+"""The field of results that have the sources of documents."""
+
+_NUMBER = re.compile(r"[+-]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][+-]?\d{1,3})?", re.ASCII)
+_COMPARED: dict[str, Callable[[Floats, float], Bools]] = {
+    ":": np.equal,
+    "=": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+V = TypeVar("V", bound=str)
+
+
+class GroupFields:
+    """The fields of the groups of a result."""
+
+    def __init__(
+        self, index: ResultIndex, made: Decided, whereabouts: Whereabouts, bring_kinds: Callable[[], None]
+    ) -> None:
+        self._index, self._made, self._bring_kinds = index, made, bring_kinds
+        lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
+            "decided": self._decided,
+            "verdict": self._verdict,
+            "kind": self._kind,
+            "tag": self._tag,
+            "fate": self._fate,
+            "id": lambda clause, _: index.of_documents(index.documents.where_id_is(clause.value)),
+        }
+        if index.found.texts is not None:
+            lookups["file"] = lambda clause, _: index.of_documents(whereabouts.in_file(clause.value))
+        if SOURCE in index.documents.table.column_names:
+            lookups[SOURCE] = self._source
+        self._lookups = lookups
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields that a filter may use."""
+        return (*NUMBERS, *self._lookups)
+
+    def holds(self, clause: FieldClause, query: str) -> Bools:
+        """Return the groups for which a comparison holds. Raises QueryError for an unknown field or value."""
+        if clause.field in NUMBERS:
+            return self._compared(clause, query)
+        if clause.field not in self._lookups:
+            raise refused(clause, query, f"There is no field {printable(clause.field)}", ", ".join(self.names))
+        if clause.operator not in (":", "=", "!="):
+            given = f"The values of {clause.field} are names, and {clause.operator} compares numbers"
+            raise refused(clause, query, given, f"{clause.field}:… or {clause.field}!=…")
+        found = self._lookups[clause.field](clause, query)
+        return ~found if clause.operator == "!=" else found
+
+    def _compared(self, clause: FieldClause, query: str) -> Bools:
+        index = self._index
+        columns = {"size": index.size, "copies": index.copies, "stake": index.stake, "lost": index.lost}
+        values = columns[clause.field].astype(float) if clause.field in columns else index.lowest
+        return compared(clause, query, values, NUMBERS[clause.field])
+
+    def _decided(self, clause: FieldClause, query: str) -> Bools:
+        count, pairs = self._made.count, self._made.pairs
+        found = {
+            "yes": count == pairs,
+            "no": (count == 0) & (pairs > 0),
+            "partly": (count > 0) & (count < pairs),
+        }
+        flags: Bools = found[among(clause, query, tuple(found))]
+        return flags
+
+    def _verdict(self, clause: FieldClause, query: str) -> Bools:
+        verdict = among(clause, query, VERDICTS)
+        return self._index.any_of(self._made.verdict == VERDICTS.index(verdict))
+
+    def _kind(self, clause: FieldClause, query: str) -> Bools:
+        numbers = kinds_named(clause.value)
+        if not numbers:
+            raise _unknown(clause, query, KINDS)
+        try:
+            self._bring_kinds()
+        except InputError as error:
+            raise refused(clause, query, error.given, error.allowed) from error
+        return self._index.any_of(np.isin(self._made.kinds, numbers) & self._made.near)
+
+    def _tag(self, clause: FieldClause, query: str) -> Bools:
+        tags = self._made.state.tags.items()
+        return self._having([id for id, those in tags if clause.value in those])
+
+    def _fate(self, clause: FieldClause, query: str) -> Bools:
+        wanted = among(clause, query, ("keep", "remove"))
+        fates = self._made.state.fates.items()
+        return self._having([id for id, decided in fates if decided.fate == wanted])
+
+    def _source(self, clause: FieldClause, query: str) -> Bools:
+        same = pc.fill_null(pc.equal(self._index.documents.table[SOURCE], clause.value), False)
+        return self._index.of_documents(np.flatnonzero(same.to_numpy()))
+
+    def _having(self, ids: list[Id]) -> Bools:
+        """Return the groups of some documents, by id."""
+        numbers = [number for id in ids if (number := self._index.documents.number(id)) is not None]
+        return self._index.of_documents(np.array(numbers, np.int64))
+
+
+def kinds_named(text: str) -> list[int]:
+    """Return the numbers of the kinds with a name that contains ``text``, as whole words.
+
+    >>> [KINDS[number] for number in kinds_named("numbers")]
+    ['numbers only']
+    """
+    wanted = f" {_plain(text)} "
+    return [number for number, name in enumerate(KINDS) if wanted in f" {_plain(name)} "] if wanted.strip() else []
+
+
+def refused(clause: FieldClause | WordsClause | Fingerprint, query: str, given: str, allowed: str) -> QueryError:
+    """Return the error for a clause, with its position."""
+    return QueryError(given, allowed, query=query, position=clause.span[0])
+
+
+def compared(clause: FieldClause, query: str, values: Floats, meaning: str) -> Bools:
+    """Return for which values (NaN: for none) a comparison holds. Raises QueryError unless with a number."""
+    if not _NUMBER.fullmatch(clause.value):
+        given = f"{printable(clause.value)} is not a number"
+        raise refused(clause, query, given, f"{clause.field} is a number: {meaning}")
+    found: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
+    return found
+
+
+def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
+    """Return the one of some values that a clause names. Raises QueryError, with all of them, for another one."""
+    wanted = _plain(clause.value)
+    for value in values:
+        if wanted == value:
+            return value
+    raise _unknown(clause, query, values)
+
+
+def _unknown(clause: FieldClause, query: str, values: tuple[str, ...]) -> QueryError:
+    said = ", ".join(quoted(value) if " " in value else value for value in values)
+    return refused(clause, query, f"{clause.field} is never {printable(clause.value)}", said)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
 class Fields(Protocol):

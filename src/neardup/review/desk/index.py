@@ -1,22 +1,197 @@
-"""A result as columns of numbers: its groups, their members, and the stored pairs. Made once, then only read."""
+"""A result as columns of numbers: its documents, groups, members and stored pairs. Made once, then only read."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from neardup.comparison.kinds.names import KINDS
+from neardup.display import printable
 from neardup.errors import InputError
-from neardup.review.desk.documents import ResultDocuments
-from neardup.review.desk.pairs import StoredPairs
+from neardup.io.decisions.records import Id
 from neardup.review.stake import lost_bytes
 from neardup.run.kinds import KIND
 from neardup.run.looking import similarities
 from neardup.run.records import ResultRecord
 from neardup.tables import Bools, Floats, Int64s, column
+
+
+class ResultDocuments:
+    """The rows of the table of ranks: documents in pairs and copies, numbered from 0 in the order of the input.
+
+    ``rows`` (int64[n]) are their rows in the run, ascending: the keys of their pages. ``first`` is the number of
+    the first document with the same text, ``bytes`` the size of the text.
+    """
+
+    def __init__(self, ranks: pa.Table) -> None:
+        self.table = ranks.sort_by("row") if ranks.num_rows else ranks
+        self.rows: Int64s = column(self.table, "row")
+        self.first: Int64s = np.searchsorted(self.rows, column(self.table, "first"))
+        self.bytes: Int64s = column(self.table, "bytes")
+        self.in_reference: Bools = self.table["reference"].to_numpy().astype(np.bool_)
+        self._ids: pa.Array = pa.concat_arrays(self.table["id"].chunks) if len(self.rows) else pa.array([])
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def id(self, document: int) -> Id:
+        """Return the id of a document."""
+        return self._list[document]
+
+    def at(self, key: int) -> int:
+        """Return the number of the document with a key. Raises InputError if there is none."""
+        place = int(np.searchsorted(self.rows, key))
+        if place == len(self.rows) or self.rows[place] != key:
+            raise InputError(f"There is no document {key} in this result", "The key of a document on a page")
+        return place
+
+    def number(self, id: Id) -> int | None:
+        """Return the number of a document by its id; None for an unknown id.
+
+        If a document of the reference set has the same id, the one of the new input counts.
+        """
+        return self._number_of.get(id)
+
+    def numbers(self, ids: pa.ChunkedArray, in_reference: Bools | None = None) -> Int64s:
+        """Return the numbers of some ids: those of the new input, except where ``in_reference`` is set."""
+        new, old = np.flatnonzero(~self.in_reference), np.flatnonzero(self.in_reference)
+        found = self._among(ids, new)
+        lacking = found < 0 if in_reference is None else (found < 0) | in_reference
+        if len(old) and lacking.any():
+            found[lacking] = self._among(ids.filter(pa.array(lacking)), old)
+        return found
+
+    def _among(self, ids: pa.ChunkedArray, numbers: Int64s) -> Int64s:
+        if not len(numbers):
+            return np.full(len(ids), -1, np.int64)
+        known = self._ids if len(numbers) == len(self) else self._ids.take(pa.array(numbers))
+        places = pc.fill_null(pc.index_in(ids, value_set=known), -1).to_numpy().astype(np.int64)
+        return np.where(places < 0, -1, numbers[places])
+
+    @cached_property
+    def _list(self) -> list[Id]:
+        found: list[Id] = self._ids.to_pylist()
+        return found
+
+    @cached_property
+    def _number_of(self) -> dict[Id, int]:
+        ids = self._list
+        order = np.argsort(~self.in_reference, kind="stable").tolist()  # new documents last, so that they win
+        return {ids[number]: number for number in order}
+
+    def where_id_is(self, text: str) -> Int64s:
+        """Return the documents whose id, as text, is ``text``."""
+        same = pc.equal(pc.cast(self._ids, pa.large_string()), text) if len(self) else pa.array([], pa.bool_())
+        return np.flatnonzero(same.to_numpy(zero_copy_only=False))
+
+    def named(self, document: int) -> str:
+        """Return the id on one line, with escapes for control characters."""
+        return printable(self.id(document))
+
+
+Kinds = NDArray[np.int8]
+"""Numbers in ``KINDS``; −1 where the kind is not known."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPairs:
+    """Pairs of documents by number; exact copies are represented by the ``first`` document with their text.
+
+    ``similarity`` is that of the measure of the run. ``counts`` are the shingles of both, and of each.
+    """
+
+    ends: tuple[Int64s, Int64s]
+    first: Int64s
+    similarity: Floats
+    kinds: Kinds
+    counts: tuple[Int64s, ...]
+
+    def __len__(self) -> int:
+        return len(self.similarity)
+
+    def warm(self) -> None:
+        """Sort the pairs in all ways."""
+        assert len(self._sorted[0]) == len(self.by_similarity) == len(self._adjacent[1]) // 2
+
+    def none(self) -> StoredPairs:
+        """Return a record without pairs, of the same documents."""
+        counts = tuple(numbers[:0] for numbers in self.counts)
+        return StoredPairs(
+            (self.ends[0][:0], self.ends[1][:0]), self.first, self.similarity[:0], self.kinds[:0], counts
+        )
+
+    def places(self, a: Int64s, b: Int64s) -> Int64s:
+        """Return the places of some pairs of documents, in any order of a and b; −1 for those not stored."""
+        if not len(self):
+            return np.full(len(a), -1, np.int64)
+        wanted = self._codes(self.first[a], self.first[b])
+        codes, order = self._sorted
+        at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        return np.where(codes[at] == wanted, order[at], -1)
+
+    def place(self, a: int, b: int) -> int:
+        """Return the place of one pair, −1 if it is not stored."""
+        return int(self.places(np.array([a]), np.array([b]))[0])
+
+    def kinds_of(self, a: Int64s, b: Int64s) -> Kinds:
+        """Return the kinds of some pairs of documents."""
+        places = self.places(a, b)
+        found = np.full(len(places), -1, np.int8)
+        found[places >= 0] = self.kinds[places[places >= 0]]
+        return found
+
+    def containments(self, a: int, b: int) -> tuple[float, float] | None:
+        """Return the share of a's shingles that is in b, and of b's in a; None if the pair is not stored."""
+        if self.first[a] == self.first[b]:
+            return 1.0, 1.0
+        place = self.place(a, b)
+        if place < 0:
+            return None
+        shared, size_a, size_b = (int(numbers[place]) for numbers in self.counts)
+        shares = shared / size_a, shared / size_b
+        return shares if self.first[self.ends[0][place]] == self.first[a] else shares[::-1]
+
+    def similarity_of(self, a: int, b: int) -> float | None:
+        """Return the stored similarity of two documents; 1 for exact copies, None if the pair is not stored."""
+        if self.first[a] == self.first[b]:
+            return 1.0
+        place = self.place(a, b)
+        return float(self.similarity[place]) if place >= 0 else None
+
+    def around(self, document: int) -> tuple[Int64s, Int64s]:
+        """Return the partners of a document by number, and the places of the pairs."""
+        starts, partners, places = self._adjacent
+        own = int(self.first[document])
+        inside = slice(int(starts[own]), int(starts[own + 1]))
+        return partners[inside], places[inside]
+
+    def _codes(self, a: Int64s, b: Int64s) -> Int64s:
+        return np.minimum(a, b) * len(self.first) + np.maximum(a, b)
+
+    @cached_property
+    def by_similarity(self) -> Int64s:
+        """The places of the pairs, the least similar first."""
+        return np.argsort(self.similarity, kind="stable")
+
+    @cached_property
+    def _sorted(self) -> tuple[Int64s, Int64s]:
+        codes = self._codes(*(self.first[end] for end in self.ends))
+        order = np.argsort(codes, kind="stable")
+        return codes[order], order
+
+    @cached_property
+    def _adjacent(self) -> tuple[Int64s, Int64s, Int64s]:
+        a, b = (self.first[end] for end in self.ends)
+        own, other = np.concatenate((a, b)), np.concatenate((b, a))
+        order = np.argsort(own, kind="stable")
+        starts = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=len(self.first)))))
+        places = np.tile(np.arange(len(self)), 2)
+        return starts, other[order], places[order]
 
 
 class ResultIndex:

@@ -8,14 +8,12 @@ import numpy as np
 
 from neardup.display import counted, shortened
 from neardup.io.decisions.records import JudgedPair
-from neardup.review.desk.budget import Budget
-from neardup.review.desk.decided import Decided
-from neardup.review.desk.differing import Differences, named
+from neardup.review.desk.background import Budget
+from neardup.review.desk.differences import ComputedPairs, Differences, named
 from neardup.review.desk.fates import Fates
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.measured import ComputedPairs
-from neardup.review.desk.reading import TextReader
-from neardup.review.desk.whereabouts import Whereabouts
+from neardup.review.desk.texts import TextReader, Whereabouts
+from neardup.review.desk.verdicts import Decided
 from neardup.review.source import GroupLine, MemberLine, PairLine
 from neardup.run import lost
 

@@ -11,8 +11,7 @@ from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
 from neardup.intervals import wilson
 from neardup.io.decisions.records import NO_DECISIONS
-from neardup.review.desk.ahead import LAST_WAIT
-from neardup.review.desk.budget import Budget
+from neardup.review.desk.background import LAST_WAIT, Budget
 from neardup.review.desk.lines import Lines
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.decided import ReviewedResult

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.comparison.kinds.names import KINDS
-from neardup.review.desk.pairs import Kinds
+from neardup.review.desk.index import Kinds
 from neardup.run.kinds import KIND
 from neardup.tables import Bools, Floats, Int64s
 

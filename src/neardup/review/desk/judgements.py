@@ -10,7 +10,7 @@ from neardup.comparison.kinds.names import KINDS
 from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
 from neardup.io.decisions.records import Judgement, Verdict
-from neardup.review.desk.fields import kinds_named
+from neardup.review.desk.filters import kinds_named
 from neardup.review.desk.lines import Lines
 from neardup.review.source import Decide
 from neardup.tables import Bools, Int64s

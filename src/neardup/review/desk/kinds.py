@@ -8,7 +8,7 @@ import numpy as np
 
 from neardup.display import counted, number
 from neardup.errors import InputError
-from neardup.review.desk.ahead import LAST_WAIT
+from neardup.review.desk.background import LAST_WAIT
 from neardup.review.desk.lines import Lines
 from neardup.tables import Int64s
 

@@ -16,23 +16,17 @@ from neardup.collection.query.syntax import WordsClause
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
-from neardup.review.desk.acting import judgements, kinds_said, pairs_at, places_of_kind
-from neardup.review.desk.ahead import LAST_WAIT, Ahead
-from neardup.review.desk.budget import Budget
-from neardup.review.desk.decided import Decided
-from neardup.review.desk.fields import GroupFields
-from neardup.review.desk.filters import filtered
-from neardup.review.desk.groups import group_view, neighbours
+from neardup.review.desk.background import LAST_WAIT, Ahead, Budget
+from neardup.review.desk.filters import GroupFields, filtered
 from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.judgements import judgements, kinds_said, pairs_at, places_of_kind
+from neardup.review.desk.kinds import KindSweep
 from neardup.review.desk.lines import Lines
-from neardup.review.desk.lists import Ordered, page
-from neardup.review.desk.paired import in_group, keys_of, pair_view
-from neardup.review.desk.queues import Queues
-from neardup.review.desk.reading import TextReader
-from neardup.review.desk.sweeping import KindSweep
+from neardup.review.desk.lists import Ordered, Queues, page
+from neardup.review.desk.texts import TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
-from neardup.review.desk.whereabouts import Whereabouts
-from neardup.review.desk.wording import WordIndex
+from neardup.review.desk.verdicts import Decided
+from neardup.review.desk.views import group_view, in_group, keys_of, neighbours, pair_view
 from neardup.review.source import (
     Acted,
     Decide,

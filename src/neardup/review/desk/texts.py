@@ -1,0 +1,353 @@
+"""The texts of a result: read one by one or all in turn, their places, and the words in them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from neardup.collection.query.syntax import WordsClause
+from neardup.display import counted, number, printable
+from neardup.errors import InputError, NeardupError, QueryError
+from neardup.kernels.text.keyed import Key
+from neardup.review.desk.background import LAST_WAIT
+from neardup.review.desk.index import ResultDocuments
+from neardup.run.looking import no_places
+from neardup.run.records import Looked, Texts
+from neardup.tables import Int32s, Int64s, UInt64s, column
+from neardup.text.keys import process_key
+
+if TYPE_CHECKING:
+    from neardup.text.cleaning import Cleaner
+    from neardup.text.units import Reading
+
+HELD_BYTES = 1 << 26
+"""Bytes of text to keep."""
+HELD_WORDS = 200_000
+"""Documents of which the first words are kept."""
+HELD_FIELDS = 10_000
+"""Documents of which the other values are kept."""
+_BEGINNING = 400
+_SHOWN = 100
+
+
+class TextReader:
+    """The texts behind a result. Methods may be called from several threads."""
+
+    def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
+        self._documents, self._texts = documents, texts
+        self._lock = threading.Lock()
+        self._held: OrderedDict[int, Looked] = OrderedDict()
+        self._bytes = 0
+        self._words: OrderedDict[int, str] = OrderedDict()
+        self._fields: OrderedDict[int, Mapping[str, Any]] = OrderedDict()
+
+    @property
+    def known(self) -> bool:
+        """Whether the result records texts or places; reading may fail all the same."""
+        return self._texts is not None
+
+    def look(self, document: int) -> Looked:
+        """Return a document. Raises InputError if it cannot be read as it was."""
+        with self._lock:
+            found = self._held.get(document)
+            if found is not None:
+                self._held.move_to_end(document)
+                return found
+            found = self._read(document)
+            self._held[document] = found
+            self._bytes += found.size
+            while self._bytes > HELD_BYTES and len(self._held) > 1:
+                self._bytes -= self._held.popitem(last=False)[1].size
+            return found
+
+    def sweep(self, documents: Int64s) -> Iterator[tuple[int, str]]:
+        """Yield documents with their texts, in the order of the files; those that are not as they were lack."""
+        if self._texts is None:
+            return
+        rows, sizes = self._documents.rows, self._documents.bytes
+        for row, text in self._texts.sweep(rows[documents]):
+            document = int(np.searchsorted(rows, row))
+            if len(text) == sizes[document]:
+                yield document, text.decode("utf-8", "replace")
+
+    def once(self, document: int) -> Looked:
+        """Return a document without keeping it. Raises InputError as ``look`` does."""
+        with self._lock:
+            return self._held.get(document) or self._read(document)
+
+    def held_words(self, document: int) -> str | None:
+        """Return the first words of a document if they were read before."""
+        return self._words.get(document)
+
+    def words(self, document: int) -> str:
+        """Return the first words of a document on one line; "" if it cannot be read."""
+        found = self._words.get(document)
+        if found is None:
+            found = ""
+            if self.known:
+                try:
+                    found = beginning(self.look(document).text)
+                except (NeardupError, OSError):
+                    return ""
+            self._words[document] = found
+            if len(self._words) > HELD_WORDS:
+                self._words.popitem(last=False)
+        return found
+
+    def fields(self, document: int) -> Mapping[str, Any]:
+        """Return the other values in the input for a document; {} where they cannot be read."""
+        if self._texts is None:
+            return {}
+        with self._lock:
+            found = self._fields.get(document)
+            if found is None:
+                found = self._fields[document] = self._texts.fields(int(self._documents.rows[document]))
+                if len(self._fields) > HELD_FIELDS:
+                    self._fields.popitem(last=False)
+            return found
+
+    def fault(self) -> str:
+        """Return why texts cannot be read, by trying the first document; "" if they can."""
+        try:
+            if len(self._documents):
+                self.look(0)
+            elif not self.known:
+                raise no_places()
+        except NeardupError as error:
+            return str(error)
+        except OSError as error:
+            return f"The texts cannot be read: {error.strerror or error}"
+        return ""
+
+    def reading(self, document: int, cleaner: Cleaner | None = None) -> Reading:
+        """Return a document as normalised text with its units, without those that the ``cleaner`` leaves out."""
+        from neardup.text.units import read  # its kernels are not needed to list groups
+
+        return read(self.look(document).text, cleaner=cleaner)
+
+    def _read(self, document: int) -> Looked:
+        if self._texts is None:
+            raise no_places()
+        id = self._documents.id(document)
+        found = self._texts.look(id, int(self._documents.rows[document]))
+        if found is None:
+            raise InputError(f"There is no document {printable(id)} in the input", "An id as it is in the input")
+        size = int(self._documents.bytes[document])
+        if found.size != size:
+            raise InputError(
+                f"{printable(id)} has changed since the result was made: it has {counted(found.size, 'byte')}, "
+                f"and {size:,} were read ({printable(found.where)})",
+                "The input as the run read it",
+                "Make the result again",
+            )
+        return found
+
+
+def beginning(text: str) -> str:
+    """Return the first words of a text on one line.
+
+    >>> beginning("Dear  all,\\n\\nthe budget")
+    'Dear all, the budget'
+    """
+    words = " ".join(text[:_BEGINNING].split())
+    if len(words) <= _SHOWN:
+        return words if len(text) <= _BEGINNING else f"{words} …"
+    return f"{words[:_SHOWN].rpartition(' ')[0] or words[:_SHOWN]} …"
+
+
+class Whereabouts:
+    """The file and the row of each document, as the result records them."""
+
+    def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
+        self._documents, self._texts = documents, texts
+
+    @cached_property
+    def _files(self) -> tuple[Int64s, Int64s, dict[int, tuple[str, bool]]]:
+        """Return the file and the row of each document, −1 if not recorded, and the path and form of each file."""
+        rows = self._documents.rows
+        nowhere: Int64s = np.full(len(rows), -1, np.int64)
+        tables = {} if self._texts is None else self._texts.tables(rows)
+        if not tables:
+            return nowhere, nowhere, {}
+        located = tables["located"]
+        known, file, number = (column(located, name) for name in ("row", "file", "number"))
+        at = np.minimum(np.searchsorted(known, rows), max(len(known) - 1, 0))
+        same = known[at] == rows if len(known) else np.zeros(len(rows), np.bool_)
+        places = tables["places"].select(["file", "path", "format"]).to_pylist()
+        paths = {place["file"]: (place["path"], place["format"] == "text") for place in places}
+        return np.where(same, file[at], -1), np.where(same, number[at], -1), paths
+
+    def of(self, document: int) -> str:
+        """Return the place of a document in words; "" if it is not recorded."""
+        file, number, paths = self._files
+        if file[document] < 0:
+            return ""
+        path, is_document = paths[int(file[document])]
+        return path if is_document else f"row {int(number[document]):,} of {path}"
+
+    def in_file(self, name: str) -> Int64s:
+        """Return the documents in a file, named by its path or by the last parts of it."""
+        file, _, paths = self._files
+        wanted = "/" + name.replace("\\", "/").lstrip("/")
+        same = [number for number, (path, _) in paths.items() if ("/" + path.replace("\\", "/")).endswith(wanted)]
+        return np.flatnonzero(np.isin(file, same))
+
+
+MOST_POSTINGS = 30_000_000
+"""The most entries of the index, of 12 bytes each: the different words of documents. The rest is left out."""
+MOST_VERIFIED = 2_000
+"""Documents that are read to find the words of one phrase beside each other."""
+_BLOCK = 4096
+
+
+class WordIndex:
+    """The documents that contain words, each exact copy through the first document with its text.
+
+    ``wanted`` are the documents to read. A query sees the documents read when it comes; ``note`` says how many.
+    """
+
+    def __init__(self, documents: ResultDocuments, reader: TextReader, wanted: Int64s) -> None:
+        self._documents, self._reader = documents, reader
+        chosen = np.zeros(len(documents), np.bool_)
+        chosen[documents.first[wanted]] = True
+        self._wanted: Int64s = np.flatnonzero(chosen)
+        self._blocks: list[tuple[UInt64s, Int32s]] = []
+        self._read = self._unreadable = 0
+        self._full = False
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._phrases: dict[tuple[bytes, int], tuple[Int64s, bool]] = {}
+        self._cut = self._closed = False
+        self.pending = False
+        """Whether texts were still being read when the last query was answered."""
+
+    def having(self, clause: WordsClause, query: str) -> Int64s:
+        """Return the documents with the words beside each other. Raises QueryError if texts cannot be read."""
+        fault = self._reader.fault()
+        if fault:
+            what = "Words cannot be searched for, because the texts of this result cannot be read"
+            raise QueryError(what, fault, query=query, position=clause.span[0])
+        self._start()
+        from neardup.text.units import words  # its kernels are not needed to filter by fields
+
+        hashes = words(clause.words, self._key).hashes
+        if not len(hashes):
+            what = "There is no word here, only signs"
+            raise QueryError(what, "Letters and digits", query=query, position=clause.span[0])
+        self.pending = not self._done.is_set()  # before the look-up, which then sees them all
+        return self._of_texts(self._phrase(hashes))
+
+    def note(self) -> str:
+        """Return a sentence on the documents that were not searched; "" if all were."""
+        if self._thread is None:
+            return ""
+        said = []
+        if not self._done.is_set() or self._full:
+            state = "are searched for words, as many as fit into memory" if self._full else "are searched so far"
+            said.append(f"{number(self._read)} of {counted(len(self._wanted), 'text')} {state}")
+        if self._unreadable:
+            said.append(f"{counted(self._unreadable, 'text')} cannot be read")
+        if self._cut:
+            said.append(f"a phrase is looked for in {counted(MOST_VERIFIED, 'text')} with its words")
+        return "; ".join(said)
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._closed = True
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the texts are read."""
+        self._done.wait(seconds)
+
+    def _start(self) -> None:
+        """Begin to read, once."""
+        with self._lock:
+            if self._thread is not None:
+                return
+            self._key: Key = process_key()
+            self._thread = threading.Thread(target=self._make, name="words of a result", daemon=True)
+            self._thread.start()
+
+    def _make(self) -> None:
+        try:
+            self._read_all()
+        finally:
+            self._unreadable = 0 if self._full or self._closed else len(self._wanted) - self._read
+            self._done.set()
+
+    def _read_all(self) -> None:
+        from neardup.text.units import words
+
+        held: list[tuple[int, UInt64s]] = []
+        postings = 0
+        for document, text in self._reader.sweep(self._wanted):
+            hashes = np.unique(words(text, self._key).hashes)
+            postings += len(hashes)
+            self._full = postings > MOST_POSTINGS
+            if self._full or self._closed:
+                break
+            held.append((document, hashes))
+            if len(held) == _BLOCK:
+                self._add(held)
+                held = []
+        if held:
+            self._add(held)
+
+    def _add(self, held: list[tuple[int, UInt64s]]) -> None:
+        """Add the words of some documents to the index."""
+        documents = np.repeat([document for document, _ in held], [len(hashes) for _, hashes in held])
+        hashes = np.concatenate([hashes for _, hashes in held])
+        order = np.argsort(hashes, kind="stable")
+        self._blocks.append((hashes[order], documents[order].astype(np.int32)))
+        self._read += len(held)
+
+    def _phrase(self, hashes: UInt64s) -> Int64s:
+        """Return the documents read so far that have all words, beside each other."""
+        blocks = self._blocks[:]
+        key = hashes.tobytes(), len(blocks)
+        if key not in self._phrases:
+            found = [self._in_block(block, np.unique(hashes)) for block in blocks]
+            documents = np.concatenate(found) if found else np.empty(0, np.int64)
+            cut = len(hashes) > 1 and len(documents) > MOST_VERIFIED
+            if len(hashes) > 1:
+                few = documents[:MOST_VERIFIED].tolist()
+                documents = np.array([number for number in few if self._contains(number, hashes)], np.int64)
+            if len(self._phrases) > 1000:
+                self._phrases.clear()
+            self._phrases[key] = documents, cut
+        documents, self._cut = self._phrases[key]
+        return documents
+
+    def _in_block(self, block: tuple[UInt64s, Int32s], wanted: UInt64s) -> Int64s:
+        hashes, documents = block
+        found: Int32s | None = None
+        for word in wanted:
+            begin, end = np.searchsorted(hashes, word), np.searchsorted(hashes, word, side="right")
+            having = documents[begin:end]
+            found = having if found is None else np.intersect1d(found, having, assume_unique=True)
+        assert found is not None
+        return found.astype(np.int64)
+
+    def _contains(self, document: int, hashes: UInt64s) -> bool:
+        from neardup.text.units import words
+
+        try:
+            own = words(self._reader.once(document).text, self._key).hashes
+        except (NeardupError, OSError):
+            return False
+        if len(own) < len(hashes):
+            return False
+        windows = np.lib.stride_tricks.sliding_window_view(own, len(hashes))
+        return bool((windows == hashes).all(axis=1).any())
+
+    def _of_texts(self, firsts: Int64s) -> Int64s:
+        """Return all documents with the texts of these."""
+        return np.flatnonzero(np.isin(self._documents.first, firsts))
