@@ -64,7 +64,7 @@ def test_another_version_is_refused(path: Path) -> None:
     for upgrade in (False, True):
         with pytest.raises(
             FormatError,
-            match=rf"format version {schema.WITH_BASE_TEXTS + 1}\..*reads and writes version {schema.FORMAT_VERSION}",
+            match=rf"version {schema.WITH_BASE_TEXTS + 1}\..*reads and writes version {schema.FORMAT_VERSION}",
         ):
             Collection(path, upgrade=upgrade)
 
