@@ -128,6 +128,10 @@ class Map:
     def covering(self, base: str, file: str) -> Counter[str]:
         """Return the tests that execute the changed lines of a file."""
         now = {line for hunk in hunks(base, file) for line in hunk.new}
+        return self.covering_lines(file, now)
+
+    def covering_lines(self, file: str, now: set[int]) -> Counter[str]:
+        """Return the tests that execute lines of the working tree, or the function or the module around them."""
         lines = in_map(now, hunks(self.commit, file))
         tests = self.tests(file, lines)
         if tests:
@@ -171,7 +175,7 @@ def module_of(file: str) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def quick(tests: Counter[str], seconds: dict[str, float]) -> tuple[list[str], float]:
+def quick(tests: Counter[str], seconds: dict[str, float], limit: float = SECONDS) -> tuple[list[str], float]:
     """Return the tests of a file each in turn, those with most changed lines a second first, and their time."""
     by_file: dict[str, list[str]] = defaultdict(list)
     for test in sorted(tests, key=lambda name: (-tests[name] / (seconds.get(name, 1.0) + 0.05), name)):
@@ -184,7 +188,7 @@ def quick(tests: Counter[str], seconds: dict[str, float]) -> tuple[list[str], fl
         if not (ROOT / test.partition("::")[0]).exists():
             continue
         cost = seconds.get(test, 1.0)
-        if total + cost <= SECONDS:
+        if total + cost <= limit:
             chosen.append(test)
             total += cost
     return sorted(chosen), total

@@ -1,0 +1,51 @@
+"""The short run has a test of each command, and its table names what there is."""
+
+import ast
+from functools import cache
+
+import pytest
+
+from neardup.cli.commands import COMMANDS
+from support.paths import ROOT
+from support.short_run import choice
+
+
+@cache
+def typed() -> set[str]:
+    """The first arguments of calls, and the words of commands in lists, in the files of ``tests/short.toml``."""
+    words = set()
+    for name in choice().files:
+        file, _, function = name.partition("::")
+        for node in ast.parse((ROOT / file).read_text(encoding="utf-8")).body:
+            if not function or getattr(node, "name", "") == function:
+                words |= {
+                    part.value.partition(" ")[0]
+                    for call in ast.walk(node)
+                    if isinstance(call, ast.Call) and getattr(call.func, "id", "") in RUNS
+                    for part in call.args[:1]
+                    if isinstance(part, ast.Constant) and isinstance(part.value, str)
+                }
+    return words
+
+
+RUNS = ("run", "running", "started", "served")
+"""The helpers of the tests that run a command."""
+ELSEWHERE = {
+    "look": "tests/surface/test_help.py: a path without a command",
+    "warm": "scripts/test runs it before the first test",
+    "mcp": "needs the extra mcp, which the short run does not install",
+}
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS.keys() - ELSEWHERE.keys()))
+def test_each_command_is_run(command: str) -> None:
+    assert command in typed()
+
+
+def test_the_table_names_what_there_is() -> None:
+    chosen = choice()
+    for name in [*chosen.folders, *chosen.files, *chosen.left_out]:
+        path, _, function = name.partition("::")
+        assert (ROOT / path).exists(), name
+        assert not function or f"def {function}(" in (ROOT / path).read_text(encoding="utf-8"), name
+    assert all(chosen.left_out.values()), "each file is left out for a reason"
