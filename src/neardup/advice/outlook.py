@@ -43,12 +43,18 @@ UNCLEAR = 0.02
 NARROW = 0.25
 """A narrower gap is not sure: a slightly different threshold decides otherwise."""
 
+MANY_FEWER = 0.05
+"""If a gap as clear and as wide links this share of the pairs less, the choice between the two is not sure."""
+
 TOO_MANY = 0.25
 """Above this share of all pairs within groups, another gap is better."""
 
 LESS_KIND, LESS_OVERLAP, LESS_LOW, LOW = 0.01, 0.002, 0.02, 0.2
 """Handicaps, in F1: of each later kind of shingles, of the overlap, and of thresholds below LOW, where few
 shingles decide."""
+
+LESS_NARROW, CLEARLY_WIDE = 0.05, 1.5
+"""Handicap, in F1, for each unit of the scale by which a gap is less wide: chance seldom leaves a wide one."""
 
 NO_GAP = ("char", 9, 0.8)
 """Without a gap: near copies share nearly all their text. A changed word takes less from runs of characters."""
@@ -121,7 +127,8 @@ class _Candidate:
 
     def worth(self, most: float) -> float:
         """Return the expected F1 less the handicaps."""
-        return self.expected(most) - self.handicap - LESS_LOW * max(0.0, log(LOW / self.gap.threshold))
+        narrow = LESS_NARROW * max(0.0, CLEARLY_WIDE - self.gap.width)
+        return self.expected(most) - self.handicap - narrow - LESS_LOW * max(0.0, log(LOW / self.gap.threshold))
 
 
 def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[tuple[Look, ...], Outlook]:
@@ -139,10 +146,13 @@ def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[t
             of_view = [_Candidate(kind, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
             views.append((kind, measure, gaps, of_view))
     found = [one for *_, gaps in views for one in gaps if one.gap.cut.links >= FEW or one.gap.width >= WIDE]
+    cautious = [one for one in found if _is_cautious(one, len(false))]
     found = _without_lumps(found, len(false))
-    clearest = max((one.gap.cut.expected for one in found), default=0.0)
-    most = max((one.gap.cut.right for one in found if one.gap.cut.expected >= clearest - UNCLEAR), default=0.0)
-    best = max(found, key=lambda one: one.worth(most), default=None)
+    best, most = _best(found)
+    others = 0 if best is None else _others(best, [view[2] for view in views])
+    doubt = "" if best is None else _doubt(best, most, others, len(false)) or _rivalled(best, found)
+    if best is not None and cautious and len(false) - best.gap.cut.links < STRANGERS:
+        best, most = _best(cautious)  # as unsure as the other, but it links fewer
     looks = tuple(
         _described(
             kind,
@@ -154,9 +164,22 @@ def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[t
     )
     if best is None:
         return looks, _without_gap(counts, false, units)
-    doubt = _doubt(best, most, _others(best, [view[2] for view in views]), len(false))
     threshold = rounded(max(best.gap.threshold, LEAST))
     return looks, _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
+
+
+def _best(found: Sequence[_Candidate]) -> tuple[_Candidate | None, float]:
+    """Return the gap of the highest worth, and the pairs of relatives that it is judged by."""
+    clearest = max((one.gap.cut.expected for one in found), default=0.0)
+    most = max((one.gap.cut.right for one in found if one.gap.cut.expected >= clearest - UNCLEAR), default=0.0)
+    return max(found, key=lambda one: one.worth(most), default=None), most
+
+
+def _is_cautious(one: _Candidate, documents: int) -> bool:
+    """Whether a gap leaves enough strangers to show their distribution, and no group that may be a subject."""
+    cut = one.gap.cut
+    few = documents - cut.links < STRANGERS or cut.largest > largest_usual(documents)
+    return not few and one.gap.width >= NARROW
 
 
 def _without_lumps(found: list[_Candidate], documents: int) -> list[_Candidate]:
@@ -200,6 +223,16 @@ def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
     if best.expected(cut.right + others) < SURE:
         return f"Other runs find {counted(others, 'pair')} that these do not."
     return ""
+
+
+def _rivalled(best: _Candidate, found: Sequence[_Candidate]) -> str:
+    """Return the doubt that another gap, as wide and as clear as a wide one, links fewer pairs; "" without it."""
+    cut, width = best.gap.cut, best.gap.width
+    clear = [one.gap for one in found if one.gap.cut.expected >= cut.expected - UNCLEAR]
+    most = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
+    if width < WIDE or most <= MANY_FEWER * cut.pairs:
+        return ""
+    return f"Another gap is as clear, and links {counted(most, 'pair')} fewer."
 
 
 def rounded(threshold: float) -> float:
