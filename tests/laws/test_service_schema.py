@@ -34,7 +34,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         service.headers["authorization"] = f"Bearer {TOKEN}"
         service.add(a="one two three four five six", b="one two three four five seven")
         yield schemathesis.openapi.from_asgi("/openapi.json", service.app)
-        assert service.desk.collection.check() == []
+        assert service.executor.collection.check() == []
 
 
 @pytest.mark.hypothesis  # for scripts/explore; Hypothesis sees no test within a test

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from neardup import __version__
-from neardup.service import documents, front, groups, models, questions, state
+from neardup.service import documents, front, groups, questions, requests, state
 from neardup.service.described import with_bodies
 from neardup.service.executor import Executor
 from neardup.service.rules import ServiceRules, error_answer
@@ -50,7 +50,7 @@ def endpoints(executor: Executor) -> FastAPI:
     )
     for room in (front, documents, questions, groups, state):
         room.add_to(app, executor)
-    with_bodies(app.openapi(), models.BODIES)  # built now, so that the first request need not wait for it
+    with_bodies(app.openapi(), requests.BODIES)  # built now, so that the first request need not wait for it
     return app
 
 
@@ -60,10 +60,6 @@ async def _refused(request: Request, refusal: Any) -> Response:
 
 async def _invalid(request: Request, error: Any) -> Response:
     found = error.errors()
-    if any(one.get("type") == "json_invalid" for one in found):
-        return error_answer(
-            RefusedError(400, "The body is not JSON", "JSON in UTF-8", code="json"), request.state.request_id
-        )
     fields = tuple((_place(one["loc"]), str(one["msg"])) for one in found[:_SHOWN])
     more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
     message = f"The request is invalid: {'; '.join(': '.join(field) for field in fields)}{more}"

@@ -1,17 +1,42 @@
-"""The common parts of all endpoints: their token, the check of their parameters, and their errors."""
+"""The common parts of all endpoints: their token, their parameters and the check of them, and their errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from fastapi import Depends, Request
+from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from msgspec import Struct
+from msgspec.json import schema_components
+from pydantic import AfterValidator, Field
 
+from neardup.collection.ids import LONGEST_ID, id_fault
 from neardup.service.answers import ErrorAnswer
+from neardup.service.requests import LONGEST_QUERY
 from neardup.web.refusals import RefusedError
+
+
+def _id(id: str) -> str:
+    fault = id_fault(id)
+    if fault:
+        raise ValueError(f"{fault}; allowed are 1 to {LONGEST_ID:,} bytes of UTF-8")
+    return id
+
+
+_Id = Annotated[str, Field(min_length=1, max_length=LONGEST_ID), AfterValidator(_id)]
+LARGEST = (1 << 63) - 1
+"""The largest number in a store."""
+IdInPath = Annotated[_Id, Path(description="Percent-encoded.")]
+IdInQuery = Annotated[_Id, Query(description="Any text of 1 to 1,024 bytes of UTF-8.")]
+AfterId = Annotated[_Id | None, Query(description="The last id of the previous page.")]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
+Rows = Annotated[int, Query(ge=1, le=1000)]
+QueryInAddress = Annotated[
+    str,
+    Query(alias="q", min_length=1, max_length=LONGEST_QUERY, description="See the page on the query language."),
+]
+Hits = Annotated[int | None, Query(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
 
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
 
@@ -39,18 +64,17 @@ _WORDS = {
     500: "An error of the service, or a damaged collection.",
     503: "Too many requests are in progress, a time limit was exceeded, or the file cannot be used now.",
 }
-_REFERENCE = "#/components/schemas/{model}"
+_REFERENCE = "#/components/schemas/{name}"
 _KNOWN = Depends(known_parameters)
 _ALWAYS = (400, 401, 403, 421, 422, 500, 503)
 _WITH_BODY = (408, 413, 415)
 
 
-def described(
-    model: Any, *statuses: int, body: type[BaseModel] | None = None, token: bool = True
-) -> dict[str, Any]:
+def described(model: Any, *statuses: int, body: type[Struct] | None = None, token: bool = True) -> dict[str, Any]:
     """Return the arguments of a route: its answers, and its ``statuses`` beyond those of all endpoints.
 
-    ``body``: the model of the request body. ``received`` reads it, so the framework cannot describe it by itself.
+    ``body``: the record of the request body. the framework does not read it, and so
+    cannot describe it by itself.
     """
     errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body is not None else ())})
     answers: dict[int, dict[str, Any]] = {
@@ -64,13 +88,13 @@ def described(
     return route if body is None else {**route, "openapi_extra": _sent(body)}
 
 
-def _sent(body: type[BaseModel]) -> dict[str, Any]:
+def _sent(body: type[Struct]) -> dict[str, Any]:
     """Return the OpenAPI description of a request body."""
-    schema = {"$ref": _REFERENCE.format(model=body.__name__)}
+    schema = {"$ref": _REFERENCE.format(name=body.__name__)}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
-def with_bodies(api: dict[str, Any], bodies: Iterable[type[BaseModel]]) -> None:
+def with_bodies(api: dict[str, Any], bodies: Sequence[type[Struct]]) -> None:
     """Add the schemas of request bodies to a description."""
-    _, definitions = models_json_schema([(body, "validation") for body in bodies], ref_template=_REFERENCE)
-    api["components"]["schemas"] |= definitions["$defs"]
+    _, schemas = schema_components(bodies, ref_template=_REFERENCE)
+    api["components"]["schemas"] |= schemas

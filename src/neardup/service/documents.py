@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import FastAPI, Request
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
-from neardup.collection.ids import LONGEST_ID
-from neardup.service import answers, models
-from neardup.service.described import described
+from neardup.service import answers, requests
+from neardup.service.described import After, IdInPath, IdInQuery, Rows, described
 from neardup.service.executor import Executor, answer
-from neardup.service.groups import After, Rows
-from neardup.service.received import received
 from neardup.web.refusals import CODES, RefusedError
-
-InPath = Annotated[models.Id, Path(min_length=1, max_length=LONGEST_ID, description="Percent-encoded.")]
-InQuery = Annotated[models.Id, Query(min_length=1, max_length=LONGEST_ID)]
 
 
 class _Anything(Convertor[str]):
@@ -48,10 +40,10 @@ def _add_for_several(app: FastAPI, executor: Executor) -> None:
         """List documents in the order in which they were first added."""
         return await executor.read(lambda: answer(executor.collection.list(after, limit, texts=texts).as_dict()))
 
-    @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=models.Removed))
+    @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=requests.RemoveRequest))
     async def remove_documents(request: Request) -> Response:
         """Remove documents, all or none."""
-        removed = await received(executor, request, models.Removed)
+        removed = await executor.received(request, requests.RemoveRequest)
         return answer(await executor.remove(removed.ids, removed.missing))
 
     @app.get("/v1/base-texts", **described(answers.BaseTextsAnswer))
@@ -61,32 +53,34 @@ def _add_for_several(app: FastAPI, executor: Executor) -> None:
 
 
 def _add_by_query(app: FastAPI, executor: Executor) -> None:
-    said = described(answers.AddedAnswer, 409, body=models.NewDocuments)
+    said = described(answers.AddedAnswer, 409, body=requests.NewDocuments)
     said["responses"][200] = {"model": answers.AddedAnswer, "description": "Nothing was stored."}
 
     @app.post("/v1/documents", status_code=201, **said)
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
-        added = await executor.add(await received(executor, request, models.NewDocuments))
+        new = await executor.received(request, requests.NewDocuments)
+        rows = [(each.id, each.text, each.metadata) for each in new.documents]
+        added = await executor.add(rows, new, new.on_duplicate)
         return answer(added, 201 if added["added"] or added["replaced"] else 200)
 
     @app.get("/v1/documents", **described(answers.DocumentAnswer, 404))
-    async def get_document(id: InQuery) -> Response:
+    async def get_document(id: IdInQuery) -> Response:
         """Get a document; the id, which may be any text, is in the query string."""
         return await _get(executor, id)
 
-    @app.patch("/v1/documents", **described(answers.MetadataAnswer, 404, body=models.ChangedMetadata))
-    async def update_metadata(id: InQuery, request: Request) -> Response:
+    @app.patch("/v1/documents", **described(answers.MetadataAnswer, 404, body=requests.MetadataRequest))
+    async def update_metadata(id: IdInQuery, request: Request) -> Response:
         """Change the metadata of a document, and nothing else."""
-        return await _update(executor, id, await received(executor, request, models.ChangedMetadata))
+        return await _update(executor, id, await executor.received(request, requests.MetadataRequest))
 
-    @app.put("/v1/documents", **described(answers.AddedAnswer, body=models.NewContent))
-    async def put_document(id: InQuery, request: Request) -> Response:
+    @app.put("/v1/documents", **described(answers.AddedAnswer, body=requests.NewContent))
+    async def put_document(id: IdInQuery, request: Request) -> Response:
         """Add a document, or replace the one with this id."""
-        return await _put(executor, id, await received(executor, request, models.NewContent))
+        return await _put(executor, id, await executor.received(request, requests.NewContent))
 
     @app.delete("/v1/documents", **described(answers.RemovedAnswer, 404))
-    async def remove_document(id: InQuery) -> Response:
+    async def remove_document(id: IdInQuery) -> Response:
         """Remove a document and everything derived from it."""
         return answer(await executor.remove([id]))
 
@@ -94,24 +88,24 @@ def _add_by_query(app: FastAPI, executor: Executor) -> None:
 def _add_by_path(app: FastAPI, executor: Executor) -> None:
     # the same by path: an id may contain slashes, and the router receives the decoded path
     @app.get("/v1/documents/{id:anything}", **described(answers.DocumentAnswer, 404))
-    async def get_document_by_path(id: InPath) -> Response:
+    async def get_document_by_path(id: IdInPath) -> Response:
         """Get a document."""
         return await _get(executor, id)
 
-    @app.put("/v1/documents/{id:anything}", **described(answers.AddedAnswer, body=models.NewContent))
-    async def put_document_by_path(id: InPath, request: Request) -> Response:
+    @app.put("/v1/documents/{id:anything}", **described(answers.AddedAnswer, body=requests.NewContent))
+    async def put_document_by_path(id: IdInPath, request: Request) -> Response:
         """Add a document, or replace the one with this id."""
-        return await _put(executor, id, await received(executor, request, models.NewContent))
+        return await _put(executor, id, await executor.received(request, requests.NewContent))
 
     @app.patch(
-        "/v1/documents/{id:anything}", **described(answers.MetadataAnswer, 404, body=models.ChangedMetadata)
+        "/v1/documents/{id:anything}", **described(answers.MetadataAnswer, 404, body=requests.MetadataRequest)
     )
-    async def update_metadata_by_path(id: InPath, request: Request) -> Response:
+    async def update_metadata_by_path(id: IdInPath, request: Request) -> Response:
         """Change the metadata of a document, and nothing else."""
-        return await _update(executor, id, await received(executor, request, models.ChangedMetadata))
+        return await _update(executor, id, await executor.received(request, requests.MetadataRequest))
 
     @app.delete("/v1/documents/{id:anything}", **described(answers.RemovedAnswer, 404))
-    async def remove_document_by_path(id: InPath) -> Response:
+    async def remove_document_by_path(id: IdInPath) -> Response:
         """Remove a document and everything derived from it."""
         return answer(await executor.remove([id]))
 
@@ -120,7 +114,7 @@ async def _get(executor: Executor, id: str) -> Response:
     return await executor.read(lambda: answer(executor.collection.get(id).as_dict()))
 
 
-async def _update(executor: Executor, id: str, changed: models.ChangedMetadata) -> Response:
+async def _update(executor: Executor, id: str, changed: requests.MetadataRequest) -> Response:
     try:
         metadata = await executor.write(lambda: executor.collection.update_metadata(id, changed.metadata))
     except RefusedError as refusal:
@@ -130,9 +124,5 @@ async def _update(executor: Executor, id: str, changed: models.ChangedMetadata) 
     return answer({"id": id, "metadata": metadata})
 
 
-async def _put(executor: Executor, id: str, content: models.NewContent) -> Response:
-    # validated before; validating a text again would take as long
-    new = models.NewDocument.model_construct(id=id, text=content.text, metadata=content.metadata)
-    arriving = {name: getattr(content, name) for name in models.Arriving.model_fields}
-    whole = models.NewDocuments.model_construct(documents=[new], on_duplicate="replace", **arriving)
-    return answer(await executor.add(whole))
+async def _put(executor: Executor, id: str, content: requests.NewContent) -> Response:
+    return answer(await executor.add([(id, content.text, content.metadata)], content, "replace"))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from neardup.collection import Collection
@@ -27,7 +28,7 @@ from neardup.errors import (
     UnknownIdError,
 )
 from neardup.runtime import Deadline
-from neardup.service.models import NewDocuments
+from neardup.service.requests import Arriving, OnDuplicate, parsed
 from neardup.service.writer import Writer
 from neardup.web.limits import Limits
 from neardup.web.metrics import Metrics
@@ -39,6 +40,8 @@ Missing: TypeAlias = Literal["error", "ignore"]
 
 _COUNTS = ("added", "replaced", "skipped", "left_out", "repeats", "linked", "base_only", "text_bytes", "recall")
 _STEP = 0.02
+_SMALL = 32 << 10
+"""Bytes of a body that is read at once, in less than a millisecond."""
 
 
 class Executor:
@@ -113,17 +116,26 @@ class Executor:
                 refusal.code = CODES[refusal.status]
             raise refusal from error
 
-    async def add(self, new: NewDocuments) -> dict[str, Any]:
-        """Add all documents or none; returns their counts when they are on the disk."""
-        deadline = self._deadline()
-        if new.near is None and new.on_near != "keep":
-            raise _without_near("on_near", f"on_near is {new.on_near} without near")
-        if new.near is None and new.recall is not None:
+    async def received(self, request: Request, kind: type[T]) -> T:
+        """Return the body of a request; a thread reads a large one. Raises RefusedError for an invalid body."""
+        body = await request.body()
+        return parsed(body, kind) if len(body) <= _SMALL else await self.read(lambda: parsed(body, kind))
+
+    async def add(
+        self,
+        rows: Sequence[tuple[str, str, dict[str, Any]]],
+        arriving: Arriving,
+        on_duplicate: OnDuplicate,
+    ) -> dict[str, Any]:
+        """Add all documents (id, text, metadata) or none; returns their counts when they are on the disk."""
+        ids, texts, metadata = map(list, zip(*rows, strict=True))
+        deadline, collection = self._deadline(), self.collection
+        share, recall, on_near = arriving.near, arriving.recall, arriving.on_near
+        if share is None and on_near != "keep":
+            raise _without_near("on_near", f"on_near is {on_near} without near")
+        if share is None and recall is not None:
             raise _without_near("recall", "recall is given without near")
-        near = None if new.near is None else Near(new.near, RECALL if new.recall is None else new.recall)
-        collection, documents = self.collection, new.documents
-        ids, texts = [each.id for each in documents], [each.text for each in documents]
-        metadata = [each.metadata for each in documents]
+        near = None if share is None else Near(share, RECALL if recall is None else recall)
         try:
             entries = await self.read(
                 lambda: collection.prepare(ids, texts, metadata, seconds=deadline.left), deadline
@@ -134,11 +146,11 @@ class Executor:
             raise
 
         def write() -> dict[str, Any]:
-            if new.on_duplicate == "error":
+            if on_duplicate == "error":
                 self._require_new(ids)
             left = deadline.left
             added = collection.put_prepared(
-                entries, new.on_duplicate, near=near, on_near=new.on_near, seconds=left, role=new.role
+                entries, on_duplicate, near=near, on_near=on_near, seconds=left, role=arriving.role
             )
             return {
                 **{name: getattr(added, name) for name in _COUNTS},

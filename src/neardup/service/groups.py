@@ -12,26 +12,15 @@ from neardup.collection.near import RECALL, Near
 from neardup.collection.pending import group_pending
 from neardup.errors import InputError, UnknownIdError
 from neardup.runtime import Deadline
-from neardup.service import answers, models
-from neardup.service.described import described
+from neardup.service import answers, requests
+from neardup.service.described import LARGEST, After, AfterId, IdInQuery, Rows, described
 from neardup.service.executor import Executor, answer, refusal_of, unknown
-from neardup.service.received import received
 from neardup.web.refusals import RefusedError
 
 T = TypeVar("T")
 
-LARGEST = (1 << 63) - 1
-"""The largest number in a store."""
-MOST_GROUPS = 100
-"""Groups on a page; each includes up to 1,000 members."""
-MOST_ROWS = 1000
-
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
-After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
-Groups = Annotated[int, Query(ge=1, le=MOST_GROUPS)]
-Rows = Annotated[int, Query(ge=1, le=MOST_ROWS)]
-AfterId = Annotated[models.Id | None, Query(min_length=1, description="The last id of the previous page.")]
-InQuery = Annotated[models.Id, Query(min_length=1)]
+Groups = Annotated[int, Query(ge=1, le=100, description="Each includes up to 1,000 members.")]
 
 
 def add_to(app: FastAPI, executor: Executor) -> None:
@@ -43,10 +32,10 @@ def add_to(app: FastAPI, executor: Executor) -> None:
         """Groups by rising id."""
         return await executor.read(lambda: answer(collection.groups(after, limit).as_dict()))
 
-    @app.post("/v1/groups/pending", **described(answers.PendingAnswer, body=models.AskedPending))
+    @app.post("/v1/groups/pending", **described(answers.PendingAnswer, body=requests.PendingRequest))
     async def group_those_pending(request: Request) -> Response:
         """Compare documents that are in no group, and put those that repeat others into groups."""
-        asked = await received(executor, request, models.AskedPending)
+        asked = await executor.received(request, requests.PendingRequest)
         return answer(await executor.write_in_time(lambda deadline: _grouped(executor, asked, deadline)))
 
     @app.get("/v1/groups/{group}", **described(answers.GroupAnswer, 404))
@@ -65,7 +54,7 @@ def add_to(app: FastAPI, executor: Executor) -> None:
         return await executor.read(look)
 
     @app.get("/v1/group-of", **described(answers.GroupOfAnswer, 404))
-    async def group_of(id: InQuery) -> Response:
+    async def group_of(id: IdInQuery) -> Response:
         """The group that a document is in."""
 
         def look() -> Response:
@@ -79,10 +68,10 @@ def add_to(app: FastAPI, executor: Executor) -> None:
         """The decisions in force."""
         return await executor.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
 
-    @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=models.Judged))
+    @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=requests.DecisionRequest))
     async def decide(request: Request) -> Response:
         """Decide whether two documents belong together; takes effect at once."""
-        judged = await received(executor, request, models.Judged)
+        judged = await executor.received(request, requests.DecisionRequest)
         if judged.a == judged.b:
             raise RefusedError(422, "Both ids name the same document", "Two documents")
         return answer(await executor.write(lambda: _decided(executor, judged)))
@@ -93,7 +82,7 @@ def add_to(app: FastAPI, executor: Executor) -> None:
         return await executor.read(lambda: answer({"changes": _dicts(collection.changes(after, limit))}))
 
 
-def _decided(executor: Executor, judged: models.Judged) -> dict[str, Any]:
+def _decided(executor: Executor, judged: requests.DecisionRequest) -> dict[str, Any]:
     collection = executor.collection
     if not (judged.a in collection and judged.b in collection):
         raise unknown()
@@ -107,7 +96,7 @@ def _decided(executor: Executor, judged: models.Judged) -> dict[str, Any]:
     return {"decision": made.as_dict(), "withdrawn": False}
 
 
-def _grouped(executor: Executor, asked: models.AskedPending, deadline: Deadline) -> dict[str, Any]:
+def _grouped(executor: Executor, asked: requests.PendingRequest, deadline: Deadline) -> dict[str, Any]:
     near = Near(asked.near, RECALL if asked.recall is None else asked.recall)
     return group_pending(executor.collection.store, near, asked.after, asked.limit, deadline).as_dict()
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import FastAPI, Query, Request
+from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from neardup.collection.query import Query as Parsed
@@ -14,17 +14,11 @@ from neardup.collection.view import View
 from neardup.collection.why import why_not
 from neardup.comparison import compare as measures
 from neardup.errors import QueryError, SettingError
-from neardup.service import answers, models
-from neardup.service.described import described
+from neardup.service import answers, requests
+from neardup.service.described import Hits, IdInQuery, QueryInAddress, described
 from neardup.service.executor import Executor, answer, refusal_of, unknown
-from neardup.service.received import received
 from neardup.settings import as_compared
 from neardup.web.refusals import RefusedError
-
-Asked = Annotated[models.Query, Query(alias="q", min_length=1)]
-InQuery = Annotated[models.Id, Query(min_length=1)]
-
-InLimit = Annotated[models.Limit, Query(ge=1)]
 
 COMPARED_BYTES = 4_000_000
 """Characters of both texts of a comparison, since the time limit cannot interrupt a step of its matching."""
@@ -37,10 +31,10 @@ def add_to(app: FastAPI, executor: Executor) -> None:
     _add_search(app, executor)
     _add_explanations(app, executor)
 
-    @app.post("/v1/near", **described(answers.NearAnswer, body=models.AskedNear))
+    @app.post("/v1/near", **described(answers.NearAnswer, body=requests.NearRequest))
     async def near(request: Request) -> Response:
         """Find the stored documents that contain or resemble a text by at least `overlap`."""
-        asked = await received(executor, request, models.AskedNear)
+        asked = await executor.received(request, requests.NearRequest)
         try:
             query = near_query(asked.text, asked.overlap, asked.probability, asked.measure, asked.where)
         except SettingError as error:
@@ -49,49 +43,49 @@ def add_to(app: FastAPI, executor: Executor) -> None:
             raise refusal_of(error, executor.collection.path) from error
         return await _search(executor, query, asked.limit, asked.after, False)
 
-    @app.post("/v1/compare", **described(answers.CompareAnswer, 404, body=models.Pair))
+    @app.post("/v1/compare", **described(answers.CompareAnswer, 404, body=requests.CompareRequest))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
-        pair = await received(executor, request, models.Pair)
+        pair = await executor.received(request, requests.CompareRequest)
         return await executor.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
 
 
 def _add_search(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/search", **described(answers.SearchAnswer))
     async def search_documents(
-        query: Asked, limit: InLimit = None, after: str | None = None, include_self: bool = False
+        query: QueryInAddress, limit: Hits = None, after: str | None = None, include_self: bool = False
     ) -> Response:
         """Find the documents that fit a query, best first."""
         return await _search(executor, query, limit, after, include_self)
 
-    @app.post("/v1/search", **described(answers.SearchAnswer, body=models.AskedPage))
+    @app.post("/v1/search", **described(answers.SearchAnswer, body=requests.SearchRequest))
     async def search_documents_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await received(executor, request, models.AskedPage)
+        asked = await executor.received(request, requests.SearchRequest)
         return await _search(executor, asked.query, asked.limit, asked.after, asked.include_self)
 
 
 def _add_explanations(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/explain", **described(answers.ExplainAnswer))
-    async def explain_query(query: Asked) -> Response:
+    async def explain_query(query: QueryInAddress) -> Response:
         """Explain the meaning of a query and its look-ups, without searching."""
         return await _explain(executor, query)
 
-    @app.post("/v1/explain", **described(answers.ExplainAnswer, body=models.Asked))
+    @app.post("/v1/explain", **described(answers.ExplainAnswer, body=requests.QueryRequest))
     async def explain_query_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await received(executor, request, models.Asked)
+        asked = await executor.received(request, requests.QueryRequest)
         return await _explain(executor, asked.query)
 
     @app.get("/v1/why-not", **described(answers.WhyNotAnswer))
-    async def why_not_found(query: Asked, id: InQuery, include_self: bool = False) -> Response:
+    async def why_not_found(query: QueryInAddress, id: IdInQuery, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
         return await _why_not(executor, query, id, include_self)
 
-    @app.post("/v1/why-not", **described(answers.WhyNotAnswer, body=models.AskedWhyNot))
+    @app.post("/v1/why-not", **described(answers.WhyNotAnswer, body=requests.WhyNotRequest))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
-        asked = await received(executor, request, models.AskedWhyNot)
+        asked = await executor.received(request, requests.WhyNotRequest)
         return await _why_not(executor, asked.query, asked.id, asked.include_self)
 
 
@@ -130,7 +124,7 @@ async def _why_not(executor: Executor, query: str, id: str, include_self: bool) 
     return await executor.view(lambda view: answer(why_not(view, query, id, include_self=include_self).as_dict()))
 
 
-def _compared(view: View, pair: models.Pair, seconds: float) -> dict[str, Any]:
+def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> dict[str, Any]:
     texts = []
     for id in (pair.a, pair.b):
         number = view.number(id)

@@ -1,4 +1,4 @@
-"""What the service demands of requests: a token with the right, JSON, and a size that fits the address."""
+"""The rules of the service for requests: a token with the right, JSON, and a size that fits the address."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _NO_BYTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class Rules(Protocol):
-    """What one server demands of requests, and how it refuses them."""
+    """The demands of one server on requests, and its form of refusals."""
 
     headers: ClassVar[Mapping[str, str]]
     """Headers of every answer."""

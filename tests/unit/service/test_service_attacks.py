@@ -230,11 +230,11 @@ def test_more_documents_than_a_request_may_have(service: Service) -> None:
     documents = [{"id": str(k), "text": "x"} for k in range(1001)]
     refused = service("POST", "/v1/documents", {"documents": documents})
     assert (refused.status, refused.error["code"]) == (422, "invalid")
-    assert "more than 1,000 records" in refused.error["message"]
+    assert "more than 1,000 documents" in refused.error["message"]
     documents[1:] = [{"id": "m", "text": "x", "metadata": {"a": [1] * 50_000}}]
     refused = service("POST", "/v1/documents", {"documents": documents})
     assert refused.status == 422
-    assert refused.error["fields"][0]["where"] == "body.documents.1"
+    assert refused.error["fields"][0]["where"] == "body.documents.1.metadata"
     assert "more than 10,000 values" in refused.error["message"]
 
 

@@ -21,7 +21,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture
 def service(shared: Service) -> Service:
     """A service with three documents."""
-    shared.desk.collection.remove(list(shared.desk.collection))
+    shared.executor.collection.remove(list(shared.executor.collection))
     shared.add(**{"a": TEXT, "b/é": TEXT + " more", "c": "something else"})
     return shared
 

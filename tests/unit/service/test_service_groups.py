@@ -47,7 +47,7 @@ def test_what_cannot_be_asked(service: Service, wrong: dict[str, Any]) -> None:
 def test_groups_and_their_members(service: Service) -> None:
     number = add(service, "b", NEAR, near=0.7, on_near="link").json["near"][0]["group"]
     page = service("GET", "/v1/groups").json
-    assert page == service.desk.collection.groups().as_dict()
+    assert page == service.executor.collection.groups().as_dict()
     assert [group["id"] for group in page["groups"]] == [number]
     assert service("GET", f"/v1/groups/{number}").json == page["groups"][0]
     assert service("GET", f"/v1/groups/{number}/members?limit=1").json["members"][0]["id"] == "a"
@@ -78,10 +78,10 @@ def test_decisions_are_acted_on_and_can_be_withdrawn(service: Service) -> None:
     assert service("POST", "/v1/decisions", withdrawn).json == {"decision": None, "withdrawn": True}
     assert service("POST", "/v1/decisions", withdrawn).json == {"decision": None, "withdrawn": False}
     changes = service("GET", "/v1/changes").json["changes"]
-    assert changes == [change.as_dict() for change in service.desk.collection.changes()]
+    assert changes == [change.as_dict() for change in service.executor.collection.changes()]
     last = changes[-1]["number"]
     assert service("GET", f"/v1/changes?after={last}").json == {"changes": []}
-    assert service.desk.collection.check() == []
+    assert service.executor.collection.check() == []
 
 
 @pytest.mark.part(2)

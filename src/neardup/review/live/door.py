@@ -1,4 +1,4 @@
-"""What the pages demand of requests: a change comes from a page of the same origin. And their sessions."""
+"""The rules of the pages for requests, and their sessions: a change comes from a page of the same origin."""
 
 from __future__ import annotations
 
