@@ -64,8 +64,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         seconds.update(json.loads(part.read_text(encoding="utf-8")))
         part.unlink()
     LINES.unlink(missing_ok=True)
-    _coverage.combine(data_paths=[str(FOLDER)], strict=True)
-    _coverage.save()
+    combined = coverage.Coverage(data_file=str(LINES), config_file=False)
+    combined.combine(data_paths=[str(FOLDER)], strict=True)
+    combined.save()
     TIMES.write_text(json.dumps({"commit": _state(), "seconds": seconds}), encoding="utf-8")
 
 
