@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
 from neardup.run.asked_columns import FindKeywords
+from neardup.run.fates import refuse_files
 from neardup.run.find import find
-from neardup.run.kept import refuse_files
 from neardup.run.shares import require_most_removed
 from neardup.runtime import Progress
 

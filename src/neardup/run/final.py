@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
-from neardup.io.readers.base import Chunk, Documents
+from neardup.io.readers.base import Chunk, Documents, NativeRows
 from neardup.io.readers.discover import Discovered
 from neardup.io.readers.kinds import partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
-from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
+from neardup.io.writers import ChunkRows, OutputFolder, WrittenRows, write_kept
 from neardup.run.decided import ReviewedResult
+from neardup.run.fates import Fates
 from neardup.run.found import Found, write_result
 from neardup.run.looking import no_places
 from neardup.run.pipeline import Meter
 from neardup.run.recorded import StoredTexts
-from neardup.run.records import Id
 from neardup.run.reviewed import after_review
-from neardup.run.texts import split_id
-from neardup.runtime import Progress, Silent, ordered_map, peak_memory
+from neardup.runtime import Progress, Silent, peak_memory
 from neardup.settings import Settings
 from neardup.tables import Int64s
 
@@ -49,18 +43,22 @@ def fill_final(
     """
     result, removed = final_result(found, given)
     texts = found.texts
-    if not isinstance(texts, StoredTexts) or not texts.tables(removed):
+    if not isinstance(texts, StoredTexts) or not texts.has_places:
         raise no_places()
     meter = Meter(progress or Silent())
     documents = _opened(texts.inputs(), found)
-    dropped = found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"].to_pylist()
-    gone = _places(texts, documents, removed)
-    with meter.stage("write", found.run["counts"]["read"], "rows"):
-        files = _write_kept(documents, found, gone, dropped, folder)
-    result = replace(
-        result,
-        run={**result.run, "kept_files": files, "seconds": meter.seconds, "peak_memory_bytes": peak_memory()},
-    )
+    files = {number: name for number, name in texts.names() if not texts.file(number).reference}
+    fates = Fates(found, texts, removed, documents, files)
+
+    def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
+        return ChunkRows(fates.kept(chunk, native.row_numbers))
+
+    threads = Settings.of(**found.run["settings"]).work.threads
+    with meter.stage("write", found.run["counts"]["read"], "rows") as advance:
+        written = write_kept(folder, documents, rows_of, threads, advance)
+    _require_counts(written, result.run["counts"])
+    spent = {"seconds": meter.seconds, "peak_memory_bytes": peak_memory()}
+    result = replace(result, run={**result.run, "kept_files": written.files, **spent})
     write_result(result, folder)
     return result
 
@@ -78,60 +76,13 @@ def _opened(files: Sequence[Recorded], found: Found) -> Documents:
     return documents
 
 
-def _places(texts: StoredTexts, documents: Documents, removed: Int64s) -> dict[str, Int64s]:
-    """The numbers of the removed rows in each source of the documents."""
-    files, numbers = texts.places_of(removed)
-    if (files < 0).any():
-        raise no_places()
-    if documents.format == "text":
-        return {documents.names[0]: np.sort(numbers)}
-    named = {number: texts.name_of(number) for number in np.unique(files).tolist()}
-    return {name: np.sort(numbers[files == number]) for number, name in named.items()}
-
-
-def _write_kept(
-    documents: Documents, found: Found, gone: dict[str, Int64s], dropped: Collection[Id], folder: OutputFolder
-) -> dict[str, Any]:
-    """Write the rows that are neither ``gone``, by source and number, nor ``dropped``, by id; return the files."""
-    id, seen, removed = found.run["columns"]["id"], 0, 0
-    if documents.format == "text":
-        id = "id"
-    by_number = _numbers_in_ids(dropped) if id is None else {}
-    threads = Settings.of(**found.run["settings"]).work.threads
-    with open_kept(folder, documents, layout=KeptLayout.of(documents)) as writer:
-        for chunk, native in ordered_map(read_native, writer.natives(), threads):
-            numbers = native.row_numbers
-            going = np.isin(numbers, [*gone.get(chunk.source, ()), *by_number.get(chunk.source, ())])
-            if dropped and id is not None:
-                going |= np.isin(numbers, _named(chunk, id, dropped))
-            writer.write(native, ~going)
-            seen, removed = seen + len(numbers), removed + int(going.sum())
-        writer.close()
-    expected = found.run["counts"]["read"], sum(map(len, gone.values())) + len(dropped)
-    if (seen, removed) != expected:
+def _require_counts(written: WrittenRows, counts: Mapping[str, int]) -> None:
+    """Raise InputError if the rows that were read and removed are not those of the result."""
+    removed = written.read - written.kept
+    if (written.read, removed) != (counts["read"], counts["removed"]):
         raise InputError(
-            f"The input has {seen:,} documents, {removed:,} of them to remove; "
-            f"the result records {expected[0]:,} and {expected[1]:,}",
+            f"The input has {written.read:,} documents, {removed:,} of them to remove; "
+            f"the result records {counts['read']:,} and {counts['removed']:,}",
             "The input as the run read it",
             "Make the result again",
         )
-    return writer.account()
-
-
-def _named(chunk: Chunk, id: str, ids: Collection[Id]) -> Int64s:
-    """The numbers of the rows with these ids."""
-    rows = chunk.read([id])
-    wanted = pa.array([str(one) for one in ids], pa.large_string())
-    found = pc.is_in(pc.cast(rows.table.column(0), pa.large_string()), value_set=wanted)
-    numbers: Int64s = rows.row_numbers[found.to_numpy()]
-    return numbers
-
-
-def _numbers_in_ids(ids: Collection[Id]) -> dict[str, list[int]]:
-    """The rows that ids of the form ``source#row`` name, by source."""
-    found: dict[str, list[int]] = {}
-    for id in ids:
-        source, row = split_id(str(id))
-        if source is not None and row is not None:
-            found.setdefault(source, []).append(row)
-    return found

@@ -16,7 +16,7 @@ from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost
-from neardup.run.kept import given_back, stays, stream
+from neardup.run.fates import given_back, stays, stream
 from neardup.run.looking import Outside, is_known, links, looked, no_places, outside, stored_pairs
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (

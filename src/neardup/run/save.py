@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,21 +12,19 @@ import numpy as np
 
 from neardup.display import counted
 from neardup.errors import InputError
-from neardup.io.readers.base import Documents, NativeRows, Problem
-from neardup.io.writers import KeptLayout, KeptWriter, OutputFolder, open_kept, read_native, value_folder
+from neardup.io.readers.base import Chunk, Documents, NativeRows, Problem
+from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, value_folder, write_kept
 from neardup.io.writers.kept import check_extra
 from neardup.io.writers.room import require_room
-from neardup.join.corpus import CorpusChunk
-from neardup.run.added import AddedColumns, added_names, added_to
+from neardup.run.added import added_names, added_to
 from neardup.run.by_value import ByValue
 from neardup.run.found import Found, write_result
 from neardup.run.pipeline import Meter
 from neardup.run.shares import require_most_removed
 from neardup.run.stages.records import Action
 from neardup.run.stages.result import Outcome
-from neardup.runtime import Advance, Progress, Silent, ordered_map, peak_memory
+from neardup.runtime import Advance, Progress, Silent, peak_memory
 from neardup.settings import Settings
-from neardup.tables import Bools
 
 _DEFAULTS = Settings()
 
@@ -74,10 +72,10 @@ def fill(
     if action == "dedup":
         require_most_removed(found.run)
     if action in ("dedup", "annotate"):
+        rows = _RunRows(outcome, annotate=action == "annotate", by=by)
         with meter.stage("write", len(run.rows), "rows") as advance:
-            asked = _Asked(action == "annotate", shard_size, by)
-            lost = _write_rows(outcome, folder, advance, asked)
-        found = _without(replace(found, run={**found.run, "kept_files": lost.files}), lost)
+            files = rows.write(folder, advance, shard_size)
+        found = _without(replace(found, run={**found.run, "kept_files": files}), rows.problems, rows.lost)
     if by is not None:
         found = replace(found, run={**found.run, "by": by.account()})
         folder.write_table("by.parquet", by.counts)
@@ -87,112 +85,79 @@ def fill(
     return found
 
 
-def _without(found: Found, lost: Lost) -> Found:
-    """Add the rows that could not be written to the problems of the result."""
-    if not lost.problems:
+def _without(found: Found, problems: Sequence[Problem], lost: int) -> Found:
+    """Add the rows that could not be written to the problems of the result; ``lost`` of them would have stayed."""
+    if not problems:
         return found
     counts = found.run["counts"]
-    rejected, kept = counts["rejected"] + len(lost.problems), counts["kept"] - lost.kept
+    rejected, kept = counts["rejected"] + len(problems), counts["kept"] - lost
     warning = (
-        f"{counted(lost.kept, 'document')} of those that stay could not be written: a column that was not judged "
+        f"{counted(lost, 'document')} of those that stay could not be written: a column that was not judged "
         "is damaged; problems.jsonl says where"
     )
     changed = {
         "counts": {**counts, "rejected": rejected, "kept": kept},
         "warnings": [*found.run["warnings"], warning],
     }
-    return replace(found, run={**found.run, **changed}, problems=(*found.problems, *lost.problems))
+    return replace(found, run={**found.run, **changed}, problems=(*found.problems, *problems))
 
 
-@dataclass
-class Lost:
-    """Rows that were judged but could not be written: the problems, and how many of the rows would have stayed.
+class _RunRows:
+    """The rows of a run, chunk by chunk: which of them stay, with their columns.
 
-    ``files`` describes the files that were written.
+    ``problems`` are those of rows that were judged but cannot be written, and ``lost`` is the number of these rows
+    that would have stayed.
     """
 
-    problems: list[Problem] = field(default_factory=list)
-    kept: int = 0
-    files: dict[str, Any] = field(default_factory=dict)
+    def __init__(self, outcome: Outcome, *, annotate: bool, by: ByValue | None) -> None:
+        self._outcome, self._run, self._by = outcome, outcome.run, by
+        corpus = self._run.rows.corpus
+        self._part = self._run.rows.new_part
+        self._documents = corpus.parts[self._part].documents
+        self._pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == self._part}
+        self._stays = np.ones(len(self._run.rows), np.bool_)
+        self._stays[self._run.decisions.gone] = annotate
+        self._added = added_to(self._run, self._documents.format, annotate=annotate)
+        self._seen: set[int] = set()
+        self.problems: list[Problem] = []
+        self.lost = 0
 
-    def add_files(self, account: dict[str, Any]) -> None:
-        """Add the files of another pass."""
-        if self.files:
-            account = {**account, **{name: self.files[name] + account[name] for name in ("files", "listed")}}
-        self.files = account
+    def write(self, folder: OutputFolder, advance: Advance, shard_size: int) -> dict[str, Any]:
+        """Write the rows that stay into an open folder; return the files."""
+        by, threads = self._by, self._run.settings.work.threads
+        folders = () if by is None else [value_folder(by.column, value) for value in by.values]
+        return write_kept(
+            folder,
+            self._documents,
+            self._of,
+            threads,
+            advance,
+            extra=self._added.schema if self._added else None,
+            judged=self._pieces.keys(),
+            layout=KeptLayout.of(self._documents, shard_size, folders),
+        ).files
 
-
-@dataclass(frozen=True)
-class _Asked:
-    """The rows and files asked for: all rows with their groups, files of one size, values with their folders."""
-
-    annotate: bool
-    shard_size: int
-    by: ByValue | None
-
-
-def _write_rows(outcome: Outcome, folder: OutputFolder, advance: Advance, asked: _Asked) -> Lost:
-    run, by = outcome.run, asked.by
-    part, corpus = run.rows.new_part, run.rows.corpus
-    documents = corpus.parts[part].documents
-    pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == part}
-    stays = np.ones(len(run.rows), np.bool_)
-    stays[run.decisions.gone] = asked.annotate
-    added = added_to(run, documents.format, annotate=asked.annotate)
-    lost, known = Lost(), _Known(outcome, part)
-    folders = () if by is None else [value_folder(by.column, value) for value in by.values]
-    layout = KeptLayout.of(documents, asked.shard_size, folders)
-    threads = run.settings.work.threads
-    where = (folder, documents, added.schema if added else None, threads)
-    for some in layout.portions:
-        with open_kept(*where, judged=True, layout=layout, some=some) as writer:
-            for chunk, native in ordered_map(read_native, writer.natives(pieces.keys()), threads):
-                piece = pieces[chunk.index]
-                problems = known.without(native.problems)
-                missing = _write_piece(writer, piece, native, stays, added, by)
-                if not some.start:  # the other passes over the input find the same
-                    lost.problems += problems
-                    lost.kept += missing
-                    advance(piece.count)
-            writer.close()
-        lost.add_files(writer.account())
-    return lost
-
-
-class _Known:
-    """The problems of the first pass, looked up when the writing pass finds problems."""
-
-    def __init__(self, outcome: Outcome, part: int) -> None:
-        self._outcome, self._part = outcome, part
-
-    def without(self, problems: Sequence[Problem]) -> list[Problem]:
-        """The problems that are new."""
-        return [problem for problem in problems if problem not in self._all] if problems else []
+    def _of(self, chunk: Chunk, native: NativeRows) -> ChunkRows:
+        # a column that the first pass did not read may be damaged: its rows are missing in ``native``
+        piece = self._pieces[chunk.index]
+        present = np.isin(piece.row_numbers, native.row_numbers)
+        if int(present.sum()) != len(native.row_numbers):
+            raise InputError(
+                f"{piece.source} has changed while it was read",
+                "Inputs that do not change during a run",
+                "Start again when nothing writes to it",
+            )
+        every = np.arange(piece.first, piece.first + piece.count)
+        if chunk.index not in self._seen:  # rows in folders of many values are read several times
+            self._seen.add(chunk.index)
+            self.problems += [problem for problem in native.problems if problem not in self._known]
+            self.lost += int(self._stays[every[~present]].sum())
+        rows = every[present]
+        extra = self._added.columns(rows) if self._added else None
+        return ChunkRows(self._stays[rows], extra, self._by.of(rows) if self._by else None)
 
     @cached_property
-    def _all(self) -> frozenset[Problem]:
-        left_aside = (problem for of, problem in self._outcome.run.rows.left_aside if of == self._part)
+    def _known(self) -> frozenset[Problem]:
+        """The problems of the first pass."""
+        left_aside = (problem for of, problem in self._run.rows.left_aside if of == self._part)
         return frozenset((*self._outcome.found.problems, *left_aside))
-
-
-def _write_piece(
-    writer: KeptWriter,
-    piece: CorpusChunk,
-    native: NativeRows,
-    stays: Bools,
-    added: AddedColumns | None,
-    by: ByValue | None,
-) -> int:
-    """Write the rows of a chunk that stay; return how many rows could not be written."""
-    # a column that the first pass did not read may be damaged: its rows are missing in ``native``
-    present = np.isin(piece.row_numbers, native.row_numbers)
-    if int(present.sum()) != len(native.row_numbers):
-        raise InputError(
-            f"{piece.source} has changed while it was read",
-            "Inputs that do not change during a run",
-            "Start again when nothing writes to it",
-        )
-    rows = np.arange(piece.first, piece.first + piece.count)[present]
-    writer.write(native, stays[rows], added.columns(rows) if added else None, by.of(rows) if by else None)
-    all_rows = np.arange(piece.first, piece.first + piece.count)
-    return int(stays[all_rows[~present]].sum())

@@ -1,7 +1,7 @@
 """Write results: folders and files that are written atomically, and the kept documents."""
 
 from neardup.io.writers.access import access_of, common_access, creating
-from neardup.io.writers.kept import KeptWriter, open_kept, read_native
+from neardup.io.writers.kept import ChunkRows, KeptWriter, WrittenRows, open_kept, read_native, write_kept
 from neardup.io.writers.kept_layout import KeptLayout
 from neardup.io.writers.kept_split import value_folder
 from neardup.io.writers.kept_stream import StreamOutput
@@ -10,6 +10,7 @@ from neardup.io.writers.page import OutputImage, OutputPage
 from neardup.io.writers.problem_list import ProblemList
 
 __all__ = [
+    "ChunkRows",
     "KeptLayout",
     "KeptWriter",
     "OutputFolder",
@@ -17,10 +18,12 @@ __all__ = [
     "OutputPage",
     "ProblemList",
     "StreamOutput",
+    "WrittenRows",
     "access_of",
     "common_access",
     "creating",
     "open_kept",
     "read_native",
     "value_folder",
+    "write_kept",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +22,8 @@ from neardup.io.writers.kept_layout import ONE_FILE, KeptLayout, OpenedKept, ope
 from neardup.io.writers.kept_split import SplitSink
 from neardup.io.writers.kept_stream import StreamOutput, StreamSink, stream_natives
 from neardup.io.writers.outputs import OutputFolder
-from neardup.runtime import is_memory_failure, worker_count
-from neardup.tables import Int64s
+from neardup.runtime import Advance, is_memory_failure, ordered_map, worker_count
+from neardup.tables import Bools, Int64s
 
 
 class KeptWriter:
@@ -102,6 +103,59 @@ class KeptWriter:
             self._thread.stop()
             with suppress(OSError, pa.ArrowException):
                 self._sink.close()
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkRows:
+    """Which rows of a chunk to write, bool[rows]; the columns ``extra`` of all its rows, and their ``values``."""
+
+    keep: Bools
+    extra: Any = None
+    values: Int64s | None = None
+
+
+@dataclass(frozen=True)
+class WrittenRows:
+    """The number of rows read and of those kept, and the ``files`` they are in, for ``run.json``."""
+
+    read: int
+    kept: int
+    files: dict[str, Any]
+
+
+def write_kept(
+    folder: OutputFolder,
+    documents: Documents,
+    rows_of: Callable[[Chunk, NativeRows], ChunkRows],
+    threads: int,
+    advance: Advance,
+    *,
+    extra: Any = None,
+    judged: Collection[int] | None = None,
+    layout: KeptLayout | None = None,
+) -> WrittenRows:
+    """Write the rows of documents that stay, in the order of the input.
+
+    ``rows_of`` chooses among the rows of each chunk, and again in each pass of a layout with many values.
+    ``judged`` are the chunks whose text this process has read; None: all chunks are written, and no text has been
+    read. ``layout`` has the files of the input by default; the other parameters are those of ``open_kept``.
+    """
+    layout = KeptLayout.of(documents) if layout is None else layout
+    read = kept = 0
+    files: dict[str, Any] = {}
+    for some in layout.portions:
+        opened = open_kept(folder, documents, extra, threads, judged=judged is not None, layout=layout, some=some)
+        with opened as writer:
+            for chunk, native in ordered_map(read_native, writer.natives(judged), threads):
+                rows = rows_of(chunk, native)
+                writer.write(native, rows.keep, rows.extra, rows.values)
+                if not some.start:  # the other passes read the same
+                    read, kept = read + len(rows.keep), kept + int(rows.keep.sum())
+                    advance(len(rows.keep))
+            writer.close()
+        account = writer.account()
+        files = {**account, **{name: files[name] + account[name] for name in ("files", "listed") if files}}
+    return WrittenRows(read, kept, files)
 
 
 def read_native(item: tuple[Chunk, Callable[[], NativeRows]]) -> tuple[Chunk, NativeRows]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -13,15 +14,16 @@ import pyarrow.compute as pc
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.labels import as_text
 from neardup.io.readers.base import Chunk, Documents, NativeRows
 from neardup.io.readers.sources import Source
-from neardup.io.writers import KeptLayout, OutputFolder, open_kept, read_native
+from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
+from neardup.run.added import flat, flat_schema
+from neardup.run.fates import Fates, removed_rows
 from neardup.run.found import Found
 from neardup.run.looking import no_places
 from neardup.run.recorded import StoredTexts
-from neardup.run.records import Id
-from neardup.run.shards.counted import CountedRows
-from neardup.run.texts import split_id
+from neardup.run.represented import COUNTED, SOURCES
 from neardup.runtime import Progress, Silent, ordered_map
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, column
@@ -58,34 +60,27 @@ def kept_of_part(
     if file.format != documents.format:
         raise _not_there(sources[0], name)
     documents.require(file.text, file.id)
-    gone = _Gone(found, texts, documents, numbers)
-    read = kept = 0
+    names = dict(zip(numbers, (source.name for source in sources), strict=True))
+    fates = Fates(found, texts, removed_rows(found), documents, names)
     threads = Settings.of(**found.run["settings"]).work.threads
+    if folder is None:
+        natives = ((chunk, chunk.read_native) for chunk in documents.chunks(None, None))
+        kept = [fates.kept(chunk, rows.row_numbers) for chunk, rows in ordered_map(read_native, natives, threads)]
+        return KeptPart(sum(map(len, kept)), sum(int(rows.sum()) for rows in kept))
+    counted = None  # text files have no place for the columns of --count
+    if found.run["settings"]["count"] and documents.format != "text":
+        counted = CountedRows(found, texts, names, as_json=documents.format == "csv")
+
+    def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
+        extra = counted.columns(chunk, native.row_numbers) if counted else None
+        return ChunkRows(fates.kept(chunk, native.row_numbers), extra)
+
+    schema = counted.schema if counted else None
     with (progress or Silent()).stage("write", None, "rows") as advance:
-        if folder is None:
-            for chunk, native in ordered_map(_native, documents.chunks(None, None), threads):
-                read, kept = read + len(native.row_numbers), kept + int((~gone.among(chunk, native)).sum())
-            return KeptPart(read, kept)
-        counted = _counted(found, texts, documents, numbers)
-        extra_schema, layout = counted.schema if counted else None, KeptLayout.of(documents)
-        with open_kept(folder, documents, extra_schema, layout=layout) as writer:
-            for chunk, native in ordered_map(read_native, writer.natives(), threads):
-                stays = ~gone.among(chunk, native)
-                extra = counted.columns(chunk, native.row_numbers) if counted else None
-                writer.write(native, stays, extra)
-                read, kept = read + len(stays), kept + int(stays.sum())
-                advance(len(stays))
-            writer.close()
-    folder.write_json("run.json", account_of_part(documents, name, KeptPart(read, kept)))
-    return KeptPart(read, kept)
-
-
-def _counted(found: Found, texts: StoredTexts, documents: Documents, numbers: list[int]) -> CountedRows | None:
-    """The columns of ``--count``; text files have no place for them."""
-    if not found.run["settings"]["count"] or documents.format == "text":
-        return None
-    names = {number: source.name for number, source in zip(numbers, documents_sources(documents), strict=True)}
-    return CountedRows(found, texts, names, as_json=documents.format == "csv")
+        written = write_kept(folder, documents, rows_of, threads, advance, extra=schema)
+    part = KeptPart(written.read, written.kept)
+    folder.write_json("run.json", account_of_part(documents, name, part))
+    return part
 
 
 def account_of_part(documents: Documents, name: str, made: KeptPart) -> dict[str, Any]:
@@ -146,68 +141,58 @@ def _is_same(texts: StoredTexts, number: int, digest: bytes | None, size: int | 
     return file.size == size if file.digest is None or digest is None else file.digest == digest
 
 
-class _Gone:
-    """The rows of a part that are removed, chunk by chunk."""
-
-    def __init__(self, found: Found, texts: StoredTexts, documents: Documents, numbers: list[int]) -> None:
-        self._of_text = documents.format == "text"
-        self._numbers = numbers
-        names = {number: source.name for number, source in zip(numbers, documents_sources(documents), strict=True)}
-        recorded = {texts.file(number).name: names[number] for number in numbers}
-        files, rows = texts.places_of(_removed(found))
-        if (files < 0).any():
-            raise no_places()
-        dropped: list[Id] = found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"].to_pylist()
-        self._by_source: dict[str, set[int]] = {}
-        if self._of_text:
-            place = {number: at for at, number in enumerate(numbers)}
-            self._places = {place[file] for file in files.tolist() if file in place}
-            known = {texts.file(number).name: at for at, number in enumerate(numbers)}
-            self._places |= {known[id] for id in map(str, dropped) if id in known}
-            return
-        for number, source in names.items():
-            self._by_source[source] = set(rows[files == number].tolist())
-        self._id = found.run["columns"]["id"]
-        self._dropped = pa.array([str(id) for id in dropped], pa.large_string())
-        for id in dropped if self._id is None else ():
-            named, row = split_id(str(id))
-            if named in recorded and row is not None:
-                self._by_source[recorded[named]].add(row)
-
-    def among(self, chunk: Chunk, native: NativeRows) -> Any:
-        """Return which rows of a chunk are removed, bool[rows]."""
-        numbers: Int64s = native.row_numbers
-        if self._of_text:
-            return np.isin(numbers, list(self._places))
-        going = np.isin(numbers, list(self._by_source.get(chunk.source, ())))
-        if len(self._dropped) and self._id is not None:
-            ids = chunk.read([self._id])
-            dropped = pc.is_in(pc.cast(ids.table.column(0), pa.large_string()), value_set=self._dropped)
-            going |= np.isin(numbers, ids.row_numbers[dropped.to_numpy()])
-        return going
-
-
-def documents_sources(documents: Documents) -> tuple[Source, ...]:
-    """Return the files of documents."""
-    sources: tuple[Source, ...] = getattr(documents, "sources", ())
-    return sources
-
-
-def _removed(found: Found) -> Int64s:
-    """The rows of the run that are removed because another document stays."""
-    ids = found.groups.filter(pc.invert(found.groups["kept"]))["id"]
-    places = pc.index_in(ids, value_set=found.ranks["id"].combine_chunks())
-    rows: Int64s = column(found.ranks, "row")[places.to_numpy()]
-    return rows
-
-
-def _native(chunk: Chunk) -> tuple[Chunk, NativeRows]:
-    return chunk, chunk.read_native()
-
-
 def _not_there(source: Source, name: str) -> InputError:
     return InputError(
         f"{printable(source.path)} is not among the parts of {name}",
         "A part whose fingerprints were merged into that result",
         "Fingerprint it, and merge again",
     )
+
+
+class CountedRows:
+    """How many documents the rows of a part represent; rows outside groups represent themselves alone.
+
+    ``names`` has the source of each file of the part, by its number in the result. With ``as_json`` the values of
+    ``--sources`` are JSON, for formats without lists.
+    """
+
+    def __init__(self, found: Found, texts: StoredTexts, names: Mapping[int, str], as_json: bool) -> None:
+        self._by: str = found.run["settings"]["sources"]
+        listed = [(SOURCES, pa.list_(pa.large_string()))] if self._by else []
+        self._schema = pa.schema([*((name, pa.int64()) for name in COUNTED), *listed])
+        self._as_json = as_json
+        kept = found.groups.filter(found.groups["kept"])
+        self._known = kept.select(self._schema.names).cast(self._schema).combine_chunks()
+        places = pc.index_in(kept["id"], value_set=found.ranks["id"].combine_chunks())
+        files, numbers = texts.places_of(column(found.ranks, "row")[places.to_numpy()])
+        self._at: dict[str, tuple[Int64s, Int64s]] = {}
+        for number, source in names.items():
+            mine = np.flatnonzero(files == number)
+            mine = mine[np.argsort(numbers[mine])]
+            self._at[source] = numbers[mine], mine
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return flat_schema(self._schema) if self._as_json else self._schema
+
+    def columns(self, chunk: Chunk, rows: Int64s) -> pa.Table:
+        """The columns of some ``rows`` of a chunk, by their numbers in the file."""
+        numbers, place = self._at[chunk.source]
+        at = np.minimum(np.searchsorted(numbers, rows), max(0, len(numbers) - 1))
+        known = numbers[at] == rows if len(numbers) else np.zeros(len(rows), np.bool_)
+        alone = pa.table([*[pa.array(np.zeros(len(rows), np.int64))] * 3, *self._own(chunk, rows)], self._schema)
+        index = len(self._known) + np.arange(len(rows))
+        index[known] = place[at[known]]
+        found = pa.concat_tables([self._known, alone]).combine_chunks().take(pa.array(index))
+        return flat(found) if self._as_json else found
+
+    def _own(self, chunk: Chunk, rows: Int64s) -> list[pa.Array]:
+        """The source of each row, as a list; nothing without sources."""
+        if not self._by:
+            return []
+        read = chunk.read([self._by])
+        values = as_text(read.table.column(0)).take(pa.array(np.searchsorted(read.row_numbers, rows)))
+        given = values.is_valid().to_numpy(zero_copy_only=False)
+        ends = np.concatenate(([0], np.cumsum(given))).astype(np.int32)
+        return [pa.ListArray.from_arrays(pa.array(ends), values.drop_null().cast(pa.large_string()))]

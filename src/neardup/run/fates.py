@@ -1,8 +1,8 @@
-"""The rows that stay, as the result says: which they are, in the caller's type, and as Arrow data."""
+"""Which rows of the input stay by a result: as a mask, in the caller's type, as Arrow data, and by file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,76 @@ import pyarrow.compute as pc
 from neardup.errors import InputError
 from neardup.io.readers.arrow_rows import chosen
 from neardup.io.readers.arrow_types import fitted
-from neardup.io.readers.base import GivesBack, NativeTable
+from neardup.io.readers.base import Chunk, Documents, GivesBack, NativeTable
+from neardup.run.looking import no_places
+from neardup.run.recorded import StoredTexts
 from neardup.run.records import ResultRecord
-from neardup.run.texts import InputTexts
+from neardup.run.texts import InputTexts, split_id
 from neardup.tables import Bools, Int64s, column
+
+
+class Fates:
+    """Which rows of some documents stay by a stored result.
+
+    A removed row is known by its file and number, or, if the run did not judge it, by its id alone.
+    """
+
+    def __init__(
+        self,
+        found: ResultRecord,
+        texts: StoredTexts,
+        removed: Int64s,
+        documents: Documents,
+        files: Mapping[int, str],
+    ) -> None:
+        """Find the ``removed`` rows of the run among documents.
+
+        ``files`` are the recorded files of the documents by their numbers, in the order of the documents, and the
+        names of their sources. Raises InputError if the result does not record the place of a row.
+        """
+        of_file, numbers = texts.places_of(removed)
+        if (of_file < 0).any():
+            raise no_places()
+        dropped = _dropped(found).to_pylist()
+        known = {texts.file(number).name: number for number in files}
+        self._id: str | None = found.run["columns"]["id"]
+        self._ids = pa.array([], pa.large_string())
+        if documents.format == "text":  # rows are files
+            gone = {*of_file.tolist(), *(known.get(str(id), -1) for id in dropped)}
+            rows = [row for row, number in enumerate(files) if number in gone]
+            self._removed = {documents.names[0]: np.array(rows, np.int64)}
+            return
+        by_file = {number: numbers[of_file == number].tolist() for number in files}
+        if self._id is not None:
+            self._ids = pa.array([str(id) for id in dropped], pa.large_string())
+        else:
+            for name, row in map(split_id, map(str, dropped)):
+                if name in known and row is not None:
+                    by_file[known[name]].append(row)
+        self._removed = {name: np.sort(np.array(by_file[number], np.int64)) for number, name in files.items()}
+
+    def kept(self, chunk: Chunk, numbers: Int64s) -> Bools:
+        """Return which rows of a chunk stay, bool[rows], by their ascending ``numbers`` in the file."""
+        removed = self._removed[chunk.source]
+        begin, end = np.searchsorted(removed, (numbers[0], numbers[-1] + 1)) if len(numbers) else (0, 0)
+        kept: Bools = ~np.isin(numbers, removed[begin:end])
+        if len(self._ids):
+            assert self._id is not None
+            rows = chunk.read([self._id])
+            by_id = pc.is_in(pc.cast(rows.table.column(0), pa.large_string()), value_set=self._ids)
+            kept &= ~np.isin(numbers, rows.row_numbers[by_id.to_numpy()])
+        return kept
+
+
+def removed_rows(found: ResultRecord) -> Int64s:
+    """Return the rows of the run that are removed because another document of their group stays."""
+    gone = found.groups.filter(pc.invert(found.groups["kept"]))["id"]
+    if not len(gone):
+        return np.empty(0, np.int64)
+    new = found.ranks.filter(pc.invert(found.ranks["reference"]))
+    places = pc.index_in(gone, value_set=pa.chunked_array(new["id"].chunks, new["id"].type))
+    rows: Int64s = column(new, "row")[places.to_numpy()]
+    return rows
 
 
 def stays(found: ResultRecord) -> Bools:
@@ -75,21 +141,17 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
 
 def _removed(found: ResultRecord) -> Int64s:
     """The removed documents, as positions in the new input."""
-    groups, aside = found.groups, found.not_judged
-    new = found.ranks.filter(pc.invert(found.ranks["reference"])) if found.ranks.num_columns else found.ranks
-    gone = groups.filter(pc.invert(groups["kept"]))["id"]
+    rows = removed_rows(found)
     if isinstance(found.texts, InputTexts):
-        dropped, first = found.texts.dropped, found.texts.first_new
-    else:
-        dropped = _by_number(found, aside.filter(pc.invert(aside["kept"]))["id"])
-        first = 0
-        if found.run["against"] and len(gone):
-            raise _unknown("it has a reference set")
-    if not len(gone):
-        return dropped - first
-    places = pc.index_in(gone, value_set=pa.chunked_array(new["id"].chunks, new["id"].type))
-    rows = column(new, "row")[places.to_numpy()]
-    return np.concatenate([rows, dropped]) - first
+        return np.concatenate([rows, found.texts.dropped]) - found.texts.first_new
+    if found.run["against"] and len(rows):
+        raise _unknown("it has a reference set")
+    return np.concatenate([rows, _by_number(found, _dropped(found))])
+
+
+def _dropped(found: ResultRecord) -> pa.ChunkedArray:
+    """The ids of the documents that are removed without having been judged."""
+    return found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"]
 
 
 def _by_number(found: ResultRecord, ids: pa.ChunkedArray) -> Int64s:
