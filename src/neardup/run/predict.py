@@ -61,7 +61,8 @@ class RunCost:
     @property
     def in_words(self) -> str:
         """The prediction in one line."""
-        pairs = f" and {self.a_pair} bytes for each pair" if self.a_pair else ""
+        other = "other " if self.crowds.pairs else ""
+        pairs = f" and {self.a_pair} bytes for each {other}pair" if self.a_pair else ""
         working = f", {display.size(self.disk)} of working files{pairs}" if self.disk or self.a_pair else ""
         crowded = self.crowds.documents
         alike = f" (about {display.number(crowded)} documents resemble each other)" if crowded else ""
@@ -123,6 +124,7 @@ def predict(
         resume * ((sketch if limit is None else banded) + 48) * total
     )
     disk += _filed_sets(search, shingles, round(different * total))
+    disk += 0 if limit is None else A_PAIR * crowds.pairs
     return RunCost(
         documents=total,
         memory=memory_bytes(amounts, settings, choice) + (crowds.memory if limit is None else 0),

@@ -48,12 +48,12 @@ def test_pairs_are_those_that_a_run_lists() -> None:
     assert crowding_of(sample, few, every) == Crowding()  # 960 do not make a crowd
     assert crowding_of(sample, many, needed) == Crowding(many, 10 * many, many)
     assert crowding_of(sample, many, every).pairs == many * 80_000 / 2
-    # of 30 documents, a pair and three others meet: 30 or 60 partners in a crowd of documents that are alike
+    # of 30 documents, two meet: 400 partners each in a crowd of 12,000 documents that are alike
     base = list(range(40))
     members = [[*base[:30], *range(1000 * k, 1000 * k + 10)] for k in range(1, 31)]
     members[1] = [*members[0][:-1], 9_999]
-    made = crowding_of(sets(*members), 3_000, Settings.of(threshold=0.9))
-    assert (made.documents, made.pairs) == (3_000, 2 * 100 * LISTED)
+    made = crowding_of(sets(*members), 12_000, Settings.of(threshold=0.9))
+    assert (made.documents, made.pairs) == (12_000, 2 * 400 * LISTED)
 
 
 def test_a_small_family_is_no_crowd() -> None:
