@@ -13,11 +13,15 @@ from pathlib import Path
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
 from neardup.cli.option import REQUIRED, Option
+from neardup.run.pipeline import Meter
+from neardup.run.stages.order import STAGES
 from neardup.settings import COLLECTION_FIELDS, FIELDS, RECORDS, Field
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"
 KEYWORDS = ROOT / "src" / "neardup" / "settings" / "keywords.py"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+STAGES_BEGIN, STAGES_END = "<!-- the stages, made by scripts/docs -->", "<!-- end of the stages -->"
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
 
 CLI_CLOSING = """\
@@ -159,6 +163,19 @@ def keyword(field: Field) -> str:
     return field.type.__name__ + also
 
 
+def architecture() -> str:
+    """ARCHITECTURE.md with the table of stages as the list of stages has it."""
+    rows = ["| stage | what it does | reads | gives | only with |", "|---|---|---|---|---|"]
+    for stage in STAGES:
+        reads = ", ".join(need.record.__name__ for need in stage.needs if need.record is not Meter)
+        gives = ", ".join(record.__name__ for record in stage.gives)
+        rows.append(f"| {stage.name} | {stage.summary} | {reads} | {gives} | {stage.when.words} |")
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(STAGES_BEGIN)
+    _, end, after = rest.partition(STAGES_END)
+    return before + begin + "\n".join(["", *rows, ""]) + end + after
+
+
 def main() -> int:
     """Write the pages; with --check only say which are out of date."""
     stale = []
@@ -166,6 +183,7 @@ def main() -> int:
         PAGES / "cli.md": cli_page(),
         PAGES / "settings.md": settings_page(),
         KEYWORDS: keywords(),
+        ARCHITECTURE: architecture(),
     }
     for path, text in made.items():
         name = path.name
