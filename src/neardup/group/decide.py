@@ -3,60 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.attachments import Carried, in_samples, lacking_places
 from neardup.join.criterion import formula_of_old, similarity_of
 from neardup.join.pair_file import PairLookup, Pairs
 from neardup.measures import MEASURES
 from neardup.settings import Settings, ratio
-from neardup.tables import Bools, Floats, Int64s, UInt64s, column, distinct
-
-
-class Streams(Protocol):
-    """Rows and which of them are copies: those of a run, or of a stored result; ``len`` is their number.
-
-    ``copy_of`` (int64[rows]) is the first row with the same unit stream; ``unique`` holds the rows that are
-    documents, in order, so that their index is the document number.
-    """
-
-    def __len__(self) -> int: ...
-
-    @property
-    def first_new(self) -> int:
-        """The number of rows of the reference set, which come first."""
-
-    @property
-    def copy_of(self) -> Int64s:
-        """The first row with the same unit stream."""
-
-    @property
-    def unique(self) -> Int64s:
-        """The row of each document number."""
-
-    @property
-    def attachments(self) -> Carried:
-        """The attachments that rows carry besides their text."""
-
-    @property
-    def across(self) -> UInt64s:
-        """A number of each row: rows with the same number never remove each other; empty without ``across``."""
-
-
-@dataclass(frozen=True)
-class CopyClasses:
-    """Rows with the same unit stream, as one document each.
-
-    ``of_row`` is the document number of a row, −1 for an empty row. ``best_row`` is the row of a document that the
-    keep policy prefers, and ``rank`` (a permutation) the order of documents by that row.
-    """
-
-    of_row: Int64s
-    best_row: Int64s
-    rank: Int64s
+from neardup.tables import Bools, Floats, Int64s, column, distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,33 +104,17 @@ class Decisions:
         return np.concatenate((self.rows[~self.kept], self.dropped))
 
 
-def classes(rows: Streams, row_rank: Int64s) -> CopyClasses:
-    """The documents of the rows, ranked by their best row."""
-    n_documents = len(rows.unique)
-    number = np.full(len(rows), -1, np.int64)
-    number[rows.unique] = np.arange(n_documents)
-    of_row = number[rows.copy_of]
-    best = np.full(n_documents, len(rows), np.int64)
-    full = of_row >= 0
-    np.minimum.at(best, of_row[full], row_rank[full])
-    row_at = np.empty(len(rows), np.int64)
-    row_at[row_rank] = np.arange(len(rows))
-    rank = np.empty(n_documents, np.int64)
-    rank[np.argsort(best)] = np.arange(n_documents)
-    return CopyClasses(of_row, row_at[best], rank)
-
-
-def heads_of(rows: Streams, documents: CopyClasses, row_rank: Int64s, leader: Int64s) -> Heads:
+def heads_of(rows: JudgedRows, documents: CopyClasses, leader: Int64s) -> Heads:
     """The row that represents each row, by the ``leader`` (int64[documents]) of its document."""
     has_text, heads = documents.of_row >= 0, np.full(len(rows), -1)
     if len(leader):
         heads = np.where(has_text, documents.best_row[leader[documents.of_row]], -1)
-    heads = np.where(has_text, heads, _best_empty(rows.copy_of, has_text, row_rank))
+    heads = np.where(has_text, heads, _best_empty(rows.copy_of, has_text, rows.rank))
     return Heads.of(_without_lone_copies(heads, rows, documents, leader))
 
 
 def decisions_of(
-    rows: Streams, documents: CopyClasses, heads: Heads, pairs: pa.Table, settings: Settings
+    rows: JudgedRows, documents: CopyClasses, heads: Heads, pairs: pa.Table, settings: Settings
 ) -> Decisions:
     """Turn the representatives of rows into decisions: by policy, only representatives stay.
 
@@ -200,7 +141,7 @@ def decisions_of(
     return Decisions(grouped, head, similarity, exact, kept, heads.moved[grouped])
 
 
-def same_side(rows: Streams, one: Int64s, other: Int64s) -> Bools:
+def same_side(rows: JudgedRows, one: Int64s, other: Int64s) -> Bools:
     """bool[n]: whether the rows one[k], other[k] never remove each other because of ``across``."""
     if not len(rows.across):
         return np.zeros(len(one), np.bool_)
@@ -208,7 +149,7 @@ def same_side(rows: Streams, one: Int64s, other: Int64s) -> Bools:
     return same
 
 
-def _without_lone_copies(heads: Int64s, rows: Streams, documents: CopyClasses, leader: Int64s) -> Int64s:
+def _without_lone_copies(heads: Int64s, rows: JudgedRows, documents: CopyClasses, leader: Int64s) -> Int64s:
     """With ``across``, the rows of a document that follows none and leads no other are heads of themselves.
 
     They are copies of each other with the same value, which is no reason to put them into a group.
@@ -222,7 +163,7 @@ def _without_lone_copies(heads: Int64s, rows: Streams, documents: CopyClasses, l
 
 
 def settle(
-    decisions: Decisions, rows: Streams, documents: CopyClasses, pairs: pa.Table, least_contained: float
+    decisions: Decisions, rows: JudgedRows, documents: CopyClasses, pairs: pa.Table, least_contained: float
 ) -> Decisions:
     """Apply the rules of a run to the decisions: required containment, attachments, and the reference set.
 

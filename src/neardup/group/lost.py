@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.cover import cover
-from neardup.group.decide import CopyClasses, Decisions, LostShingles, with_leader
+from neardup.group.decide import Decisions, LostShingles, with_leader
 from neardup.group.residue import residue
+from neardup.group.rows import CopyClasses
 from neardup.join.shingle_store import ShingleStore
 from neardup.settings import ratio
 from neardup.tables import Bools, Int64s

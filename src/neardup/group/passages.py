@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import printable
-from neardup.group.decide import CopyClasses, Decisions, Passages
+from neardup.group.decide import Decisions, Passages
 from neardup.group.lost import Standing
+from neardup.group.rows import CopyClasses
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.shingles import shingle_hashes

@@ -5,13 +5,14 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from neardup.display import counted, percent, similarity
-from neardup.group.decide import Decisions, Streams
+from neardup.group.decide import Decisions
 from neardup.group.leaders import CROWD, Grouped
+from neardup.group.rows import JudgedRows
 from neardup.io.formats import packages
 from neardup.io.writers import access_of
 from neardup.join.base_documents import ReadBase
@@ -33,7 +34,6 @@ from neardup.run.represented import Represented
 from neardup.run.shares import Shares, removed_by, suspicious
 from neardup.run.spared import why_holders_stay, why_nothing_goes
 from neardup.run.stages.records import CommonText, Inputs, MissedTable, MissingPairs, Notes, PairTable, RowTables
-from neardup.run.tables import Ids, Named
 from neardup.run.texts import InputTexts
 from neardup.runtime import installed_version, peak_memory
 from neardup.settings import Settings
@@ -50,24 +50,14 @@ LARGE_GROUP = 0.01
 """A group with a larger share of all documents than this gets a warning."""
 
 
-class JudgedRun(Protocol):
-    """Groups and decisions to account for: those of a run (:class:`Run`), or derived from a stored result."""
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """Groups and decisions to account for: those of a run, or derived from a stored result."""
 
-    @property
-    def settings(self) -> Settings:
-        """The settings behind the groups and decisions."""
-
-    @property
-    def rows(self) -> Streams:
-        """The rows that the decisions are about."""
-
-    @property
-    def groups(self) -> Grouped:
-        """The groups of documents."""
-
-    @property
-    def decisions(self) -> Decisions:
-        """The decision about each row."""
+    settings: Settings
+    rows: JudgedRows
+    groups: Grouped
+    decisions: Decisions
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +66,7 @@ class Run:
 
     inputs: Inputs
     rows: Rows
+    judged_rows: JudgedRows
     search: SearchOutcome
     groups: Grouped
     decisions: Decisions
@@ -94,6 +85,11 @@ class Run:
     def settings(self) -> Settings:
         """The settings of the run."""
         return self.rows.settings
+
+    @property
+    def judged(self) -> JudgedRun:
+        """The groups and decisions of the run."""
+        return JudgedRun(self.settings, self.judged_rows, self.groups, self.decisions)
 
     @property
     def texts(self) -> InputTexts:
@@ -159,21 +155,21 @@ def _columns(part: Part) -> dict[str, str | None]:
 
 
 def _judged(run: Run, shares: Shares) -> dict[str, Any]:
-    said = judgement(run, Ids(run.rows), len(run.rows.unique))
+    said = judgement(run.judged, len(run.rows.unique))
     capped = not_in_full(run.search.capped, run.settings.search.measure)
     spared = why_nothing_goes(run.settings, run.decisions, run.groups.pairs, run.rows.unique, run.rows.first_new)
-    spared += why_holders_stay(run.settings, run.rows, run.decisions, run.groups.pairs)
+    spared += why_holders_stay(run.settings, run.judged_rows, run.decisions, run.groups.pairs)
     spared += suspicious(shares, run.settings.keep.most_removed, referred=run.rows.first_new > 0)
     without = [] if run.applied is None else run.applied.warnings()
     return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared, *without]}
 
 
-def judgement(judged: JudgedRun, ids: Named, different: int) -> dict[str, Any]:
+def judgement(judged: JudgedRun, different: int) -> dict[str, Any]:
     """The account of the groups; ``different`` is the number of different documents they were made from."""
-    chaining = _chaining(judged, ids)
+    chaining = _chaining(judged)
     return {
-        "crowds": _crowds(judged, ids),
-        "popular": _popular(judged, ids),
+        "crowds": _crowds(judged),
+        "popular": _popular(judged),
         "chaining": chaining,
         "warnings": [*_large_group(judged, different), *_chain(judged, chaining)],
     }
@@ -204,7 +200,7 @@ def _counts(run: Run) -> dict[str, int]:
         "verified": candidates + (0 if run.search.closed is None else run.search.closed.compared),
         "capped": run.search.capped,
         "pairs": run.pairs.table.num_rows,
-        **decided(run, len(rows) - first, len(run.decisions.dropped)),
+        **decided(run.judged, len(rows) - first, len(run.decisions.dropped)),
     }
 
 
@@ -273,19 +269,19 @@ def _recall(run: Run) -> dict[str, Any]:
     return recall_of(run.settings, search.choice.method, search.plan, predicted)
 
 
-def _crowds(judged: JudgedRun, ids: Named) -> list[dict[str, Any]]:
+def _crowds(judged: JudgedRun) -> list[dict[str, Any]]:
     crowds = judged.groups.crowds
     heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
         {"representative": head, "members": crowd.members, "pairs_left_out": crowd.left_out}
-        for head, crowd in zip(ids.of(heads).to_pylist(), crowds, strict=True)
+        for head, crowd in zip(judged.rows.ids.of(heads).to_pylist(), crowds, strict=True)
     ]
 
 
-def _popular(judged: JudgedRun, ids: Named) -> dict[str, Any]:
+def _popular(judged: JudgedRun) -> dict[str, Any]:
     """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
     documents = judged.groups.popular
-    examples = ids.of(judged.rows.unique[documents[:10]]).to_pylist()
+    examples = judged.rows.ids.of(judged.rows.unique[documents[:10]]).to_pylist()
     reported = 0
     for some in batches(judged.groups.pairs) if len(documents) else ():
         reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
@@ -295,7 +291,7 @@ def _popular(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
 
 
-def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
+def _chaining(judged: JudgedRun) -> dict[str, Any]:
     """Groups with a member below the threshold to its representative, and the farthest such member if known."""
     decisions, settings = judged.decisions, judged.settings
     unknown = np.isnan(decisions.similarity)
@@ -307,7 +303,7 @@ def _chaining(judged: JudgedRun, ids: Named) -> dict[str, Any]:
     if unknown[far].any():
         return {"groups": groups, "weakest": None, "components_would_chain": would}
     at = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
-    head, member = ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
+    head, member = judged.rows.ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
     weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
     return {"groups": groups, "weakest": weakest, "components_would_chain": would}
 

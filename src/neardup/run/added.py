@@ -12,7 +12,6 @@ import pyarrow as pa
 from neardup.io.readers.base import Format
 from neardup.run.account import Run
 from neardup.run.represented import COUNTED, SOURCES, Represented
-from neardup.run.tables import Ids
 from neardup.settings import Settings
 from neardup.tables import Int64s
 
@@ -54,7 +53,7 @@ class Annotations:
 
     def __init__(self, run: Run) -> None:
         decisions = run.decisions
-        self._ids = Ids(run.rows)
+        self._ids = run.judged_rows.ids
         self._at = np.full(len(run.rows), -1, np.int64)
         self._at[decisions.rows] = np.arange(len(decisions.rows))
         self._decisions = decisions

@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, printable
-from neardup.group.decide import CopyClasses, Decisions, Heads, Streams
+from neardup.group.decide import Decisions, Heads
 from neardup.group.lost import Standing, with_lost
 from neardup.group.placed import Alike, Constraints, Verdicts, place, stays_after
+from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.decisions.records import DecisionState, Id
 from neardup.join.pair_file import PairLookup, Pairs
 from neardup.join.shingle_store import ShingleStore
-from neardup.run.tables import Named
 from neardup.tables import Bools, Int64s
 
 LISTED = 1000
@@ -81,14 +81,6 @@ def items_of(state: DecisionState) -> list[Item]:
 def _in_order(id: Id) -> tuple[str, Id]:
     """The key that sorts ids: numbers before strings."""
     return type(id).__name__, id
-
-
-class SizedRows(Streams, Protocol):
-    """Rows with the sizes of their texts."""
-
-    @property
-    def bytes(self) -> Int64s:
-        """int64[rows]: the size of each text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +173,10 @@ class Applied:
         return np.array([self.rows_of[place][0] for place in self._where(sort)], np.int64)
 
 
-def applied(given: ReviewedResult, rows: SizedRows, ids: Named, documents: CopyClasses) -> Applied:
+def applied(given: ReviewedResult, rows: JudgedRows, documents: CopyClasses) -> Applied:
     """Find the documents of the decisions among the rows of a run, and say which decisions do not apply."""
     items = items_of(given.state)
-    places = _rows_of_ids(ids, len(rows), rows.first_new, {id for item in items for id in item.ids})
+    places = _rows_of_ids(rows, {id for item in items for id in item.ids})
     applicable, reasons = [], []
     for item in items:
         if why := _why_not(item, places, rows, documents, given):
@@ -196,7 +188,7 @@ def applied(given: ReviewedResult, rows: SizedRows, ids: Named, documents: CopyC
 
 
 def _why_not(
-    item: Item, places: Mapping[Id, int], rows: SizedRows, documents: CopyClasses, given: ReviewedResult
+    item: Item, places: Mapping[Id, int], rows: JudgedRows, documents: CopyClasses, given: ReviewedResult
 ) -> str:
     for id in item.ids:
         if id not in places:
@@ -212,12 +204,12 @@ def _why_not(
     return ""
 
 
-def _rows_of_ids(ids: Named, rows: int, first_new: int, wanted: Collection[Id]) -> dict[Id, int]:
+def _rows_of_ids(rows: JudgedRows, wanted: Collection[Id]) -> dict[Id, int]:
     """The rows of documents by their ids: those of the new input before those of the reference set."""
     found: dict[Id, int] = {}
-    for begin, end in ((first_new, rows), (0, first_new)):
+    for begin, end in ((rows.first_new, len(rows)), (0, rows.first_new)):
         for first in range(begin, end, _BLOCK):
-            block = ids.of(np.arange(first, min(end, first + _BLOCK)))
+            block = rows.ids.of(np.arange(first, min(end, first + _BLOCK)))
             values = _typed([id for id in wanted if id not in found], block.type)
             at = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
             named = block.take(pa.array(at)).to_pylist()

@@ -10,7 +10,6 @@ import numpy as np
 from neardup.display import printable
 from neardup.run.records import Id
 from neardup.run.stages.result import Outcome
-from neardup.run.tables import Ids
 
 _READ = 4000
 """Bytes of a text that are looked at for its first words."""
@@ -43,7 +42,7 @@ def largest_groups(outcome: Outcome, most: int, members: int) -> list[LargeGroup
     entries = [range(int(first[i]), int(first[i]) + min(int(sizes[i]), members)) for i in order]
     rows = decisions.rows[[at for entry in entries for at in entry]] if entries else np.empty(0, np.int64)
     words = _first_words(outcome, np.unique(rows).tolist())
-    ids = dict(zip(rows.tolist(), Ids(outcome.run.rows).of(rows).to_pylist(), strict=True))
+    ids = dict(zip(rows.tolist(), outcome.run.judged_rows.ids.of(rows).to_pylist(), strict=True))
 
     def member(at: int) -> GroupMember:
         row, similarity = int(decisions.rows[at]), float(decisions.similarity[at])

@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import ALL_LEFT_OUT, BASE_TEXT_ONLY, WITHOUT_TEXT
+from neardup.group.rows import Ids
 from neardup.io.attachments import Carried, in_words
 from neardup.io.readers.base import Format, Problem
 from neardup.join.corpus import CorpusChunk
 from neardup.join.rows import Rows
-from neardup.run.tables import Named
 from neardup.tables import Bools, Int64s
 
 _MOST_BYTES = 1 << 30
@@ -35,7 +35,7 @@ def dropped_rows(rows: Rows) -> Int64s:
     return without[~np.isin(without, np.fromiter(rows.attachments, np.int64, len(rows.attachments)))]
 
 
-def not_judged_table(rows: Rows, dropped: Int64s, ids: Named) -> pa.Table:
+def not_judged_table(rows: Rows, dropped: Int64s, ids: Ids) -> pa.Table:
     """id, kind, bytes, kept, reason of the documents of the new input that were not judged, in input order.
 
     ``dropped`` are the rows that are removed. If the setting ``empty`` is "one", documents without text are

@@ -6,9 +6,8 @@ pair and no copy, so they are in no group. Grouping and decisions use the same c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,16 +16,17 @@ import pyarrow.compute as pc
 
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.group.decide import CopyClasses, Decisions, classes, decisions_of, heads_of, settle
-from neardup.group.leaders import Grouped, group, merged
+from neardup.group.decide import Decisions, decisions_of, heads_of, settle
+from neardup.group.leaders import group, merged
 from neardup.group.lost import standing, with_lost
-from neardup.io.attachments import Carried, stored
+from neardup.group.rows import Ids, JudgedRows, classes
+from neardup.io.attachments import stored
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
-from neardup.run.account import decided, judgement, not_in_full
+from neardup.run.account import JudgedRun, decided, judgement, not_in_full
 from neardup.run.kinds import counts_of
 from neardup.run.lost import lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
@@ -39,99 +39,9 @@ from neardup.run.tables import COUNTS, MEASURED, group_table, involved
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import Settings, ratio
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import VERIFIED, Bools, Int64s, UInt64s, column, verified_table
+from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_table
 
 Result = TypeVar("Result", bound=ResultRecord)
-
-
-@dataclass(frozen=True, eq=False)
-class StoredRows:
-    """The rows of a table of ranks, numbered in the order of the table, which is input order."""
-
-    ranks: pa.Table
-
-    def __len__(self) -> int:
-        return int(self.ranks.num_rows)
-
-    @cached_property
-    def copy_of(self) -> Int64s:
-        """The first row with the same unit stream."""
-        return np.searchsorted(column(self.ranks, "row"), column(self.ranks, "first"))
-
-    @cached_property
-    def unique(self) -> Int64s:
-        """The row of each document number."""
-        return np.flatnonzero(self.copy_of == np.arange(len(self)))
-
-    @cached_property
-    def attachments(self) -> Carried:
-        """The attachments that rows carry besides their text."""
-        return stored(self.ranks)
-
-    @cached_property
-    def across(self) -> UInt64s:
-        """The number of the value of each row across; empty without it."""
-        known = "across" in self.ranks.column_names
-        return column(self.ranks, "across").astype(np.uint64) if known else np.empty(0, np.uint64)
-
-    @cached_property
-    def bytes(self) -> Int64s:
-        """The size of each text."""
-        return column(self.ranks, "bytes")
-
-    @property
-    def sources(self) -> pa.Array | None:
-        """The sources of the rows from the first new one on, or None."""
-        return self.ranks["source"][self.first_new :] if "source" in self.ranks.column_names else None
-
-    @cached_property
-    def rank(self) -> Int64s:
-        """The rank of each row among these (a permutation, 0 is kept first)."""
-        return np.argsort(np.argsort(column(self.ranks, "rank")))
-
-    @cached_property
-    def first_new(self) -> int:
-        """The number of rows of the reference set, which come first."""
-        return int(pc.sum(self.ranks["reference"]).as_py() or 0)
-
-    @cached_property
-    def documents(self) -> CopyClasses:
-        """The documents of the rows, ranked by their best row."""
-        return classes(self, self.rank)
-
-    def of(self, rows: Int64s) -> pa.Array:
-        """The ids of ``rows``, in that order."""
-        return self._ids.take(pa.array(rows))
-
-    def text(self, rows: Int64s) -> pa.Array:
-        """The ids as strings, for sentences."""
-        return pc.cast(self.of(rows), pa.string())
-
-    def numbers(self, ids: pa.ChunkedArray, in_reference: Bools) -> Int64s:
-        """The document numbers of ``ids``; an id may name different documents in and outside the reference set."""
-        own, old = self.of(self.unique), int(np.searchsorted(self.unique, self.first_new))
-        numbers = np.full(len(ids), -1, np.int64)
-        for first, part, which in ((0, own[:old], in_reference), (old, own[old:], ~in_reference)):
-            found = pc.fill_null(pc.index_in(ids, value_set=part), -1 - first).to_numpy()
-            numbers[which] = found[which] + first
-            require(pc.count_distinct(part).as_py() == len(part))
-        require(bool((numbers >= 0).all()))
-        return numbers
-
-    @cached_property
-    def _ids(self) -> pa.Array:
-        ids = self.ranks["id"].combine_chunks()
-        return pa.concat_arrays(ids.chunks) if isinstance(ids, pa.ChunkedArray) else ids
-
-
-@dataclass(frozen=True, eq=False)
-class Regrouped:
-    """Groups and decisions at a threshold, derived from the pairs of a stored result."""
-
-    settings: Settings
-    rows: StoredRows
-    groups: Grouped
-    decisions: Decisions
 
 
 def regroup(found: Result, threshold: float) -> Result:
@@ -153,12 +63,12 @@ def regroup(found: Result, threshold: float) -> Result:
         pairs, shingles = document_pairs(found.pairs, rows, was.search.measure)
         far = _far_pairs(found, rows, pairs, was)
         made = _regrouped(rows, pairs, far, now, shingles)
-        counted_copies = represented(made.decisions, rows, rows.sources) if now.keep.count else None
+        counted_copies = represented(made.decisions, rows) if now.keep.count else None
         kept_all = found.run["action"] == "group"
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
-        left = rows.ranks.take(pa.array(involved(rows, made.groups.pairs)))
-        groups = group_table(made.decisions, rows, rows, now, counted_copies)
+        left = found.ranks.sort_by("row").take(pa.array(involved(rows, made.groups.pairs)))
+        groups = group_table(made.decisions, rows, now, counted_copies)
         groups = with_lost_columns(groups, made.decisions)
         run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
     run.update(seconds=meter.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
@@ -195,32 +105,57 @@ def _require_no_decisions(found: ResultRecord) -> None:
         )
 
 
-def stored_rows(found: ResultRecord) -> StoredRows:
-    """Return the rows of a result. Raises InputError without ranks, or if they do not belong to the result."""
+def stored_rows(found: ResultRecord) -> JudgedRows:
+    """Return the rows of the table of ranks of a result, numbered in the order of the input.
+
+    Raises InputError without such a table, or if the tables do not belong together.
+    """
     if not found.ranks.num_columns:
         raise InputError(
             "This result has no table of ranks",
             "A result of neardup.find or neardup.load",
             "Run neardup on the documents again",
         )
-    rows = StoredRows(found.ranks.sort_by("row"))
-    new_copies = (rows.copy_of != np.arange(len(rows)))[rows.first_new :]
-    first = column(rows.ranks, "first")
-    inside = len(rows) == 0 or int(rows.copy_of.max()) < len(rows)
-    require(inside and bool((column(rows.ranks, "row")[rows.copy_of] == first).all()))
-    require(int(new_copies.sum()) == found.copies.num_rows)
+    ranks = found.ranks.sort_by("row")
+    number, first, total = column(ranks, "row"), column(ranks, "first"), ranks.num_rows
+    copy_of, first_new = np.searchsorted(number, first), int(pc.sum(ranks["reference"]).as_py() or 0)
+    inside = total == 0 or int(copy_of.max()) < total
+    require(inside and bool((number[copy_of] == first).all()))
+    require(int((copy_of != np.arange(total))[first_new:].sum()) == found.copies.num_rows)
     asked = found.run["settings"]
     for given, name in ((asked["across"] or asked["no_self"], "across"), (asked["sources"], "source")):
-        require(bool(given) == (name in found.ranks.column_names))
-    return rows
+        require(bool(given) == (name in ranks.column_names))
+    return JudgedRows(
+        copy_of,
+        np.flatnonzero(copy_of == np.arange(total)),
+        first_new,
+        np.argsort(np.argsort(column(ranks, "rank"))),
+        column(ranks, "bytes"),
+        Ids((one_array(ranks["id"]),)),
+        stored(ranks),
+        column(ranks, "across").astype(np.uint64) if "across" in ranks.column_names else np.empty(0, np.uint64),
+        ranks["source"][first_new:] if "source" in ranks.column_names else None,
+    )
 
 
-def document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.Table, pa.Table]:
+def _numbers(rows: JudgedRows, ids: pa.ChunkedArray, in_reference: Bools) -> Int64s:
+    """The document numbers of ``ids``; an id may name different documents in and outside the reference set."""
+    own, old = rows.ids.of(rows.unique), rows.first_new_document
+    numbers = np.full(len(ids), -1, np.int64)
+    for first, part, which in ((0, own[:old], in_reference), (old, own[old:], ~in_reference)):
+        places = pc.fill_null(pc.index_in(ids, value_set=part), -1 - first).to_numpy()
+        numbers[which] = places[which] + first
+        require(pc.count_distinct(part).as_py() == len(part))
+    require(bool((numbers >= 0).all()))
+    return numbers
+
+
+def document_pairs(pairs: pa.Table, rows: JudgedRows, measure: str) -> tuple[pa.Table, pa.Table]:
     """The VERIFIED tables of pairs by id, by the measure and on shingles; b is never in the reference set."""
     nowhere = np.zeros(pairs.num_rows, np.bool_)
     known = "a_in_reference" in pairs.column_names
     in_reference = pairs["a_in_reference"].to_numpy() if known else nowhere
-    ends = rows.numbers(pairs["id_a"], in_reference), rows.numbers(pairs["id_b"], nowhere)
+    ends = _numbers(rows, pairs["id_a"], in_reference), _numbers(rows, pairs["id_b"], nowhere)
     require(bool((ends[0] < ends[1]).all()) and bool((np.diff((ends[0] << 32) | ends[1]) > 0).all()))
     shingles = verified_table(*ends, *(column(pairs, name) for name in COUNTS))
     if MEASURES[measure].of_shingles:
@@ -230,32 +165,32 @@ def document_pairs(pairs: pa.Table, rows: StoredRows, measure: str) -> tuple[pa.
 
 
 def _regrouped(
-    rows: StoredRows, pairs: pa.Table, far: pa.Table, settings: Settings, shingles: pa.Table
-) -> Regrouped:
+    rows: JudgedRows, pairs: pa.Table, far: pa.Table, settings: Settings, shingles: pa.Table
+) -> JudgedRun:
     """Derive groups and decisions from the ``pairs`` that reach the threshold; ``far`` adds known similarities.
 
     ``shingles`` are the pairs counted on shingles, which determine containment.
     """
     criterion = criterion_of(settings.search)
     near = pairs.filter(pa.array(at_least(pairs, criterion)))
-    first_new = int(np.searchsorted(rows.unique, rows.first_new))
+    first_new, documents = rows.first_new_document, classes(rows)
     # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
     every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
-    grouped = group(near, None, rows.documents.rank, first_new, criterion, every)
+    grouped = group(near, None, documents.rank, first_new, criterion, every)
     scored = merged(pairs, far)
-    heads = heads_of(rows, rows.documents, rows.rank, grouped.leader)
-    decisions = decisions_of(rows, rows.documents, heads, scored, settings)
+    heads = heads_of(rows, documents, grouped.leader)
+    decisions = decisions_of(rows, documents, heads, scored, settings)
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].of_shingles else shingles
-    decisions = settle(decisions, rows, rows.documents, held, least_contained)
+    decisions = settle(decisions, rows, documents, held, least_contained)
     if settings.keep.keep == KEEP_NONE:
-        return Regrouped(settings, rows, grouped, decisions.none_kept(rows.first_new))
-    before = standing(decisions, rows.documents, grouped.leader, first_new, held)
-    decisions, _ = with_lost(decisions, rows.documents, before, settings.keep.lose, None)
-    return Regrouped(settings, rows, grouped, decisions)
+        return JudgedRun(settings, rows, grouped, decisions.none_kept(rows.first_new))
+    before = standing(decisions, documents, grouped.leader, first_new, held)
+    decisions, _ = with_lost(decisions, documents, before, settings.keep.lose, None)
+    return JudgedRun(settings, rows, grouped, decisions)
 
 
-def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Settings) -> pa.Table:
+def _far_pairs(found: ResultRecord, rows: JudgedRows, pairs: pa.Table, was: Settings) -> pa.Table:
     """The pairs of documents with representatives that only a chain connects, from the table of groups.
 
     That table holds only the similarity. The sizes of both sets are known from other pairs, and with them the
@@ -267,10 +202,11 @@ def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Sett
     if was.keep.only_contained > 0 and features != "shingles":
         return nothing  # containment on shingles is not stored for these pairs, and nothing else could explain it
     decisions = _regrouped(rows, pairs, nothing, was, pairs).decisions
-    require(pa.chunked_array([rows.of(decisions.rows)]).equals(found.groups["id"]))
+    require(pa.chunked_array([rows.ids.of(decisions.rows)]).equals(found.groups["id"]))
     similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
     far = np.isnan(decisions.similarity) & ~np.isnan(similarity)
-    own, head = (rows.documents.of_row[these[far]] for these in (decisions.rows, decisions.representative_row))
+    of_row = classes(rows).of_row
+    own, head = (of_row[these[far]] for these in (decisions.rows, decisions.representative_row))
     sizes = np.zeros(len(rows.unique), np.int64)
     for end in ("a", "b"):
         sizes[column(pairs, end)] = column(pairs, f"size_{end}")
@@ -283,7 +219,7 @@ def _far_pairs(found: ResultRecord, rows: StoredRows, pairs: pa.Table, was: Sett
     return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
-def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) -> dict[str, Any]:
+def _account(found: ResultRecord, made: JudgedRun, pairs: int, was: Settings) -> dict[str, Any]:
     """The account of the stored run, with everything that the other threshold changes."""
     run, settings, rows = found.run, made.settings, made.rows
     dropped = bytes_removed(found.not_judged)
@@ -294,7 +230,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
         "crowd_members": sum(crowd["members"] for crowd in run["crowds"]),
         "popular": run["popular"]["documents"],
     }
-    said = judgement(made, rows, run["counts"]["different"])
+    said = judgement(made, run["counts"]["different"])
     removed = made.decisions.rows[~made.decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source['threshold']:g}"
     return {
@@ -308,7 +244,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
         "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},
         "bytes": {
             **run["bytes"],
-            "removed_text": int(column(rows.ranks, "bytes")[removed].sum()) + dropped,
+            "removed_text": int(rows.bytes[removed].sum()) + dropped,
         },
         "recall": _recall(run, made, pairs),
         "audit": None,
@@ -326,7 +262,7 @@ def _account(found: ResultRecord, made: Regrouped, pairs: int, was: Settings) ->
     }
 
 
-def _recall(run: dict[str, Any], made: Regrouped, pairs: int) -> dict[str, Any]:
+def _recall(run: dict[str, Any], made: JudgedRun, pairs: int) -> dict[str, Any]:
     """The recall at the stricter threshold: at least that of LSH alone, since chains are closed too.
 
     The result does not store how families fall apart, or which pairs were joined exactly.
@@ -372,7 +308,7 @@ def _not_stored(decisions: Decisions) -> list[str]:
     ]
 
 
-def _lost_unknown(made: Regrouped) -> list[str]:
+def _lost_unknown(made: JudgedRun) -> list[str]:
     """Warn about documents whose lost text the stored pairs do not show."""
     lost, decisions = made.decisions.lost, made.decisions
     if lost is None or decisions.none_goes:

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.decide import Decisions, Streams
+from neardup.group.decide import Decisions
+from neardup.group.rows import JudgedRows
 from neardup.io.labels import as_text
 from neardup.tables import Bools, Int64s
 
@@ -73,8 +74,8 @@ class Represented:
         return pc.if_else(pa.array(goes), pa.scalar(None, lists.type), lists)
 
 
-def represented(decisions: Decisions, rows: Streams, values: pa.Array | None) -> Represented:
-    """Who represents whom; ``values`` are the sources of the rows from the first new one on."""
+def represented(decisions: Decisions, rows: JudgedRows) -> Represented:
+    """Who represents whom."""
     first_new, members = rows.first_new, decisions.rows
     new = members >= first_new
     stays = np.ones(len(rows), np.bool_)
@@ -92,5 +93,5 @@ def represented(decisions: Decisions, rows: Streams, values: pa.Array | None) ->
     order = np.argsort(by, kind="stable")
     order = order[by[order] >= 0]
     counts = [np.bincount(found, minlength=len(rows)) for found in (exact, near)]
-    text = None if values is None else as_text(values)
+    text = None if rows.sources is None else as_text(rows.sources)
     return Represented(stays, counts[0], counts[1], by[order], members[gone][order], text, first_new)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from neardup.errors import InputError, NeardupError
 from neardup.group.decide import Decisions, Heads, decisions_of, settle
 from neardup.group.lost import standing, with_lost
+from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.readers.manifest import ChangedError, read_manifest
 from neardup.measures import MEASURES
@@ -21,7 +22,7 @@ from neardup.run.decided_reasons import with_decided
 from neardup.run.lost import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
 from neardup.run.records import ResultRecord
-from neardup.run.regroup import StoredRows, document_pairs, require, stored_rows
+from neardup.run.regroup import document_pairs, require, stored_rows
 from neardup.run.represented import represented
 from neardup.run.stored import read_result
 from neardup.run.tables import group_table
@@ -98,36 +99,40 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     rows, settings = stored_rows(found), Settings.of(**found.run["settings"])
     stored = _Stored.of(found, rows)
     pairs, shingles = document_pairs(found.pairs, rows, settings.search.measure)
-    asked = applied(given, rows, rows, rows.documents)
-    heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(pairs, rows.documents))
+    documents = classes(rows)
+    asked = applied(given, rows, documents)
+    heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(pairs, documents))
     same = stored.unchanged(heads.rows)
-    decisions = decisions_of(rows, rows.documents, heads, pairs, settings)
+    decisions = decisions_of(rows, documents, heads, pairs, settings)
     held = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
-    decisions = settle(
-        stored.with_similarities(decisions), rows, rows.documents, held, settings.keep.only_contained
-    )
-    decisions = _decided(stored.with_fates(decisions, same), asked, rows, settings, held, same)
-    counted_copies = represented(decisions, rows, rows.sources) if settings.keep.count else None
-    groups = group_table(decisions, rows, rows, settings, counted_copies)
+    decisions = settle(stored.with_similarities(decisions), rows, documents, held, settings.keep.only_contained)
+    decisions = _decided(stored.with_fates(decisions, same), asked, rows, documents, settings, held, same)
+    counted_copies = represented(decisions, rows) if settings.keep.count else None
+    groups = group_table(decisions, rows, settings, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, asked, decisions, settings.search.in_words)
-    removed = np.sort(column(rows.ranks, "row")[decisions.gone])
+    removed = np.sort(np.sort(column(found.ranks, "row"))[decisions.gone])
     run = _account(found, decisions, rows, groups, asked)
     return replace(found, groups=groups, run=run, folder=None), removed
 
 
 def _decided(
-    decisions: Decisions, asked: Applied, rows: StoredRows, settings: Settings, shingles: pa.Table, same: Bools
+    decisions: Decisions,
+    asked: Applied,
+    rows: JudgedRows,
+    documents: CopyClasses,
+    settings: Settings,
+    shingles: pa.Table,
+    same: Bools,
 ) -> Decisions:
     """The decisions of people, and those by lost text in groups that are not the ``same``."""
-    documents, keep = rows.documents, settings.keep
+    keep = settings.keep
     if keep.keep == KEEP_NONE:
         return asked.fates(decisions.none_kept(rows.first_new), rows.rank, none_stays=True)
     decisions = asked.fates(decisions, rows.rank)
     heads = np.arange(len(rows))
     heads[decisions.rows] = decisions.representative_row
-    first_new = int(np.searchsorted(rows.unique, rows.first_new))
-    before = standing(decisions, documents, leaders_at(heads, documents), first_new, shingles)
+    before = standing(decisions, documents, leaders_at(heads, documents), rows.first_new_document, shingles)
     spared = np.zeros(len(decisions.rows), np.bool_)
     if keep.lose < 1:
         by_loss, _ = with_lost(decisions, documents, before, keep.lose, None)
@@ -149,9 +154,9 @@ class _Stored:
     """Whether the result removes documents."""
 
     @classmethod
-    def of(cls, found: ResultRecord, rows: StoredRows) -> _Stored:
+    def of(cls, found: ResultRecord, rows: JudgedRows) -> _Stored:
         """A representative may be in the reference set, other members never are."""
-        old, new = (rows.of(np.arange(*span)) for span in ((0, rows.first_new), (rows.first_new, len(rows))))
+        old, new = (rows.ids.of(np.arange(*span)) for span in ((0, rows.first_new), (rows.first_new, len(rows))))
 
         def numbers(ids: pa.ChunkedArray) -> tuple[Int64s, Int64s]:
             of_old, of_new = (pc.fill_null(pc.index_in(ids, value_set=part), -1).to_numpy() for part in (old, new))
@@ -207,7 +212,7 @@ class _Stored:
 
 
 def _account(
-    found: ResultRecord, decisions: Decisions, rows: StoredRows, groups: pa.Table, asked: Applied
+    found: ResultRecord, decisions: Decisions, rows: JudgedRows, groups: pa.Table, asked: Applied
 ) -> dict[str, Any]:
     """The account of the run, with all that the decisions change."""
     run, aside = found.run, int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)

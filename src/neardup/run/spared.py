@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.display import counted, number
-from neardup.group.decide import Decisions, Streams
+from neardup.group.decide import Decisions
+from neardup.group.rows import JudgedRows
 from neardup.join.pair_file import Pairs, batches
 from neardup.measures import MEASURES
 from neardup.settings import Keep, Settings, ratio
@@ -41,7 +42,7 @@ def why_nothing_goes(
     return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
 
 
-def why_holders_stay(settings: Settings, rows: Streams, decisions: Decisions, pairs: Pairs) -> list[str]:
+def why_holders_stay(settings: Settings, rows: JudgedRows, decisions: Decisions, pairs: Pairs) -> list[str]:
     """Say how many new documents hold one of the reference set and stay, and the setting that removes them.
 
     Only for a measure with a direction, by which a new document goes if it is itself held in the other one.

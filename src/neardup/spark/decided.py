@@ -7,18 +7,18 @@ order, and everything that a group depends on is inside.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.decide import Decisions, classes, decisions_of, heads_of, leader_pairs, settle
+from neardup.group.decide import decisions_of, heads_of, leader_pairs, settle
 from neardup.group.keep import keep_rank
 from neardup.group.leaders import group, merged
 from neardup.group.lost import standing, with_lost
-from neardup.io.attachments import Carried
+from neardup.group.rows import Ids, JudgedRows, classes
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.prefix_join import joined
@@ -31,7 +31,7 @@ from neardup.run.tables import copy_table, group_table, pair_table
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.spark.arrays import Batches, sets_in, whole, whole_runs
-from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, UInt64s, column, one_array, verified_table
+from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, column, one_array, verified_table
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -89,7 +89,7 @@ def decide(settings: Settings, key: Broadcast[Key], first_new: int, batches: Bat
         part = _part_of(table, settings, key.value, first_new)
         for name, made in _decided(part).items():
             if made.num_rows:
-                yield _widened(name, made, tables, part.ids.type)
+                yield _widened(name, made, tables, part.rows.ids.of(np.empty(0, np.int64)).type)
 
 
 def _widened(
@@ -109,33 +109,16 @@ def _widened(
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """Rows in order, numbered from 0; with all that the stages of a run ask of them (``group.decide.Streams``)."""
+    """Rows in order, numbered from 0, with the pairs and the shingle sets of their documents."""
 
     settings: Settings
-    units: Int64s
-    copy_of: Int64s
-    unique: Int64s
-    first_new: int
-    ids: pa.Array
+    rows: JudgedRows
     hub: Int64s  # document numbers
     closed: Bools  # of documents
     pairs: pa.Table  # VERIFIED
     store: ShingleStore
     sets: DocumentSets
     family: Int64s  # of documents: the number of the part
-    attachments: Carried = field(default_factory=dict)
-    across: UInt64s = field(default_factory=lambda: np.empty(0, np.uint64))
-
-    def __len__(self) -> int:
-        return len(self.units)
-
-    def of(self, rows: Int64s) -> pa.Array:
-        """The ids of ``rows``."""
-        return self.ids.take(pa.array(rows))
-
-    def text(self, rows: Int64s) -> pa.Array:
-        """The ids as strings."""
-        return pc.cast(self.of(rows), pa.string())
 
 
 def _part_of(table: pa.Table, settings: Settings, key: Key, first_new: int) -> Component:
@@ -152,13 +135,12 @@ def _part_of(table: pa.Table, settings: Settings, key: Key, first_new: int) -> C
     ends = (np.searchsorted(documents, whole(pairs, name)) for name in ("x", "y"))
     counts = (whole(pairs, name) for name in ("n1", "n2", "n3"))
     marked = marks[unique]
+    first = int(np.searchsorted(number, first_new))
+    rank = keep_rank(settings.keep.keep, units, first, {})
+    ids = Ids((one_array(rows["id"]),))
     return Component(
         settings,
-        units,
-        copy_of,
-        unique,
-        int(np.searchsorted(number, first_new)),
-        one_array(rows["id"]),
+        JudgedRows(copy_of, unique, first, rank, whole(rows, "n2"), ids),
         np.flatnonzero(marked & HUB),
         (marked & CLOSED) > 0,
         verified_table(*ends, *counts),
@@ -181,7 +163,7 @@ def _closed(part: Component) -> pa.Table:
         low, high = np.triu_indices(size, 1)
         ends.append((inside[first[:, None] + low].ravel(), inside[first[:, None] + high].ravel()))
     a, b = (np.concatenate([pair[k] for pair in ends]) for k in (0, 1))
-    wanted = part.unique[b] >= part.first_new
+    wanted = b >= part.rows.first_new_document
     every = pa.table([a[wanted].astype(np.uint32), b[wanted].astype(np.uint32)], schema=CANDIDATES)
     found = verify(every, part.store, criterion_of(part.settings.search), 1, lambda done: None)
     return merged(part.pairs, found)
@@ -190,32 +172,27 @@ def _closed(part: Component) -> pa.Table:
 def _decided(part: Component) -> dict[str, pa.Table]:
     """The tables of a result; the steps are those of ``run.find``."""
     settings, store = part.settings, part.store
-    criterion, first_new = criterion_of(settings.search), int(np.searchsorted(part.unique, part.first_new))
-    pairs = _closed(part)
-    index = joined(part.hub, len(part.unique), store, criterion, 1).hubs if len(part.hub) else None
-    rank = keep_rank(settings.keep.keep, part.units, part.first_new, {})
-    documents = classes(part, rank)
+    rows, criterion = part.rows, criterion_of(settings.search)
+    pairs, first_new = _closed(part), rows.first_new_document
+    index = joined(part.hub, len(rows.unique), store, criterion, 1).hubs if len(part.hub) else None
+    documents = classes(rows)
     groups = group(pairs, index, documents.rank, first_new, criterion, settings)
-    heads = heads_of(part, documents, rank, groups.leader)
+    heads = heads_of(rows, documents, groups.leader)
     far = _far_leaders(part, leader_pairs(heads.rows, documents, groups.pairs))
     scored = merged(groups.pairs, far)
-    decisions = decisions_of(part, documents, heads, scored, settings)
-    decisions = settle(decisions, part, documents, scored, settings.keep.only_contained)
+    decisions = decisions_of(rows, documents, heads, scored, settings)
+    decisions = settle(decisions, rows, documents, scored, settings.keep.only_contained)
     after = standing(decisions, documents, groups.leader, first_new, scored)
     if settings.keep.keep == KEEP_NONE:
-        decisions = decisions.none_kept(part.first_new)
+        decisions = decisions.none_kept(rows.first_new)
     else:
         decisions, _ = with_lost(decisions, documents, after, settings.keep.lose, store)
     reported = merged(groups.pairs, far.filter(pa.array(_wanted(far, part, first_new))))
     return {
-        "groups": _groups(decisions, part),
-        "pairs": pair_table(reported, reported, part, part, settings.search.measure),
-        "copies": copy_table(part, part),
+        "groups": with_lost_columns(group_table(decisions, rows, settings), decisions),
+        "pairs": pair_table(reported, reported, rows, settings.search.measure),
+        "copies": copy_table(rows),
     }
-
-
-def _groups(decisions: Decisions, part: Component) -> pa.Table:
-    return with_lost_columns(group_table(decisions, part, part, part.settings), decisions)
 
 
 def _far_leaders(part: Component, ends: tuple[Int64s, Int64s]) -> pa.Table:

@@ -11,9 +11,8 @@ import pyarrow as pa
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.names import NAMES, names_at, read_names
 from neardup.join.pair_file import batches
-from neardup.join.rows import Rows
+from neardup.run.account import Run
 from neardup.run.stages.result import Outcome
-from neardup.run.tables import Ids
 from neardup.tables import Int64s, column
 
 
@@ -53,25 +52,25 @@ def named_groups(outcome: Outcome, against: FingerprintedDocuments | None) -> Na
     the representative. A document that is a near copy in several named groups belongs to that of its
     representative; the groups stay apart, and ``joined`` names the others.
     """
-    rows, decisions = outcome.run.rows, outcome.run.decisions
+    rows, decisions = outcome.run.judged_rows, outcome.run.decisions
     order = np.argsort(decisions.rows, kind="stable")
     members, heads = decisions.rows[order], decisions.representative_row[order]
     new = members >= rows.first_new
     members, heads = members[new], heads[new]
     partners = _partners(outcome, members)
     wanted = np.unique(np.concatenate([heads, *partners])) if len(heads) else np.empty(0, np.int64)
-    names = dict(zip(wanted.tolist(), _names(rows, wanted, against), strict=True))
+    names = dict(zip(wanted.tolist(), _names(outcome.run, wanted, against), strict=True))
     group = [names[head] for head in heads.tolist()]
     joined = [
         sorted({names[row] for row in met.tolist()} - {own}) for met, own in zip(partners, group, strict=True)
     ]
-    ids: list[str] = Ids(rows).text(members).to_pylist()
+    ids: list[str] = rows.ids.text(members).to_pylist()
     return NamedGroups(members - rows.first_new, group, joined, ids)
 
 
 def _partners(outcome: Outcome, members: Int64s) -> list[Int64s]:
     """The saved rows that each member is in a pair with."""
-    rows, pairs = outcome.run.rows, outcome.run.groups.pairs
+    rows, pairs = outcome.run.judged_rows, outcome.run.groups.pairs
     saved = [np.empty((2, 0), np.int64)]
     for some in batches(pairs):
         ends = np.stack([rows.unique[column(some, end)] for end in ("a", "b")])
@@ -84,10 +83,11 @@ def _partners(outcome: Outcome, members: Int64s) -> list[Int64s]:
     return [a[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def _names(rows: Rows, wanted: Int64s, against: FingerprintedDocuments | None) -> list[str]:
-    names: list[str] = Ids(rows).text(wanted).to_pylist()
+def _names(run: Run, wanted: Int64s, against: FingerprintedDocuments | None) -> list[str]:
+    names: list[str] = run.judged_rows.ids.text(wanted).to_pylist()
     if against is None:
         return names
+    rows = run.rows
     saved = np.flatnonzero(wanted < rows.first_new)
     firsts = np.array([piece.first for piece in rows.corpus.pieces], np.int64)
     owner = np.searchsorted(firsts, wanted[saved], side="right") - 1

@@ -8,10 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.decide import (
-    CopyClasses,
     Decisions,
     Heads,
-    classes,
     decisions_of,
     heads_of,
     leader_keys,
@@ -23,6 +21,7 @@ from neardup.group.keep import keep_rank
 from neardup.group.leaders import Grouped, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost
 from neardup.group.passages import with_passages
+from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.evidence import ExactJoin, FoundPairs
 from neardup.join.pair_file import PairLookup, Pairs, documents_in, together
@@ -35,90 +34,104 @@ from neardup.run.decided import Applied, alike_by, applied, leaders_at, settled
 from neardup.run.not_judged import dropped_rows
 from neardup.run.pipeline import Meter
 from neardup.run.represented import Represented, represented
-from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, Order, ShinglePairs
-from neardup.run.tables import Ids
+from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, ShinglePairs
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
 
-def order(rows: Rows) -> Order:
-    """Rank the rows by the keep policy."""
+def order(rows: Rows) -> tuple[JudgedRows, CopyClasses]:
+    """Rank the rows by the keep policy, and the documents by their best row."""
     rank = keep_rank(rows.settings.keep.keep, rows.units, rows.first_new, rows.extra)
-    return Order(rank, classes(rows, rank))
+    judged = JudgedRows.of_run(rows, rank)
+    return judged, classes(judged)
 
 
-def group(rows: Rows, found: FoundPairs, exact: ExactJoin, order: Order, meter: Meter) -> tuple[Grouped, Heads]:
+def group(
+    rows: Rows, judged: JudgedRows, documents: CopyClasses, found: FoundPairs, exact: ExactJoin, meter: Meter
+) -> tuple[Grouped, Heads]:
     """Choose the representatives."""
-    settings, documents = rows.settings, order.documents
+    settings, first_new = rows.settings, judged.first_new_document
     room, criterion = verified_room(settings, rows.corpus.scratch), criterion_of(settings.search)
     with meter.stage("group", None, "documents"):
-        groups = group_found(found, exact, documents.rank, rows.first_new_document, criterion, settings, room)
-        return groups, heads_of(rows, documents, order.rank, groups.leader)
+        groups = group_found(found, exact, documents.rank, first_new, criterion, settings, room)
+        return groups, heads_of(judged, documents, groups.leader)
 
 
 def people_groups(
-    inputs: Inputs, rows: Rows, order: Order, groups: Grouped, heads: Heads, meter: Meter
+    inputs: Inputs, judged: JudgedRows, documents: CopyClasses, groups: Grouped, heads: Heads, meter: Meter
 ) -> tuple[Grouped, Heads, Applied]:
     """Change the groups as people decided."""
     assert inputs.review is not None
     with meter.stage("group", None, "documents"):
-        asked = applied(inputs.review, rows, Ids(rows), order.documents)
-        moved, asked = asked.place(heads, order.rank, alike_by(groups.pairs, order.documents))
-        return replace(groups, leader=leaders_at(moved.rows, order.documents)), moved, asked
+        asked = applied(inputs.review, judged, documents)
+        moved, asked = asked.place(heads, judged.rank, alike_by(groups.pairs, documents))
+        return replace(groups, leader=leaders_at(moved.rows, documents)), moved, asked
 
 
-def leader_distances(rows: Rows, order: Order, groups: Grouped, heads: Heads, meter: Meter) -> LeaderPairs:
+def leader_distances(
+    rows: Rows, documents: CopyClasses, groups: Grouped, heads: Heads, meter: Meter
+) -> LeaderPairs:
     """Compare documents with their representative where no pair does."""
-    a, b = leader_pairs(heads.rows, order.documents, groups.pairs)
+    a, b = leader_pairs(heads.rows, documents, groups.pairs)
     far = VERIFIED.empty_table()
     if len(a):
         chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
         far = _counted(rows, chained, MEASURES[rows.settings.search.measure], meter)
-    pairs = merged(_pairs_needed(groups.pairs, heads.rows, order.documents), far)
+    pairs = merged(_pairs_needed(groups.pairs, heads.rows, documents), far)
     return LeaderPairs(pairs, on_shingles(rows, pairs, meter), far)
 
 
-def fates(rows: Rows, order: Order, heads: Heads, pairs: LeaderPairs) -> tuple[Decisions, LookedAt]:
+def fates(
+    rows: Rows, judged: JudgedRows, documents: CopyClasses, heads: Heads, pairs: LeaderPairs
+) -> tuple[Decisions, LookedAt]:
     """Decide which rows stay, by the keep policy and its exceptions."""
     settings = rows.settings
-    decisions = decisions_of(rows, order.documents, heads, pairs.pairs, settings)
-    decisions = settle(decisions, rows, order.documents, pairs.shingles, settings.keep.only_contained)
+    decisions = decisions_of(judged, documents, heads, pairs.pairs, settings)
+    decisions = settle(decisions, judged, documents, pairs.shingles, settings.keep.only_contained)
     return replace(decisions, dropped=dropped_rows(rows)), LookedAt(np.empty(0, np.int64))
 
 
-def people_fates(asked: Applied, decisions: Decisions, order: Order) -> tuple[Decisions, LookedAt]:
+def people_fates(asked: Applied, decisions: Decisions, judged: JudgedRows) -> tuple[Decisions, LookedAt]:
     """Change the fates as people decided."""
-    return asked.fates(decisions, order.rank), LookedAt(decisions.rows)
+    return asked.fates(decisions, judged.rank), LookedAt(decisions.rows)
 
 
-def stand(rows: Rows, order: Order, groups: Grouped, decisions: Decisions, pairs: LeaderPairs) -> Standing:
+def stand(
+    judged: JudgedRows, documents: CopyClasses, groups: Grouped, decisions: Decisions, pairs: LeaderPairs
+) -> Standing:
     """List the documents that stay."""
-    return standing(decisions, order.documents, groups.leader, rows.first_new_document, pairs.shingles)
+    return standing(decisions, documents, groups.leader, judged.first_new_document, pairs.shingles)
 
 
-def whole_families(rows: Rows, decisions: Decisions) -> Decisions:
+def whole_families(judged: JudgedRows, decisions: Decisions) -> Decisions:
     """Remove whole families: no representative stays."""
-    return decisions.none_kept(rows.first_new)
+    return decisions.none_kept(judged.first_new)
 
 
-def people_exceptions(asked: Applied, decisions: Decisions, order: Order) -> Decisions:
+def people_exceptions(asked: Applied, decisions: Decisions, judged: JudgedRows) -> Decisions:
     """Keep the members of such families that people keep."""
-    return asked.fates(decisions, order.rank, none_stays=True)
+    return asked.fates(decisions, judged.rank, none_stays=True)
 
 
 def lost_text(
-    rows: Rows, order: Order, decisions: Decisions, before: Standing, meter: Meter
+    rows: Rows, documents: CopyClasses, decisions: Decisions, before: Standing, meter: Meter
 ) -> tuple[Decisions, Standing]:
     """Count the text that removed documents take with them; documents that would lose too much stay."""
     with meter.stage("lost text", None, "documents"):
-        return with_lost(decisions, order.documents, before, rows.settings.keep.lose, rows.sets())
+        return with_lost(decisions, documents, before, rows.settings.keep.lose, rows.sets())
 
 
 def people_last_word(
-    rows: Rows, asked: Applied, order: Order, decisions: Decisions, before: Standing, meter: Meter
+    rows: Rows,
+    judged: JudgedRows,
+    documents: CopyClasses,
+    asked: Applied,
+    decisions: Decisions,
+    before: Standing,
+    meter: Meter,
 ) -> tuple[Decisions, Standing]:
     """Let people decide about documents that would stay for their text, and count the lost text again."""
     with meter.stage("lost text", None, "documents"):
-        return settled(asked, decisions, order.documents, before, order.rank, rows.sets())
+        return settled(asked, decisions, documents, before, judged.rank, rows.sets())
 
 
 def reported_pairs(rows: Rows, groups: Grouped, pairs: LeaderPairs) -> tuple[Grouped, ShinglePairs]:
@@ -133,10 +146,9 @@ def reported_pairs(rows: Rows, groups: Grouped, pairs: LeaderPairs) -> tuple[Gro
     return groups, ShinglePairs(only_pairs(pairs.shingles, groups.pairs) if in_memory else None)
 
 
-def counts(rows: Rows, decisions: Decisions) -> Represented:
+def counts(judged: JudgedRows, decisions: Decisions) -> Represented:
     """Count the removed documents that each remaining one represents."""
-    sources = rows.settings.keep.sources
-    return represented(decisions, rows, rows.extra.get(sources) if sources else None)
+    return represented(decisions, judged)
 
 
 def no_removal(decisions: Decisions) -> Decisions:
@@ -144,10 +156,12 @@ def no_removal(decisions: Decisions) -> Decisions:
     return decisions.all_kept()
 
 
-def lost_passages(rows: Rows, order: Order, decisions: Decisions, now: Standing, meter: Meter) -> Decisions:
+def lost_passages(
+    rows: Rows, documents: CopyClasses, decisions: Decisions, now: Standing, meter: Meter
+) -> Decisions:
     """Read the passages again that are lost."""
     with meter.stage("lost text", None, "documents"):
-        return with_passages(decisions, order.documents, now, rows)
+        return with_passages(decisions, documents, now, rows)
 
 
 def audited_rows(rows: Rows, looked_at: LookedAt, audit: Audit) -> LookedAt:

@@ -7,7 +7,6 @@ from typing import Literal
 
 import pyarrow as pa
 
-from neardup.group.decide import CopyClasses
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
 from neardup.join.base_documents import BaseDocuments
@@ -66,14 +65,6 @@ class Notes:
     """Remarks on the inputs for people."""
 
     texts: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """The order of preference: ``rank`` (int64[rows], 0 is kept first), and the documents by their best row."""
-
-    rank: Int64s
-    documents: CopyClasses
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from neardup.group.decide import Decisions
 from neardup.group.leaders import Grouped
+from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.pair_file import Pairs, batches
 from neardup.join.rows import Rows
@@ -23,8 +24,8 @@ from neardup.run.not_judged import not_judged_table
 from neardup.run.pipeline import Meter
 from neardup.run.represented import Represented
 from neardup.run.stages.groups import on_shingles
-from neardup.run.stages.records import LookedAt, MissedTable, Order, PairTable, RowTables, ShinglePairs
-from neardup.run.tables import Ids, copy_table, group_table, new_copies, pair_table, rank_table
+from neardup.run.stages.records import LookedAt, MissedTable, PairTable, RowTables, ShinglePairs
+from neardup.run.tables import copy_table, group_table, pair_table, rank_table
 from neardup.runtime import Silent, release_memory
 
 
@@ -38,7 +39,7 @@ class Outcome:
 
 def row_tables(
     rows: Rows,
-    order: Order,
+    judged: JudgedRows,
     groups: Grouped,
     decisions: Decisions,
     looked_at: LookedAt,
@@ -48,13 +49,12 @@ def row_tables(
     """Make the tables of groups, copies, ranks and documents that were not judged."""
     release_memory()
     with meter.stage("tables", None, "rows"):
-        ids = Ids(rows)
-        members = group_table(decisions, rows, ids, rows.settings, represented)
+        members = group_table(decisions, judged, rows.settings, represented)
         return RowTables(
             with_lost_columns(members, decisions),
-            copy_table(rows, ids),
-            rank_table(rows, order.rank, groups.pairs, ids, looked_at.rows),
-            not_judged_table(rows, decisions.dropped, ids),
+            copy_table(judged),
+            rank_table(judged, groups.pairs, looked_at.rows),
+            not_judged_table(rows, decisions.dropped, judged.ids),
         )
 
 
@@ -65,19 +65,19 @@ def people_reasons(rows: Rows, tables: RowTables, asked: Applied, decisions: Dec
         return replace(tables, groups=members)
 
 
-def kinds_of_copies(rows: Rows, tables: RowTables, meter: Meter) -> RowTables:
+def kinds_of_copies(rows: Rows, judged: JudgedRows, tables: RowTables, meter: Meter) -> RowTables:
     """Say in what exact copies differ."""
-    return replace(tables, copies=with_kinds_of_copies(tables.copies, new_copies(rows), rows, meter))
+    return replace(tables, copies=with_kinds_of_copies(tables.copies, judged.new_copies, rows, meter))
 
 
-def pairs(rows: Rows, groups: Grouped, shingles: ShinglePairs, meter: Meter) -> PairTable:
+def pairs(rows: Rows, judged: JudgedRows, groups: Grouped, shingles: ShinglePairs, meter: Meter) -> PairTable:
     """Make the table of pairs, with the kinds of difference if they are asked for."""
-    return PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, meter))
+    return PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, judged, meter))
 
 
-def missed_pairs(rows: Rows, audit: Audit, meter: Meter) -> MissedTable:
+def missed_pairs(rows: Rows, judged: JudgedRows, audit: Audit, meter: Meter) -> MissedTable:
     """Make the table of the pairs that the audit found missing."""
-    return MissedTable(_pairs_with_ids(audit.missed, None, rows, meter))
+    return MissedTable(_pairs_with_ids(audit.missed, None, rows, judged, meter))
 
 
 def result(run: Run, meter: Meter) -> Outcome:
@@ -99,25 +99,27 @@ def result(run: Run, meter: Meter) -> Outcome:
     return Outcome(found, run)
 
 
-def _pairs_with_ids(pairs: Pairs, shingles: pa.Table | None, rows: Rows, meter: Meter) -> pa.Table:
+def _pairs_with_ids(
+    pairs: Pairs, shingles: pa.Table | None, rows: Rows, judged: JudgedRows, meter: Meter
+) -> pa.Table:
     """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
 
     The table of pairs in a file is in a working file, too.
     """
     if isinstance(pairs, pa.Table):
         shingles = on_shingles(rows, pairs, meter) if shingles is None else shingles
-        return _table_with_ids(pairs, shingles, rows, meter)
+        return _table_with_ids(pairs, shingles, rows, judged, meter)
     quiet, scratch = Meter(Silent()), rows.corpus.scratch
     assert scratch is not None
     with meter.stage("tables", pairs.num_rows, "pairs") as advance, scratch.table() as made:
         for some in batches(pairs, TABLE_ROWS):
-            made.add(_table_with_ids(some, on_shingles(rows, some, quiet), rows, quiet))
+            made.add(_table_with_ids(some, on_shingles(rows, some, quiet), rows, judged, quiet))
             advance(some.num_rows)
     return made.table
 
 
-def _table_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, meter: Meter) -> pa.Table:
+def _table_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, judged: JudgedRows, meter: Meter) -> pa.Table:
     with meter.stage("tables", None, "rows"):
-        table = pair_table(pairs, shingles, rows, Ids(rows), rows.settings.search.measure)
+        table = pair_table(pairs, shingles, judged, rows.settings.search.measure)
         table = with_full_sizes(table, pairs, rows)
     return with_kinds(table, pairs, rows, meter)
