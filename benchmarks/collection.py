@@ -76,7 +76,7 @@ class Measurement:
         self.report = Report("Collections", f"{platform.machine()}, Python {platform.python_version()}")
 
     def load(self) -> None:
-        """Make what is not there."""
+        """Make the missing files."""
         given = self.given
         if not given.corpus.exists() and given.short:
             write_short(given.corpus, given.documents)
@@ -195,7 +195,7 @@ class Measurement:
         self.report.table("FINGERPRINT:id", columns, rows, note)
 
     def recall(self, collection: Collection) -> None:
-        """What is found of what there is."""
+        """The share that is found."""
         ids = sorted(self.draw.sample(range(self.given.documents), self.given.asked))
         began = perf_counter()
         sizes, shared, names = self._brute_force(collection, ids)

@@ -39,7 +39,7 @@ class Author:
         return [f"{'etaoinshr'[number % 9]}{number:x}" for number in chosen]
 
     def edited(self, text: list[str], edits: int) -> list[str]:
-        """The text with so many words replaced, left out, put in, or paragraphs moved."""
+        """The text with this number of words replaced, left out, put in, or paragraphs moved."""
         text = list(text)
         for _ in range(edits):
             at = self.random.randrange(len(text))

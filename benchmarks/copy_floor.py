@@ -107,7 +107,7 @@ def measure(report: Report, corpus: Path, texts: Path | None, rounds: int) -> No
     """Alternate copies and runs; report medians, the median of the ratios, and the stages."""
     with tempfile.TemporaryDirectory(dir=corpus.parent) as name:
         folder = Path(name)
-        dedup(corpus, folder)  # compiles what is not compiled, and warms the page cache
+        dedup(corpus, folder)  # compiles missing kernels, and warms the page cache
         copies, streams, walls, runs = [], [], [], []
         for _ in range(rounds):
             copies.append(copy(COPY, corpus, folder))

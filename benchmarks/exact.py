@@ -133,7 +133,7 @@ def alternated(
     """(wall seconds, run.json) of each round by method; who goes first changes from round to round."""
     walls: dict[str, list[float]] = {method: [] for method in METHODS}
     runs: dict[str, list[dict]] = {method: [] for method in METHODS}
-    for method in METHODS:  # compiles what is not compiled, and warms the page cache
+    for method in METHODS:  # compiles missing kernels, and warms the page cache
         copy_floor.dedup(corpus, folder, options(method, threshold))
     for number in range(rounds):
         for method in METHODS if number % 2 == 0 else METHODS[::-1]:
@@ -144,7 +144,7 @@ def alternated(
 
 
 def options(method: str, threshold: str) -> list[str]:
-    """What is typed behind the file names."""
+    """The arguments behind the file names."""
     return ["--method", method, "--threshold", threshold]
 
 

@@ -58,7 +58,7 @@ def grow(
 ) -> None:
     """Seconds, memory, and the exponent of seconds over documents (least squares on logarithms).
 
-    ``make`` writes a file of so many documents and gives their number; files lie in ``folder`` for a while.
+    ``make`` writes a file of that number of documents and gives their number; files lie in ``folder`` for a while.
     """
     rows = []
     with tempfile.TemporaryDirectory(dir=folder) as name:

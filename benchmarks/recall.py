@@ -37,7 +37,7 @@ REAL_RUNS = 200
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 RECALLS = (0.5, 0.9, 0.99)
 LEAST = 0.93
-"""So many of the intervals must hold the truth, whatever the set, the threshold and the plan."""
+"""The share of the intervals that must hold the truth, whatever the set, the threshold and the plan."""
 
 
 def probabilities(report: Report) -> None:

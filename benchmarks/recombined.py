@@ -14,7 +14,7 @@ Of the documents made
 - 1 % are copies;
 
 and 10 % of the first three kinds begin with one of 40 headers, which are the paragraphs of 120 to 250 characters
-that recur most in the sources (licences, mostly): each stands in thousands of a million documents.
+that recur most in the sources (licences, mostly): each is in thousands of a million documents.
 
 When the sources are used up, they begin again with other words: each word of four letters or more becomes one of
 about the same frequency, everywhere the same. That is new text with the vocabulary of the old, and what it has in

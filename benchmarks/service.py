@@ -51,7 +51,7 @@ PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 CLIENTS = 64
 DOCUMENT_CHARACTERS = 2500
 IDS = 20_000
-"""Of so many documents the load asks at most: of all where there are no more."""
+"""The most documents that the load asks for: all where there are fewer."""
 START_SECONDS, STOP_SECONDS = 180, 10
 """The first start compiles the inner loops. What is under way at the end is given up after ``STOP_SECONDS``."""
 COPIED = 32 << 20
@@ -59,7 +59,7 @@ COPIED = 32 << 20
 
 
 class Request(NamedTuple):
-    """What is sent and when (seconds from the start)."""
+    """The request, and its time (seconds from the start)."""
 
     due: float
     kind: str
@@ -147,7 +147,7 @@ def requests(parts: list[str], count: int, rate: float, ids: list[str]) -> list[
 
 
 def load(address: str, todo: list[Request], patience: float, answers: Any) -> None:
-    """Send every request when it is due, and tell what became of all; run in a process of its own."""
+    """Send every request when it is due, and report the answers; run in a process of its own."""
     split = urlsplit(address)
     due: SimpleQueue[int] = SimpleQueue()
     done: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()

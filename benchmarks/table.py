@@ -21,7 +21,7 @@ def seconds(work: Callable[[], object], rounds: int) -> float:
 
 
 def cpu_name() -> str:
-    """What the processor calls itself."""
+    """The name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

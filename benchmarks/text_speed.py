@@ -32,7 +32,7 @@ def sample(corpus: Path, wanted: int = SAMPLE_BYTES) -> pa.Array:
 
 
 def first_pass(texts: pa.Array, slots: int) -> None:
-    """What a run does with the texts in its first pass: signatures of so many slots, and keyed streams."""
+    """The work of a run on the texts in its first pass: signatures of this number of slots, and keyed streams."""
     signatures, streams = np.empty((len(texts), slots), np.uint32), np.empty((len(texts), 2), np.uint64)
     sign(texts, Settings(), signatures, streams, new_key())
 

@@ -44,7 +44,7 @@ SERVE = """
 
 
 def scenarios(folder: Path) -> list[tuple[str, str]]:
-    """Each command with what is run of it, in Python."""
+    """Each command with the calls that it makes, in Python."""
     texts = folder / "texts"
     texts.mkdir()
     rows = [json.loads(line) for line in SAMPLE.read_text(encoding="utf-8").splitlines()]

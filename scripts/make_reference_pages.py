@@ -64,7 +64,7 @@ def default(option: Option) -> str:
 
 
 def command_section(name: str) -> Iterator[str]:
-    """One command: what it does, how it is called, its options."""
+    """One command: its purpose, its usage, its options."""
     options = COMMANDS[name].options
     arguments = "".join(f" {usage(option)}" for option in options if not option.spelling)
     yield from (f"## neardup {name}", "", COMMANDS[name].help, "")

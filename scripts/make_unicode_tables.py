@@ -128,7 +128,7 @@ def primary_composites(ucd: Properties) -> dict[tuple[int, int], int]:
 
 
 def check_assumptions(ucd: Properties, pairs: dict[tuple[int, int], int]) -> None:
-    """Assert what the kernels rely on; it holds in 15.0.0 and must be looked at again in another version."""
+    """Assert the assumptions of the kernels; they hold in 15.0.0 and must be checked again in another version."""
     seconds = {second for _, second in pairs} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
     for target in ucd.nfkc_casefold.values():
         assert len(target) < 32, "the length of a mapping has 5 bits"

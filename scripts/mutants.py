@@ -1,4 +1,4 @@
-"""Seed faults of one line, and compare what the short run catches with what all tests catch.
+"""Seed faults of one line, and compare the catch of the short run with that of all tests.
 
 ``scripts/mutants.py [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in a copy of
 the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map`` or imports,

@@ -1,4 +1,4 @@
-"""Files of data with changed bytes, and what a run makes of them: done, refused in words, a mistake, or a crash.
+"""Files of data with changed bytes, and the end of a run over them: done, refused in words, a mistake, or a crash.
 
     python tests/changed_bytes.py --count 2500 --kind parquet
 
@@ -91,7 +91,7 @@ def damaged(kind: str, seed: int) -> bytes:
 
 
 def outcomes(kind: str, seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """(seed, what came of it) for each; runs in processes of their own, one after the other."""
+    """(seed, outcome) for each; runs in processes of their own, one after the other."""
     left = list(seeds)
     while left:
         command = [sys.executable, __file__, "--kind", kind, "--inside", json.dumps(left)]
@@ -105,7 +105,7 @@ def outcomes(kind: str, seeds: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 
 def outcome(path: Path, folder: Path) -> str:
-    """What a whole run over a file does."""
+    """A whole run over a file."""
     from neardup.errors import NeardupError
     from neardup.io.readers import choose_columns, open_files
     from neardup.run.find import run
@@ -131,7 +131,7 @@ def outcome(path: Path, folder: Path) -> str:
 
 
 def inside(kind: str, seeds: Sequence[int]) -> None:
-    """Say of each file what came of it, one a line, at once: the next may end the process."""
+    """Print the outcome of each file, one a line, at once: the next may end the process."""
     with tempfile.TemporaryDirectory() as name:
         for seed in seeds:
             path = Path(name, f"a.{kind}")
@@ -140,7 +140,7 @@ def inside(kind: str, seeds: Sequence[int]) -> None:
 
 
 def main() -> None:
-    """Run the files asked for and count what came of them."""
+    """Run the requested files and count their outcomes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kind", choices=("parquet", "arrow", *ROWS), default="parquet")
     parser.add_argument("--count", type=int, default=2500)

@@ -26,7 +26,7 @@ choose_examples()
 
 
 def pytest_collection_finish() -> None:
-    """What stays to the end is not looked through each time that garbage is collected."""
+    """Objects that stay to the end are not visited by each garbage collection."""
     gc.collect()
     gc.freeze()
 
@@ -39,12 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Import no test file that a short run leaves out: what it needs may not be installed."""
+    """Import no test file that a short run leaves out: its packages may not be installed."""
     return (SHORT and collection_path.suffix == ".py" and not imported_in_short_run(collection_path)) or None
 
 
 def pytest_report_header() -> str | None:
-    """Say what the short run leaves out."""
+    """Name the files that the short run leaves out."""
     return explanation() if SHORT else None
 
 

@@ -17,7 +17,7 @@ FILE = GOLDEN / "signatures.json"
 FORMAT, UNICODE = 1, "15.0.0"
 LENGTH, SLOTS = 5, 128
 FIRST = 3
-"""So many shingle hashes of a text are written down."""
+"""The number of shingle hashes written for a text."""
 
 ACCENTED = "Élève à l'École, où l'été s'achève déjà"
 TEXTS = {

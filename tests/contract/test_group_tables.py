@@ -1,4 +1,4 @@
-"""What the tables of groups of every store must do."""
+"""The contract of the tables of groups, for every store."""
 
 from __future__ import annotations
 

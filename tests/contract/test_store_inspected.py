@@ -1,4 +1,4 @@
-"""What every store tells for checks: all of its words and facts."""
+"""Every store gives a check all of its words and facts."""
 
 from __future__ import annotations
 

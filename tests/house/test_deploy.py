@@ -1,4 +1,4 @@
-"""The Dockerfile and the systemd unit: what they run exists, and they give up what they can."""
+"""The Dockerfile and the systemd unit: their commands exist, and they drop all privileges that they can."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""What pages and messages tell people to install can be installed: from the clone, until a version is released."""
+"""Each install command on pages and in messages works: from the clone, until a version is released."""
 
 import re
 import tomllib

@@ -10,7 +10,7 @@ from support.statements import statements
 
 SOURCE = Path(__file__).parents[2] / "src" / "neardup"
 
-# low to high: records below, views above records, faces above views; a room imports only what is below it
+# low to high: records below, views above records, faces above views; a room imports only rooms below it
 LAYERS = (
     ("errors", "tables", "runtime", "display", "kernels"),
     ("measures", "intervals", "text"),
@@ -25,7 +25,7 @@ LAYERS = (
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
 DOOR = ("__init__", "__main__")
-# what reads or writes files goes through io; the other rooms get what was read
+# only io reads or writes files; the other rooms receive the data
 FILE_MODULES = {
     "tempfile",
     "glob",
@@ -77,7 +77,7 @@ def files_imported(path: Path) -> set[str]:
 
 @cache
 def names_taken_from(path: Path) -> set[str]:
-    """The modules of which a file imports what they define."""
+    """The modules that a file imports definitions from."""
     nodes = (node for node in statements(path) if isinstance(node, ast.ImportFrom))
     return {
         node.module

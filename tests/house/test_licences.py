@@ -1,4 +1,4 @@
-"""What is derived from the Unicode Character Database carries its notice, in the sources and in the wheel."""
+"""Files derived from the Unicode Character Database carry its notice, in the sources and in the wheel."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What `import neardup` offers, and what it does not cost."""
+"""The names that `import neardup` offers, and the price of the import."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""docs/reference/service.md says what the service does."""
+"""docs/reference/service.md describes the service."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The short run has a test of each command, and its table names what there is."""
+"""The short run has a test of each command, and its table names existing tests."""
 
 import ast
 from functools import cache

@@ -1,4 +1,4 @@
-"""Every page can be followed: in an environment with what it tells its reader to install, in an empty folder.
+"""Every page can be followed: in an environment with the packages that it names, in an empty folder.
 
 A page brings its files itself, or names files that each reader has of his own; ``OWN`` makes such files. What
 cannot be run is in ``NOT_RUN`` with its reason.

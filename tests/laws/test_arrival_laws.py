@@ -1,6 +1,6 @@
 """Groups under any history of additions, removals, replacements and decisions, against a naive twin.
 
-And what is told about new documents of real collections, against a comparison of every pair.
+And the partners reported for new documents of real collections, against a comparison of every pair.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def table(texts: dict[str, str]) -> pa.Table:
 @pytest.mark.parametrize("name", ["own", "site_policy", "django_docs", "license_texts", "law_de", "irplag_java"])
 @pytest.mark.parametrize("percent", [30, 80])
 def test_what_real_documents_repeat_is_told(tmp_path: Path, name: str, percent: int) -> None:
-    """In a random order, some stored before: complete look-ups tell all, sampled ones the promised part."""
+    """In a random order, some stored before: complete look-ups report all, sampled ones the promised part."""
     known = sorted(shared_data.documents(name).items())
     texts = dict(random.Random(name).sample(known, min(len(known), 100)))
     sets = {id: frozenset(reference.shingle_set(text, 5, "word")) for id, text in texts.items()}

@@ -76,7 +76,7 @@ def counted(cell: Cell) -> NDArray[np.int64]:
 @pytest.mark.parametrize("cell", CELLS, **WITH_ID)
 def test_it_is_read_without_bias_and_varies_as_drawing_without_replacement(cell: Cell) -> None:
     both, told = counted(cell).T
-    part = told < cell.union  # of a union that is told whole nothing is estimated
+    part = told < cell.union  # nothing is estimated of a union that is known whole
     assert (both[~part] == cell.common).all()
     both, told = both[part], told[part]
     if len(both) < 100:

@@ -29,7 +29,7 @@ from support.reference_base_text import base_of
 Sets = Mapping[str, set[tuple[str, ...]]]
 STORES = ("memory", "sqlite")
 EVERY = 5 if FULL else 10
-"""Each so many documents are asked about."""
+"""The interval of the documents that are queried."""
 
 
 @cache

@@ -29,7 +29,7 @@ from support.memory_collection import MemoryCollection
 SETS = ("own", "django_docs", "law_de", "license_texts", "site_policy")
 OVERLAPS, PROBABILITIES = ("5", "20", "50", "80"), ("80", "95", "99")
 EVERY = 4 if FULL else 8
-"""Each so many documents are asked about."""
+"""The interval of the documents that are queried."""
 SEEDS = ("k", "m") if FULL else ("k",)
 
 Shingles = frozenset[tuple[str, ...]]
@@ -179,7 +179,7 @@ def test_short_passages_are_found_in_long_documents(name: str, overlap: str, pro
 
 @dataclass(frozen=True)
 class Trial:
-    """A query of which a part stands in exactly one document, counted by the definition."""
+    """A query that shares a part with exactly one document, counted by the definition."""
 
     query: Asked
     document: int

@@ -247,7 +247,7 @@ def test_boilerplate_over_thousands_of_unlike_texts(common: int, own: int) -> No
     bands = len(outcome.run.search.plan.bands)
     assert found.run["counts"]["verified"] <= n * bands * lsh.HUB // 2
     assert found.run["counts"]["verified"] <= 10 * n
-    # a document stands in as many lists as it may fail to share shingles, at most: not in all of its shingles
+    # a document is in as many lists as it may fail to share shingles, at most: not in all of its shingles
     assert len(hubs.members) <= len(hubs.documents) * (int(hubs.sizes.max(initial=0)) // 5 + 1)
     assert hub_kernels.with_partners(hubs).sum() <= n // 100
 

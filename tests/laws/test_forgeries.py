@@ -67,7 +67,7 @@ def test_a_forged_text_does_not_contain_its_victim(form: dict[str, Any]) -> None
 
 
 def test_thue_morse_texts_are_no_copies_of_their_complements() -> None:
-    """A polynomial modulo 2⁶⁴ cannot tell them apart, whatever its odd multiplier."""
+    """A polynomial modulo 2⁶⁴ gives them one value, whatever its odd multiplier."""
     texts = [thue_morse(words, 1024) for words in (("so", "no"), ("no", "so"))]
     high = [reference.stream_key(reference.unit_hashes(text, "word"))[0] for text in texts]
     assert high[0] == high[1]

@@ -1,4 +1,4 @@
-"""Posting lists as bytes: as the naive twin writes them, read back whole and by key, and damage is always told."""
+"""Posting lists as bytes: as the naive twin writes them, read back whole and by key; damage is always reported."""
 
 import os
 import subprocess

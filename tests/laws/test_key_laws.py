@@ -128,7 +128,7 @@ def test_two_runs_have_two_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_comparisons_do_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Texts of one length, full of repeats: which comes first decides ties, and is told from published hashes."""
+    """Texts of one length, full of repeats: the first one decides ties, and published hashes show it."""
     writer = Writer(seed=9)
     words = writer.words(12)
     a, b = (" ".join(writer.random.choices(words, k=400)) for _ in range(2))

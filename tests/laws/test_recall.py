@@ -54,7 +54,7 @@ def proposed(signatures: np.ndarray, plan: nd.Plan) -> set[Pair]:
 
 
 def check(probabilities: Sequence[float], found: int, what: str) -> None:
-    """Fail when so many found pairs are too few or too many for their probabilities."""
+    """Fail when the number of found pairs is too small or too large for their probabilities."""
     slack = [4 * SLACK * p * (1 - p) for p in probabilities]
     too_few, _ = chance([p - s for p, s in zip(probabilities, slack, strict=True)], found)
     _, too_many = chance([p + s for p, s in zip(probabilities, slack, strict=True)], found)

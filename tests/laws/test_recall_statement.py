@@ -135,7 +135,7 @@ def test_few_missed_pairs_are_held_more_often_not_less(regime: Regime) -> None:
 @pytest.mark.parametrize("sketch", ["one-permutation", "classic"])
 @pytest.mark.parametrize(("threshold", "recall"), [(0.8, 0.9), (0.5, 0.9)])
 def test_the_interval_holds_the_truth_of_the_real_kernel(threshold: float, recall: float, sketch: str) -> None:
-    """Sets, sketches and bands as in a run; with so few runs the standard error is .0097 (500) or .0154 (200)."""
+    """Sets, sketches and bands as in a run; the standard error of the runs is .0097 (500) or .0154 (200)."""
     got = coverage_by_the_kernel(Regime(threshold, recall, 400, "bunched", sketch), runs=RUNS_OF_THE_KERNEL)
     print(got)
     assert got.missed > 9
@@ -190,7 +190,7 @@ def test_pairs_of_hub_documents_have_no_missed_companions() -> None:
     print(found.run["recall"], found.run["hubs"], true)
     assert found.run["hubs"]["documents"] > 240
     assert missed["low"] <= true - found.pairs.num_rows <= missed["high"]
-    # without the join about so many would be missed, and so many be estimated if hub pairs counted as the others
+    # the number missed without the join, and the number estimated if hub pairs counted as the others
     counts = [found.pairs[name].to_numpy() for name in ("shared", "size_a", "size_b")]
     alone = missed_with(plan(0.8), "one-permutation", counts[0], counts[1] + counts[2] - counts[0]).sum()
     assert alone > 20 > missed["high"]

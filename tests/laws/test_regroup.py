@@ -49,7 +49,7 @@ def test_every_rule_has_an_id_of_its_own() -> None:
 
 
 def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
-    """All tables, and all of the account that does not tell of the search itself."""
+    """All tables, and the account without the entries about the search itself."""
     for name in TABLES:
         if name != "groups":
             assert getattr(stored, name).equals(getattr(fresh, name)), name
@@ -121,7 +121,7 @@ def test_real_texts(name: str, how: str, rules: dict[str, Any]) -> None:
 @pytest.mark.parametrize("rules", RULES, ids=rule_id)
 @pytest.mark.parametrize("how", HOWS)
 def test_real_texts_with_a_reference_set(how: str, rules: dict[str, Any]) -> None:
-    """Every third text is old; both sets number their documents from 0, so that an id alone tells nothing."""
+    """Every third text is old; both sets number their documents from 0, so that an id alone is ambiguous."""
     documents = scored(shared_data.or_own("license_texts"))
     old = [k % 3 == 0 for k in range(documents.num_rows)]
     against, new = documents.filter(pa.array(old)), documents.filter(pa.array([not is_old for is_old in old]))
@@ -236,7 +236,7 @@ def test_of_a_crowd_only_proven_pairs_are_left_and_a_warning(how: str) -> None:
 
 
 def chain(steps: list[int]) -> list[str]:
-    """Return versions of 300 words, each the one before with so many words replaced, at another place."""
+    """Return versions of 300 words, each the one before with some words replaced, at another place."""
     writer = Writer(seed=42)
     versions = [writer.words(300)]
     for k, replaced in enumerate(steps):

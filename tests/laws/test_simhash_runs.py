@@ -383,7 +383,7 @@ def test_the_recall_says_what_is_known_and_no_more() -> None:
 @pytest.mark.part(3)
 @pytest.mark.parametrize(("threshold", "size"), [(0.9, 601), (0.95, 801), (0.98, 1001)])
 def test_what_is_expected_at_the_threshold_is_what_is_found_there(threshold: float, size: int) -> None:
-    """Pairs of equal size just at the threshold: the share that a run finds is the one that it told."""
+    """Pairs of equal size just at the threshold: the share that a run finds is the one that it stated."""
     trials, pairs = 250, []
     # c words changed at the end leave s − 4 − c of s − 4 shingles: J = (s − 4 − c) / (s − 4 + c)
     changed = round((size - 4) * (1 - threshold) / (1 + threshold))

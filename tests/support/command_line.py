@@ -1,4 +1,4 @@
-"""What the tests of the command line share: documents, and what a command gave."""
+"""Shared by the tests of the command line: documents, and the result of a command."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A collection file with every kind of page, the kinds of places in it, and what it answers."""
+"""A collection file with every kind of page, the kinds of places in it, and its answers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def make(path: Path) -> None:
 
 
 def places(data: bytes, packed: Sequence[bytes]) -> Mapping[str, list[int]]:
-    """The bytes of a collection file by what they are part of; ``packed`` are stored texts."""
+    """The bytes of a collection file by their kind; ``packed`` are stored texts."""
     free = set(free_pages(data))
     found: dict[str, list[int]] = {"header": list(range(100)), "text": []}
     for begin in range(0, len(data), PAGE):

@@ -50,6 +50,6 @@ def leave_out_constants() -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Leave out what is to run after the time is over."""
+    """Leave out the tests after the time is over."""
     if UNTIL in os.environ and time.time() > float(os.environ[UNTIL]):
         pytest.skip("the time is over")

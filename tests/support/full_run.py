@@ -4,7 +4,7 @@ import os
 
 NAME = "NEARDUP_FULL"
 FULL = NAME in os.environ
-"""Whether every case runs, and not a part of what is drawn or laid out in a grid."""
+"""Whether every case runs, and not a part of the examples and grids."""
 SHORT = "NEARDUP_SHORT" in os.environ and not FULL
 """Whether grids are coarser, fewer examples are drawn, and no real set is read."""
 EXAMPLES = 15

@@ -70,7 +70,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def installed_by(page: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the extras and the other packages that a page tells its reader to install."""
+    """Return the extras and the other packages that a page installs."""
     extras: set[str] = set()
     others: set[str] = set()
     for words in _INSTALLS.findall(page.read_text(encoding="utf-8")):
@@ -139,7 +139,7 @@ class Reader:
             self.examples(page, "\n".join(session))
 
     def type(self, command: Command) -> None:
-        """Run a command, and compare what it prints with the page."""
+        """Run a command, and compare its output with the page."""
         line = command.line.replace(CLONE, str(ROOT))
         if line.startswith(_SERVERS):
             self.serve(f"exec {line} --port 0", command)

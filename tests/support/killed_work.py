@@ -1,4 +1,4 @@
-"""What a process that is going to be killed does to a collection, step by step, and what it should leave.
+"""The steps of a process that is going to be killed, on a collection, and the state that each should leave.
 
 As a program it is a nursery: it has imported everything, and for each line on standard input (path, log, first
 step) it forks a child that works from that step on, until somebody kills it. A step that is done is written to the

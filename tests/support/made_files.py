@@ -208,7 +208,7 @@ def ole(streams: Mapping[str, bytes]) -> bytes:
 
 
 def _siblings(streams: Mapping[str, bytes], folder: str, folders: Sequence[str]) -> list[str]:
-    """What is in a storage, in the order of MS-CFB 2.6.4."""
+    """The entries of a storage, in the order of MS-CFB 2.6.4."""
     names = [*folders, *(name for name in streams if name.rpartition("/")[0] == folder)]
     return sorted(names, key=lambda name: (len(name.rpartition("/")[2]), name.upper()))
 

@@ -113,7 +113,7 @@ class Service:
 
 
 def scope_of(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """What a server makes of the first lines of a request."""
+    """The answer of a server to the first lines of a request."""
     from urllib.parse import unquote
 
     raw, _, query = target.encode("latin-1").partition(b"?")

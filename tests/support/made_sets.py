@@ -31,7 +31,7 @@ def laid_out(sets: Sequence[set[int]]) -> tuple[UInt64s, Int64s, Int64s]:
 
 
 class MadeStore:
-    """Stands in for a ``ShingleStore``: gives the sets of all documents, whichever are asked for."""
+    """A double of ``ShingleStore``: gives the sets of all documents, whichever are requested."""
 
     def __init__(self, sets: Sequence[set[int]]) -> None:
         hashes, starts, sizes = laid_out(sets)

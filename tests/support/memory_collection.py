@@ -1,4 +1,4 @@
-"""A collection in dicts and lists: what a search asks of any collection, answered by the plainest means."""
+"""A collection in dicts and lists: it answers each look-up of a search by the plainest means."""
 
 from __future__ import annotations
 

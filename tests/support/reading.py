@@ -1,4 +1,4 @@
-"""What the tests of all readers share: reading everything, and the rules that hold for every input."""
+"""Shared by the tests of all readers: reading everything, and the rules that hold for every input."""
 
 from __future__ import annotations
 

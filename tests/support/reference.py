@@ -1,4 +1,4 @@
-"""Naive twins: what the kernels compute, in plain Python, written to be read and not to be fast.
+"""Naive twins of the kernels in plain Python, written for readability, not for speed.
 
 Every kernel is tested against its twin here. A twin follows the definition and shares no code and no
 table with the package, so that the two can only agree by both being right. One block for each subject.

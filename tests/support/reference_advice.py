@@ -66,7 +66,7 @@ class Naive:
         return float(median(self.sizes()))
 
     def common_share(self, among: Sequence[int], share: Fraction) -> tuple[float, int]:
-        """Return how much of an average document stands in more than a share of them, and the largest count."""
+        """Return the part of an average document that is in more than a share of them, and the largest count."""
         often = Counter(shingle for k in among for shingle in self.sets[k])
         common = {shingle for shingle, count in often.items() if count > share * len(among)}
         shares = [len(self.sets[k] & common) / len(self.sets[k]) for k in among]

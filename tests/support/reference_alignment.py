@@ -10,7 +10,7 @@ Tile = tuple[int, int, int]
 
 
 def heaviest_chain(tiles: Sequence[Tile]) -> int:
-    """Return the most tokens of tiles that stand in the same order in both documents."""
+    """Return the most tokens of tiles that have the same order in both documents."""
     in_order = sorted(tiles)
 
     @cache

@@ -36,7 +36,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Integers:
-    """What both have, and what each has."""
+    """The shared part, and the part of each."""
 
     common: int
     total_a: int

@@ -15,7 +15,7 @@ def none_whole(bands: tuple[int, ...], agreeing: int) -> Fraction:
 
 
 def no_band_agrees(shared: int, union: int, bands: tuple[int, ...]) -> Fraction:
-    """Return P(no band agrees) for two sets, from what happens in a one-permutation sketch.
+    """Return P(no band agrees) for two sets, from the events in a one-permutation sketch.
 
     Every shingle of the union chooses a slot, all choices alike; the shingles have random ranks, and the lowest
     rank wins the slot. Both signatures agree in a slot when its winner is shared. In a slot without a

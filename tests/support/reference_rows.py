@@ -151,7 +151,7 @@ def _stretch(a: list[int], b: list[int], limits: Cut) -> tuple[list[Run], int]:
 
 
 def rows(a: Units, b: Units, tiles: list[Run], moved: list[bool], limits: Cut) -> list[Row]:
-    """Return the rows of two texts; ``moved`` tells which of the ``tiles`` do not stand in the same order."""
+    """Return the rows of two texts; ``moved`` marks the ``tiles`` that have another order."""
     pair = pair_of(a.hashes, b.hashes)
     order = pair.in_order(0, 1)
     swapped = [(tile[order[0]], tile[order[1]], tile[2]) for tile in tiles]

@@ -45,7 +45,7 @@ class Server:
             connection.close()
 
     def events(self) -> list[dict[str, Any]]:
-        """What was logged; every line must be JSON."""
+        """The log; every line must be JSON."""
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
 

@@ -51,7 +51,7 @@ def short_of(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def explanation() -> str:
-    """Return what the short run leaves out, for the head of pytest's report."""
+    """Return a line about the tests left out, for the head of pytest's report."""
     others = {path.relative_to(ROOT).as_posix() for path in TESTS.glob("*/**/test_*.py")}
     absent = sum(not imported_in_short_run(ROOT / path) for path in others)
     return (

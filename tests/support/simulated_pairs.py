@@ -22,16 +22,16 @@ SPREADS = ("uniform", "bunched")
 """Resemblances spread evenly from the threshold to 1, or half of them within 3.4 % of that way above it."""
 
 KINDS = 20_000
-"""So many different pairs are drawn for a regime; each run takes its pairs from these."""
+"""The number of different pairs drawn for a regime; each run takes its pairs from these."""
 
 _HASHES = 2_000_000
-"""So many hashes are drawn at a time."""
+"""The number of hashes drawn at a time."""
 
 
 def missed_by_the_kernel(
     shared: int, union: int, bands: Plan, sketch: str, trials: int, seed: int
 ) -> NDArray[np.bool_]:
-    """bool[trials]: whether no band agrees, for pairs of random sets with so many shingles shared and in all.
+    """bool[trials]: whether no band agrees, for pairs of random sets with given numbers of shingles.
 
     The shingles that only one of the two has are dealt one to two, so that the sizes differ.
     """

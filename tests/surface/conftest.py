@@ -1,4 +1,4 @@
-"""The command line from outside: what is typed, what is printed, the exit status."""
+"""The command line from outside: arguments, output, the exit status."""
 
 import math
 import sys

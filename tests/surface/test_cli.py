@@ -1,4 +1,4 @@
-"""What the commands do, seen from outside."""
+"""The commands, seen from outside."""
 
 import json
 import re

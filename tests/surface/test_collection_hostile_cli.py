@@ -1,4 +1,4 @@
-"""Hostile ids and mistaken searches as they are typed: what is printed is safe, and says what to do."""
+"""Hostile ids and mistaken searches on the command line: the output is safe, and names the remedy."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a collection does not take is told before anything is stored, in the same words from every way in."""
+"""A collection refuses input before anything is stored, in the same words from every way in."""
 
 from __future__ import annotations
 

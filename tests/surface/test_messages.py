@@ -1,4 +1,4 @@
-"""What people read when something is wrong: what was given, is allowed, is to be done; never a traceback."""
+"""Messages of errors: the given value, the allowed ones, the remedy; never a traceback."""
 
 from pathlib import Path
 

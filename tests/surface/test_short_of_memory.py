@@ -22,7 +22,7 @@ MB = 1_000_000
 
 
 def limited(megabytes: int, *arguments: object, program: str = "") -> subprocess.CompletedProcess[str]:
-    """A command in a process that may take so much address space, or a program."""
+    """A command or a program in a process with this limit of the address space."""
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (megabytes * MB, megabytes * MB))

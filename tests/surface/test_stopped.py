@@ -1,4 +1,4 @@
-"""A command that is told to stop: what it has written is removed, and the exit status names the signal."""
+"""A command that receives a signal: the files it has written are removed, and the exit status names the signal."""
 
 import os
 import signal

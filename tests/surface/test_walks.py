@@ -1,4 +1,4 @@
-"""Five people use neardup for the first time, and type what the README and the pages tell them."""
+"""Five people use neardup for the first time, and type the commands of the README and the pages."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_data_engineer_plans_runs_and_asks_why(run: Run, crawl: Path, tmp_path
 
 
 def wait_until_ready(address: str) -> None:
-    """Ask /ready until it answers 200, as docs/howto/deploy.md tells a balancer to do."""
+    """Ask /ready until it answers 200, as a balancer does by docs/howto/deploy.md."""
     until = time.monotonic() + 120
     while True:
         with suppress(HTTPError), urlopen(f"{address}/ready", timeout=60):

@@ -83,7 +83,7 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Module
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What the watchers are told of the two kernels."""
+    """The reports that the watchers receive of the two kernels."""
     seen: list[tuple[str, str]] = []
     watcher = lambda what, name: seen.append((what, name.rpartition(":")[2]))  # noqa: E731
     monkeypatch.setattr(compile_cache, "watchers", [watcher])

@@ -211,7 +211,7 @@ def test_shingle_choices_are_counted() -> None:
         fragile = [size for size in naive.sizes() if Fraction(size - lost, size + lost) < exactly(threshold)]
         assert choice.fragile == len(fragile) / full
         together = [float(naive.pairs.get(pair, Fraction(0))) for pair in combinations(naive.unique, 2)]
-        assert len(together) <= choices.RANDOM_PAIRS  # so few that all are taken
+        assert len(together) <= choices.RANDOM_PAIRS  # few enough that all are taken
         assert choice.random_median == pytest.approx(quantile(together, 0.5))
         assert choice.random_high == pytest.approx(quantile(together, 0.95))
 

@@ -1,4 +1,4 @@
-"""``Collection``: what is added, replaced, removed and told."""
+"""``Collection``: documents are added, replaced, removed and reported."""
 
 import os
 import threading

@@ -125,7 +125,7 @@ def test_bytes_behind_the_end(good: Good, path: Path) -> None:
 
 
 def test_a_damaged_log_ends_at_a_commit(tmp_path: Path) -> None:
-    """The log has a checksum over all that stands before: what was committed up to the damage is there."""
+    """The log has a checksum over all that precedes: everything committed up to the damage is there."""
     whole, path = tmp_path / "whole.neardup", tmp_path / "x.neardup"
     states: list[dict[str, str]] = [{}]
     with Collection(whole) as collection:

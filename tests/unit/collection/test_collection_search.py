@@ -268,7 +268,7 @@ def test_pages_one_after_the_other_are_the_whole(query: str, limit: int) -> None
 
 @pytest.mark.parametrize("query", ["FINGERPRINT:q_20_80", "FINGERPRINT:q_20", "FINGERPRINT:q_20_80 AND w5"])
 def test_nothing_comes_twice_or_is_left_out_while_documents_are_added(query: str) -> None:
-    """What is added changes the lengths of postings, and with them the way that would be chosen."""
+    """New documents change the lengths of postings, and with them the plan that would be chosen."""
     documents = MemoryCollection(scale=2, floor=4)
     documents.add("q", text((0, 100)))
     for k in range(30):

@@ -1,4 +1,4 @@
-"""A view gives a search what the texts themselves would give."""
+"""A view gives a search the same answers as the texts themselves."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Two texts in rows: nothing is lost, every match stands on both sides, A and B may change places."""
+"""Two texts in rows: nothing is lost, every match is on both sides, A and B may change places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing two texts: what is in the result, how it can be had, what is refused."""
+"""Comparing two texts: the result, its forms, and the refusals."""
 
 import json
 import random

@@ -47,7 +47,7 @@ def skewed(draw: st.DrawFn, most: int = 400) -> Sets:
     vocabulary = draw(st.sampled_from([8, 60, 1000, 100_000]))
     weights = np.arange(1, vocabulary + 1) ** -draw(st.sampled_from([0.0, 0.7, 1.0, 2.0]))
     largest = draw(st.sampled_from([4, 30, 120]))
-    hub = set(range(draw(st.sampled_from([0, 0, 1, 5, 40]))))  # the most frequent stand in every other set
+    hub = set(range(draw(st.sampled_from([0, 0, 1, 5, 40]))))  # the most frequent are in every other set
     copied = draw(st.sampled_from([0.0, 0.3, 0.8]))
     sets: Sets = []
     for _ in range(draw(st.integers(0, most))):
@@ -109,7 +109,7 @@ def test_the_threshold_only_chooses(sets: Sets, threshold: Fraction) -> None:
 def planted(draw: st.DrawFn, threshold: Fraction) -> tuple[Sets, list[tuple[int, int, int]]]:
     """Return sets, and (a, b, how many shared shingles too few) of pairs at the threshold or just below.
 
-    The shingles of all pairs are drawn from one skewed pool, so that they stand in one another's lists.
+    The shingles of all pairs are drawn from one skewed pool, so that they are in one another's lists.
     """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     pool = draw(st.sampled_from([200, 2000]))

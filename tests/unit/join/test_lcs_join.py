@@ -84,7 +84,7 @@ def test_a_band_has_what_is_in_it_and_no_more_than_there_is(
 
 
 def edited(size: int, edits: int, kinds: int, seed: int) -> tuple[list[int], list[int]]:
-    """Return two long sequences that differ in so many places."""
+    """Return two long sequences that differ in this number of places."""
     chosen = random.Random(seed)
     a = [chosen.randrange(kinds) for _ in range(size)]
     b = list(a)
@@ -135,7 +135,7 @@ def test_the_twin_of_long_sequences_is_the_table(pair: tuple[list[int], list[int
 
 
 def test_rows_below_the_band_end_the_search() -> None:
-    """Two megabytes that differ are told apart by a strip or two; nearly equal ones by a narrow band."""
+    """A strip or two suffices for two megabytes that differ; a narrow band for nearly equal ones."""
     chosen = random.Random(4)
     a = [chosen.randrange(3000) for _ in range(150_000)]
     near = list(a)

@@ -36,7 +36,7 @@ def hashed(sets: list[set[int]], key: int = 0) -> ShingleSets:
 
 
 def twins(families: int, shared: int, own: int) -> list[set[int]]:
-    """Pairs of sets that share so many shingles and have so many each by itself."""
+    """Pairs of sets with these numbers of shingles, shared and each by itself."""
     size = shared + 2 * own
     first = [set(range(size * k, size * k + shared + own)) for k in range(families)]
     other = [set(range(size * k + own, size * (k + 1))) for k in range(families)]

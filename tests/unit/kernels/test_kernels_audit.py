@@ -59,7 +59,7 @@ def test_a_pair_exactly_at_the_threshold_counts() -> None:
 @pytest.mark.parametrize("often", [0, 3, 38, 39, EVERYTHING])
 @pytest.mark.parametrize("page", [5, 20, 50])
 def test_boilerplate_in_every_document_leaves_exact_counts(often: int, page: int) -> None:
-    """A page stands in all documents, and neighbours share more; counts must not leak into the next document."""
+    """A page is in all documents, and neighbours share more; counts must not leak into the next document."""
     sets = [set(range(1, page)) | set(range(1000 + 7 * k, 1050 + 8 * k)) for k in range(39)]
     sets += [set(range(1, page)) | {10_000 + k} for k in range(9)]
     for threshold in (Fraction(3, 5), Fraction(4, 5)):

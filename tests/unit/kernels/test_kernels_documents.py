@@ -35,7 +35,7 @@ PLAIN = Settings.of(slots=4, length=2)
 
 
 def check(array: pa.Array, texts: Sequence[str | None], form: Settings) -> None:
-    """Compare fingerprints and shingle sets of an array with what the twins make of its texts."""
+    """Compare fingerprints and shingle sets of an array with those of the twins."""
     units = [reference.unit_hashes(text or "", form.shingles.unit) for text in texts]
     hashes = [reference.shingle_hashes(values, form.shingles.length) for values in units]
     made = fingerprint(array, form).to_pydict()

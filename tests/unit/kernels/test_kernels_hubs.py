@@ -47,7 +47,7 @@ def search(
     limit: int | None = None,
     known: int = 0,
 ) -> HubSearch:
-    """Return what to look for: all pairs, unless told otherwise."""
+    """Return the search to make: of all pairs, unless the caller changes it."""
     n = len(hubs.documents)
     left_out = np.zeros(n, np.bool_) if out is None else np.array(out, np.bool_)[hubs.documents]
     return HubSearch(made_sets.criterion(threshold), left_out, np.full(n, known, np.int64), limit, old)
@@ -155,7 +155,7 @@ def test_documents_left_out(sets: list[set[int]], threshold: Fraction, data: st.
 def test_documents_with_too_many_partners(
     sets: list[set[int]], threshold: Fraction, limit: int, known: int
 ) -> None:
-    """They are told, and none of their pairs is given; ``known`` partners elsewhere count as well."""
+    """They are reported, and none of their pairs is given; ``known`` partners elsewhere count as well."""
     hubs = join(sets, threshold)
     table, over = pairs_of(hubs, search(hubs, threshold, limit=limit, known=known), 1)
     expected = reference_search.all_pairs(sets, threshold)

@@ -60,7 +60,7 @@ def test_the_same_signatures_whatever_the_key() -> None:
 
 @given(st.lists(st.integers(0, 2**60 - 1), max_size=13), st.integers(1, 2**61 - 2), st.integers(1, 2**61 - 2))
 def test_a_stream_is_two_polynomials(values: list[int], point: int, other: int) -> None:
-    hashes = np.array([*values, 2**60 - 1], np.uint64)  # what stands behind must not count
+    hashes = np.array([*values, 2**60 - 1], np.uint64)  # bytes behind the text must not count
     found = stream_values(hashes, hashes, len(values), np.array([point, other], np.uint64))
     padded = [len(values), *values, *[0] * (-len(values) % 4)]
     assert list(map(int, found)) == [polynomial(padded, point), polynomial(padded, other)]

@@ -126,7 +126,7 @@ def test_reported_pairs(groups: str, case: Example) -> None:
     needed = case.grouped(groups, "needed")
     reported = made_sets.pairs_of(needed.pairs, case.sets)
     assert reported.items() <= case.found.items()
-    # crowds are told by the groups around leaders, also where components are asked for
+    # the groups around leaders report crowds, also where components are requested
     leader = case.expected("complete" if groups == "complete" else "principal")
     crowded = {d for d, head in enumerate(leader) if head in {crowd.leader for crowd in needed.crowds}}
     crowded |= set(needed.popular.tolist())
@@ -207,7 +207,7 @@ def test_a_crowd_does_not_link_two_reference_documents(pairs: str) -> None:
 
 @pytest.mark.parametrize("better", [0, 1])
 def test_similarities_are_compared_without_rounding(better: int) -> None:
-    """Two leaders whose similarities differ by 10⁻¹⁸, which no float can tell; the larger one wins."""
+    """Two leaders whose similarities differ by 10⁻¹⁸, less than a float resolves; the larger one wins."""
     larger, smaller = (10**9 - 1, 10**9), (10**9 - 2, 10**9 - 1)
     assert larger[0] / larger[1] - smaller[0] / smaller[1] == pytest.approx(0, abs=1e-15)
     assert Fraction(*larger) > Fraction(*smaller)

@@ -36,7 +36,7 @@ def runs(keys: list[int], passes: int) -> list[list[int]]:
 
 
 def distinct(values: list[int], spare: int = 0) -> list[int]:
-    """Return what ``sort_distinct`` leaves; what stands behind the values must stay as it is."""
+    """Return the values that ``sort_distinct`` leaves; the memory behind the values must not change."""
     hashes = np.array(values + [42] * spare, np.uint64)
     n = sort_distinct(hashes, len(values), np.zeros(len(values), np.uint64))
     assert hashes[len(values) :].tolist() == [42] * spare

@@ -16,7 +16,7 @@ def units(**sizes: int) -> st.SearchStrategy[list[int]]:
 
 
 def kernel_shingles(values: list[int], length: int) -> list[int]:
-    tokens = np.array([*values, 2**64 - 1, 2**64 - 1], np.uint64)  # what stands behind must not count
+    tokens = np.array([*values, 2**64 - 1, 2**64 - 1], np.uint64)  # bytes behind the text must not count
     out = np.zeros(max(len(values), 1), np.uint64)
     n = shingle_hashes(tokens, len(values), length, PUBLIC.shingles, out)
     return [int(value) for value in out[:n]]

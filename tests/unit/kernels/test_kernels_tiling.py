@@ -118,7 +118,7 @@ def test_tiles_do_not_depend_on_how_runs_are_found(seed: int) -> None:
     a, b = texts_with_moves(chosen)
     w = chosen.randrange(2, 9)
     pair = matching.pair_of(ids(a), ids(b))
-    whole = matching.literal(pair, w)  # for so few tokens all runs at once
+    whole = matching.literal(pair, w)  # for few tokens all runs at once
     assert not whole.capped
     for most_runs in (1, 5, 40, 300, 2000, 1 << 18):
         found = matching.literal(pair, w, most_runs)

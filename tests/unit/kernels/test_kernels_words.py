@@ -16,7 +16,7 @@ from neardup.text.keys import PUBLIC
 from support import reference, strategies
 
 JUNK = b"aZ_9" * 16
-"""Stands before and behind a text: token characters, so that reading too far or too early shows."""
+"""Surrounds a text: token characters, so that reading too far or too early shows."""
 
 
 @njit

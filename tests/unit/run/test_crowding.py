@@ -105,7 +105,7 @@ def test_exact_copies_are_no_crowd(tmp_path: Path) -> None:
 
 
 def test_a_sample_of_plain_pages_is_read_before_the_pass_has_ended(tmp_path: Path) -> None:
-    """The chunks of the sample end within the first file, so nothing tells the files of chunks apart yet."""
+    """The chunks of the sample end within the first file, so the files of chunks are not known yet."""
     draw, path = random.Random(3), tmp_path / "plain.parquet"
     texts = [" ".join(words(draw, 60)) for _ in range(20_000)] * 8
     table = pa.table({"id": range(len(texts)), "text": texts})

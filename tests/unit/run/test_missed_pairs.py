@@ -13,7 +13,7 @@ from neardup.run.recall import Interval, missed_pairs, predicted_recall
 
 
 def failures(misses: int, finds: int, chance: float) -> float:
-    """P(so many misses come before the given number of finds), each a miss with ``chance``."""
+    """P(this number of misses before the given number of finds), each a miss with ``chance``."""
     return comb(misses + finds - 1, misses) * chance**misses * (1 - chance) ** finds
 
 

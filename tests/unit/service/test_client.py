@@ -34,7 +34,7 @@ from support.service_transport import ServiceTransport  # noqa: E402
 
 LOCAL = {
     *("prepare", "put_prepared", "together"),  # one transaction of several calls
-    *("decide_all", "undo", "actions"),  # what a review needs; the service has its pages
+    *("decide_all", "undo", "actions"),  # a review needs it; the service has its pages
     *("view", "check", "compact", "backup", "settings"),  # the file itself
 }
 """The public names of a collection that need its file."""

@@ -1,4 +1,4 @@
-"""The endpoints of the service: what they answer to good and to bad requests."""
+"""The endpoints of the service: their answers to good and to bad requests."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -68,7 +68,7 @@ def test_a_body_without_end_is_cut_where_its_address_allows_no_more(
 
 
 class Slow:
-    """Requests whose bodies come when they are told to."""
+    """Requests whose bodies are sent on a signal."""
 
     def __init__(self, service: Service, token: str) -> None:
         self.service, self.token, self.sent = service, token, []

@@ -1,4 +1,4 @@
-"""What stands before the endpoints: tokens, hosts, sizes, times, and how much may be under way."""
+"""The gate before the endpoints: tokens, hosts, sizes, times, and the number of requests under way."""
 
 import gc
 import json

@@ -1,4 +1,4 @@
-"""What is written: together when it comes together, each for itself, on the disk before it is told."""
+"""Writes: together when they come together, each for itself, on the disk before the answer."""
 
 import asyncio
 import threading
@@ -30,7 +30,7 @@ def put(id: str, text: str = TEXT) -> tuple[str, str, dict[str, Any]]:
 
 @contextmanager
 def held(service: Service, expected: int, later: float = 0) -> Iterator[None]:
-    """Nothing is written until so many requests wait and some seconds more, so that they are written together."""
+    """Nothing is written until this number of requests waits, so that they are written together."""
     release, taken = threading.Event(), threading.Event()
 
     def wait() -> None:

@@ -129,7 +129,7 @@ def test_a_hash_of_all_ones_is_in_the_sample_of_scale_one() -> None:
 
 
 def test_a_short_document_in_a_long_one() -> None:
-    """Where the samples tell nothing the answer is not a number."""
+    """Where the samples give no estimate the answer is not a number."""
     family = SampledShingles(1000, 4)
     short, long = family.of_ids([1]), family.of_ids(range(10, 50_000))
     found = short.containment(long)

@@ -1,4 +1,4 @@
-"""The index of signatures: what it finds, forgets, refuses and stores."""
+"""The index of signatures: it finds, forgets, refuses and stores."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -219,7 +219,7 @@ def test_a_table_written_by_another_program(tmp_path: Path) -> None:
 
 
 def stand_in(values: list[int], kind: type = np.uint32, **more: object) -> SimpleNamespace:
-    """Return what a MinHash of datasketch has."""
+    """Return the contents of a MinHash of datasketch."""
     made = {"hashvalues": np.array(values, kind), "seed": 1, "num_perm": len(values), "scheme": "affine32"}
     return SimpleNamespace(**(made | more))
 

@@ -1,4 +1,4 @@
-"""What explain refuses: it says what was given, what is allowed and what to do."""
+"""Refusals of explain: the given value, the allowed ones and the remedy."""
 
 from __future__ import annotations
 
