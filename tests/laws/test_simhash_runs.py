@@ -340,10 +340,10 @@ def test_no_minhash_is_made_for_simhash_and_no_simhash_for_minhash() -> None:
     texts = texts_of(shared_data.or_own("irplag_java"))
     corpus = outcome_of(texts, bits=128).run.rows.corpus
     rows, sketches = fingerprint(corpus, 0, Silent())
-    assert {block.shape[1] for block in sketches.signatures} == {0}
+    assert {block.shape[1] for block in sketches.signatures()} == {0}
     assert np.array_equal(sketches.simhashes, nd.SimHash(128).sketch([texts[row] for row in rows.unique]))
     _, other = fingerprint(Corpus(corpus.parts, nd.Settings.of(method="lsh")), 8, Silent())
-    assert {block.shape[1] for block in other.signatures} == {8}
+    assert {block.shape[1] for block in other.signatures()} == {8}
     assert other.simhashes.shape == (len(rows.unique), 0)
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.candidates import Candidates
 from neardup.join.criterion import criterion_of
-from neardup.join.lsh_candidates import HUB, Candidates
+from neardup.join.lsh_candidates import HUB
 from neardup.join.method import BYTES_A_SHINGLE
 from neardup.join.pair_file import (
     PairLookup,

@@ -169,6 +169,10 @@ FEATURES: tuple[Callable[[ChunkTexts], None], ...] = (
     _zeros,
 )
 """The features, in the order in which they change the keys."""
+OF_ROWS = ("units", "bytes", "left", "within", "across")
+"""The columns of numbers that are held of every row."""
+OF_DOCUMENTS = ("signature", "simhash")
+"""The columns that are held of documents only."""
 
 
 def _lists(sets: ShingleSets) -> pa.Array:

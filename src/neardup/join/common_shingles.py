@@ -80,7 +80,7 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
             held = _left_of(held, made, counted.affected, learned)
         else:
             held = None
-        again = _SignedAgain(made, np.concatenate(sketches.blocks), counted.affected)
+        again = _SignedAgain(made, np.concatenate(sketches.signatures()), counted.affected)
         again.count(held, advance)
         made, sketches, held = _with_something(made, again, sketches, held)
     return made, sketches, Learned(table, learned, different, held)
@@ -211,11 +211,11 @@ class _SignedAgain:
         self._stays = stays
         return self
 
-    def __call__(self) -> UInt32s:
-        """Return the signatures of the documents that stay."""
+    def __call__(self) -> tuple[UInt32s, ...]:
+        """Return the signatures of the documents that stay, in one block."""
         if not self._made:
             self._read(None, lambda _: None)
-        return self._signatures[self._stays]
+        return (self._signatures[self._stays],)
 
     def _read(self, left: Int64s | None, advance: Advance) -> None:
         rows, slots = self._rows, self._signatures.shape[1]
@@ -250,7 +250,7 @@ def _with_something(
         offsets = np.concatenate(([0], np.cumsum(held.sets.sizes[stays])))
         held = DocumentSets(np.arange(len(made.unique)), ShingleSets(held.sets.hashes, offsets))
         made.sets("shingles").adopt(held)
-    return made, Sketches((), sketches.simhashes[stays], again.only(stays)), held
+    return made, Sketches(again.only(stays), sketches.simhashes[stays]), held
 
 
 def _left_of(held: DocumentSets, rows: Rows, affected: Int64s, common: BaseText) -> DocumentSets:

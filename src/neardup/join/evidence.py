@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from neardup.join.candidates import Candidates
 from neardup.join.closing import Closed
 from neardup.join.estimates import Missing
 from neardup.join.exact_parts import ExactParts
-from neardup.join.lsh_candidates import Candidates
 from neardup.join.method import Choice
 from neardup.join.pair_file import Pairs
 from neardup.join.rows import Rows, Sketches
@@ -18,30 +18,6 @@ from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.runtime import Progress
 from neardup.tables import Int64s
-
-
-@dataclass(frozen=True, eq=False)
-class Proposal:
-    """The candidates of a search; an exact join also hands on its ``index`` and the ``sets`` that it was made of.
-
-    ``tied`` entries of the index could differ under another key (``prefix_join.Joined``). Instead of the
-    index there are ``parts`` if it does not fit into the memory.
-    """
-
-    choice: Choice
-    plan: Plan | HammingPlan
-    candidates: Candidates
-    index: PrefixIndex | None = None
-    tied: int = 0
-    sets: DocumentSets | None = None
-    parts: ExactParts | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class FoundPairs:
-    """The proved ``pairs`` of a search; those of two documents of an exact join are looked up in its index."""
-
-    pairs: Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +31,27 @@ class ExactJoin:
     index: PrefixIndex | None = None
     sets: DocumentSets | None = None
     parts: ExactParts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """The candidates of a search, and its ``exact`` join if that is prepared.
+
+    ``tied`` entries of its index could differ under another key (``prefix_join.Joined``).
+    """
+
+    choice: Choice
+    plan: Plan | HammingPlan
+    candidates: Candidates
+    exact: ExactJoin = ExactJoin()
+    tied: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPairs:
+    """The proved ``pairs`` of a search; those of two documents of an exact join are looked up in its index."""
+
+    pairs: Pairs
 
 
 @dataclass(frozen=True, eq=False)

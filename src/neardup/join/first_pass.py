@@ -19,10 +19,11 @@ from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Problem, RememberingChunk
 from neardup.io.readers.problems import LineProblems, Problems
 from neardup.join.band_keys import SpilledBands, band_columns, band_names
-from neardup.join.columns import fingerprinted
+from neardup.join.columns import OF_DOCUMENTS, OF_ROWS, fingerprinted
 from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.join.kept_sets import KeptSets, expects_exact
 from neardup.join.rows import Met, Rows, Sketches
+from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
@@ -45,8 +46,7 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | Non
         growing = _read_all(corpus, 0, progress, _RowsUnderWay(corpus, None, expected=True))
         if growing.sets.open:
             rows, sketches = growing.finish()
-            again = partial(_signatures, corpus, slots, progress)
-            return rows, replace(sketches, blocks=(), again=again)
+            return rows, replace(sketches, signatures=partial(_signatures, corpus, slots, progress))
     return _read_all(corpus, slots, progress, _RowsUnderWay(corpus, plan if slots else None)).finish()
 
 
@@ -63,10 +63,10 @@ def _read_all(corpus: Corpus, slots: int, progress: Progress, growing: _RowsUnde
     return growing
 
 
-def _signatures(corpus: Corpus, slots: int, progress: Progress) -> UInt32s:
+def _signatures(corpus: Corpus, slots: int, progress: Progress) -> tuple[UInt32s, ...]:
     """Read all texts once more, for the signatures of the documents."""
     _, sketches = _read_all(corpus, slots, progress, _RowsUnderWay(corpus, None)).finish()
-    return np.concatenate(sketches.blocks).reshape(-1, slots)
+    return sketches.signatures()
 
 
 def read_chunks(
@@ -116,12 +116,6 @@ def something_left(left: Int64s, measure: str) -> Bools:
     """Which documents have a feature that the measure counts, from their ``count_left`` (int64[n, 3])."""
     something: Bools = left[:, 2 if MEASURES[measure].of_units else 1] > 0
     return something
-
-
-OF_ROWS = ("units", "bytes", "left", "within", "across")
-"""The columns of numbers that are held of every row."""
-OF_DOCUMENTS = ("signature", "simhash")
-"""The columns that are held of documents only."""
 
 
 class _RowsUnderWay:
@@ -217,13 +211,11 @@ class _RowsUnderWay:
             cleaned=self._cleaned,
         )
         sets, n = self.sets.finish(), len(rows.unique)
-        if sets is not None and self.sets.features is not None:
+        if isinstance(sets, DocumentSets) and self.sets.features is not None:
             rows.sets(self.sets.features).adopt(sets)
-        blocks = self._numbers["signature"] or [np.empty((n, 0), np.uint32)]
+        blocks = tuple(self._numbers["signature"]) or (np.empty((n, 0), np.uint32),)
         simhashes = self._numbers["simhash"] or [np.empty((n, simhash_words(corpus.settings)), np.uint64)]
-        return rows, Sketches(
-            tuple(blocks), np.concatenate(simhashes), sets=sets, filed=self.sets.filed, keys=self.spilled
-        )
+        return rows, Sketches(lambda: blocks, np.concatenate(simhashes), sets, self.spilled)
 
     def _make_room(self, rows: int) -> None:
         if rows <= len(self._keys):

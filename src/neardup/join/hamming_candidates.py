@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.lsh_candidates import HUB, Candidates
+from neardup.join.candidates import Candidates
+from neardup.join.lsh_candidates import HUB
 from neardup.lsh.hamming.pairs import NearPairs, near_pairs, products
 from neardup.lsh.hamming.words import FingerprintWords, distinct, read_fingerprints
 from neardup.runtime import Advance

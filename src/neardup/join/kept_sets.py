@@ -45,7 +45,7 @@ class KeptSets:
         self._hashes = np.empty(0, np.uint64)
         self._used = self._bound = 0
         self._sizes = [np.empty(0, np.int64)]
-        self.filed: SpilledSets | None = None
+        self._filed: SpilledSets | None = None
 
     def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
         """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
@@ -56,10 +56,10 @@ class KeptSets:
             return
         if len(wanted) < len(sets.sizes):
             sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
-        if self._bound > self._most and self.filed is None:
+        if self._bound > self._most and self._filed is None:
             self._file(self._together())
-        if self.filed is not None:
-            self.filed.add(sets)
+        if self._filed is not None:
+            self._filed.add(sets)
             return
         until = self._used + len(sets.hashes)
         if until > len(
@@ -70,14 +70,14 @@ class KeptSets:
         self._used = until
         self._sizes.append(sets.sizes)
 
-    def finish(self) -> DocumentSets | None:
-        """Return the sets of all documents if they are in memory; complete those that are in a file.
+    def finish(self) -> DocumentSets | SpilledSets | None:
+        """Return the sets of all documents, in memory or in a file; None if they are not kept.
 
         If only those that may have a partner leave room for their join, the sets go to a file, too.
         """
         if not self.open:
             return None
-        if self.filed is None:
+        if self._filed is None:
             sets, possible = self._together(), None
             if self._scratch is not None and BYTES_A_SHINGLE * self._bound > self._room:
                 asked, threads = criterion_of(self._settings.search), self._settings.work.threads
@@ -86,16 +86,16 @@ class KeptSets:
                 joined = (BYTES_A_SHINGLE - HASH_BYTES) * int(sizes[possible].sum())
                 if HASH_BYTES * len(sets.hashes) + joined > self._room:
                     self._file(sets)
-            if self.filed is None:
+            if self._filed is None:
                 return DocumentSets(np.arange(len(sets.sizes)), sets, possible)
-        self.filed.documents = np.arange(len(self.filed))
-        return None
+        self._filed.documents = np.arange(len(self._filed))
+        return self._filed
 
     def _file(self, sets: ShingleSets) -> None:
         """Move the sets from the memory into a working file."""
         assert self._scratch is not None
-        self.filed = SpilledSets(np.empty(0, np.int64), self._scratch.numbers())
-        self.filed.add(sets)
+        self._filed = SpilledSets(np.empty(0, np.int64), self._scratch.numbers())
+        self._filed.add(sets)
         self._hashes = np.empty(0, np.uint64)
 
     def _together(self) -> ShingleSets:

@@ -9,13 +9,13 @@ documents*, which ``prefix_join.py`` joins exactly, so that no bucket costs quad
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from neardup.join.band_keys import BandKeys
-from neardup.join.pair_file import PairRoom, Pairs, PairSorter
+from neardup.join.candidates import Candidates
+from neardup.join.pair_file import PairRoom, PairSorter
 from neardup.join.related import EVERYONE, Related
 from neardup.kernels.lsh.buckets import bucket_pairs
 from neardup.kernels.sorting import equal_groups
@@ -26,16 +26,6 @@ HUB = 100
 """A bucket of more documents than this is a hub: its 4,950 pairs would cost more than the exact join does."""
 
 _LOW = np.uint64(0xFFFF_FFFF)
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Proposed pairs, and the documents of hub buckets, whose pairs are not included."""
-
-    pairs: Pairs
-    hub: Int64s
-    hub_buckets: int
-    largest_bucket: int
 
 
 def candidates(

@@ -28,28 +28,20 @@ from neardup.tables import Int64s, UInt32s, UInt64s
 class Sketches:
     """The sketches of the documents, in order: signatures or SimHash fingerprints, as the search needs them.
 
-    They are apart from the rows, because verification needs their memory: whoever holds them drops them. ``again``
-    makes the signatures when they are needed, if they were not made or others are wanted. Under a memory limit
-    there are the ``keys`` of the bands instead. ``sets`` are the shingle sets of all documents, if a later stage
-    needs them and they fit; ``filed`` are these sets in a working file if an exact join needs them and they do
-    not.
+    They are apart from the rows, because verification needs their memory: whoever holds them drops them.
+    ``signatures`` returns the signatures in blocks, uint32[m, slots], and makes them first if nothing needed them.
+    Under a memory limit there are the ``keys`` of the bands instead. ``sets`` are the shingle sets of all
+    documents, if a later stage needs them; in a working file if an exact join needs them and they do not fit.
     """
 
-    blocks: tuple[UInt32s, ...]  # [m, slots]
+    signatures: Callable[[], tuple[UInt32s, ...]]
     simhashes: UInt64s  # [documents, words]
-    again: Callable[[], UInt32s] | None = None
-    sets: DocumentSets | None = None
-    filed: SpilledSets | None = None
+    sets: DocumentSets | SpilledSets | None = None
     keys: BandKeys | None = None
 
     def bands(self, plan: Plan) -> BandKeys:
         """The keys of the documents in the bands of ``plan``."""
-        return SignatureBands(self.signatures, plan) if self.keys is None else self.keys
-
-    @property
-    def signatures(self) -> tuple[UInt32s, ...]:
-        """The signatures in blocks, uint32[m, slots]."""
-        return self.blocks if self.again is None else (self.again(),)
+        return SignatureBands(self.signatures(), plan) if self.keys is None else self.keys
 
 
 class Met(NamedTuple):

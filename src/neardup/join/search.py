@@ -53,10 +53,11 @@ def _exact_or_lsh(
     choice = reconsider(choice, wanted, count)
     if choice.method == "exact":
         return exact, replace(proposal, choice=choice)
-    lsh = LshSearch(choice, plan, proposal.sets)
+    lsh = LshSearch(choice, plan, proposal.exact.sets)
     del proposal
     return lsh, lsh.propose(rows, sketches, progress)
 
 
 def _lookups(proposal: Proposal) -> int:
-    return 0 if proposal.index is None else lookups(proposal.index, MOST_OF_A_LIST)
+    index = proposal.exact.index
+    return 0 if index is None else lookups(index, MOST_OF_A_LIST)

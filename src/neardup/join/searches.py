@@ -9,18 +9,17 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.writers.scratch import Scratch
+from neardup.join.candidates import Candidates, join_everything, kept_candidates
 from neardup.join.closing import close
 from neardup.join.criterion import criterion_of
 from neardup.join.evidence import Evidence, ExactJoin, FoundPairs, HeldSets, Proposal, SearchOutcome
-from neardup.join.exact_candidates import join_everything
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
-from neardup.join.kept_candidates import kept_candidates
-from neardup.join.lsh_candidates import Candidates, candidates
+from neardup.join.lsh_candidates import candidates
 from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.missing import missing_outside
 from neardup.join.pair_file import Pairs, PairSorter, batches, documents_in
 from neardup.join.portions import bands_at_once, proposed_room, verified_room
-from neardup.join.prefix_join import Joined, joined
+from neardup.join.prefix_join import joined
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, SpilledSets
 from neardup.join.verify import verify
@@ -50,7 +49,7 @@ class LshSearch:
             room = proposed_room(rows.settings, rows.corpus.scratch)
             asked = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
             proposed = kept_candidates(rows.corpus.journal, room, lambda: candidates(*asked))
-        return Proposal(self.choice, self.plan, proposed, sets=self.sets)
+        return Proposal(self.choice, self.plan, proposed, ExactJoin(sets=self.sets))
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         """Verify and close the proposed pairs, and prepare the exact join."""
@@ -95,18 +94,17 @@ class ExactSearch:
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
-        held, asked = sketches.sets is not None, rows.settings.search
-        if surely_exact(asked) and self.choice.memory > join_room(asked) and not held:
-            return Proposal(self.choice, self.plan, everything, parts=_in_parts(rows, sketches.filed, progress))
-        made, sets = _joined(everything.hub, rows, progress)
-        if made is None:
-            return Proposal(self.choice, self.plan, everything)
-        return Proposal(self.choice, self.plan, everything, made.hubs, made.tied, sets)
+        sets, asked = sketches.sets, rows.settings.search
+        if surely_exact(asked) and self.choice.memory > join_room(asked) and not isinstance(sets, DocumentSets):
+            in_parts = ExactJoin(parts=_in_parts(rows, sets, progress))
+            return Proposal(self.choice, self.plan, everything, in_parts)
+        exact, tied = _joined(everything.hub, rows, progress)
+        return Proposal(self.choice, self.plan, everything, exact, tied)
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
         """Hand on the index: its pairs are looked up when the documents are grouped."""
-        exact = ExactJoin(proposal.index, proposal.sets, proposal.parts)
-        return Evidence(FoundPairs(VERIFIED.empty_table()), exact, HeldSets(), SearchOutcome.of(proposal))
+        outcome = SearchOutcome.of(proposal)
+        return Evidence(FoundPairs(VERIFIED.empty_table()), proposal.exact, HeldSets(), outcome)
 
 
 @dataclass(frozen=True)
@@ -150,8 +148,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
             with progress.stage("recall", None, "pairs"):
                 asked, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
                 missing = missing_outside(closed.pairs, closed.hub, *asked, threads)
-        made, sets = _joined(closed.hub, rows, progress)
-    exact = ExactJoin(None if made is None else made.hubs, sets)
+        exact, _ = _joined(closed.hub, rows, progress)
     outcome = replace(
         SearchOutcome.of(proposal), hub=closed.hub, closed=closed, missing=missing, in_buckets=proposed.hub
     )
@@ -189,15 +186,17 @@ def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> Exac
         return exact_parts(filed, asked, scratch, advance)
 
 
-def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[Joined | None, DocumentSets | None]:
-    """The exact join of ``documents``, prepared, and the sets it refers to; None and None without documents."""
-    settings, made, sets = rows.settings, None, None
+def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[ExactJoin, int]:
+    """The exact join of ``documents``, prepared, and its tied entries; nothing without documents."""
+    settings, exact, tied = rows.settings, ExactJoin(), 0
     store = rows.sets(MEASURES[settings.search.measure].features)
+    sets = None
     with progress.stage("shingles", len(documents), "documents"):
         if len(documents):
             sets = store.get(documents)
     with progress.stage("join", len(documents), "documents"):
-        if len(documents):
+        if sets is not None:
             criterion, threads = criterion_of(settings.search), settings.work.threads
-            made = joined(documents, store.documents, store, criterion, threads, rows.related)
-    return made, sets
+            join = joined(documents, store.documents, store, criterion, threads, rows.related)
+            exact, tied = ExactJoin(join.hubs, sets), join.tied
+    return exact, tied

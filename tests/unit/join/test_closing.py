@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
+from neardup.join.candidates import Candidates
 from neardup.join.closing import Closed, close
-from neardup.join.lsh_candidates import Candidates
 from neardup.join.shingle_store import DocumentSets
 from neardup.join.verify import verify
 from neardup.kernels.sets import Criterion

@@ -13,6 +13,7 @@ from neardup.join import kept_sets
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint
 from neardup.join.rows import Rows, Sketches
+from neardup.join.shingle_store import DocumentSets, SpilledSets
 from neardup.lsh.bands import Plan, plan
 from neardup.measures import MEASURES
 from neardup.runtime import Silent
@@ -47,10 +48,11 @@ def test_the_sets_are_those_of_the_texts(measure: str, memory: float, in_file: b
     room = np.empty(int(rows.units.sum()), np.uint64)
     expected = again.shingle_sets(rows.unique, room, MEASURES[measure].features)
     assert len(expected.sizes) == 200
-    assert (sketches.filed is not None, sketches.sets is None) == (in_file, in_file)
-    if sketches.filed is not None:
-        assert_same(sketches.filed.load(everything).sets, expected)
-    if sketches.sets is not None:
+    assert isinstance(sketches.sets, SpilledSets) == in_file
+    if isinstance(sketches.sets, SpilledSets):
+        assert_same(sketches.sets.load(everything).sets, expected)
+    else:
+        assert sketches.sets is not None
         assert rows.sets(MEASURES[measure].features).get(everything) is sketches.sets
         assert_same(sketches.sets.sets, expected)
 
@@ -61,7 +63,6 @@ def test_the_sets_are_those_of_the_texts(measure: str, memory: float, in_file: b
 def test_other_runs_make_no_sets(settings: dict[str, str]) -> None:
     _, sketches = first_pass(**settings)
     assert sketches.sets is None
-    assert sketches.filed is None
 
 
 def first_pass_for(method: str) -> tuple[Rows, Sketches, Plan]:
@@ -75,14 +76,13 @@ def first_pass_for(method: str) -> tuple[Rows, Sketches, Plan]:
 
 
 def assert_signed_alike(found: Sketches, expected: Sketches) -> None:
-    assert np.array_equal(np.concatenate(found.signatures), np.concatenate(expected.signatures))
+    assert np.array_equal(np.concatenate(found.signatures()), np.concatenate(expected.signatures()))
 
 
 def test_a_run_that_will_join_exactly_makes_sets_and_signs_only_when_asked() -> None:
     rows, sketches, bands = first_pass_for("auto")
     expected, signed, _ = first_pass_for("lsh")
-    assert sketches.blocks == ()
-    assert sketches.sets is not None
+    assert isinstance(sketches.sets, DocumentSets)
     assert signed.sets is None
     assert_same(sketches.sets.sets, expected.sets().get(np.arange(200)).sets)
     assert rows.unique.tolist() == expected.unique.tolist()
@@ -98,6 +98,5 @@ def test_sets_that_do_not_fit_after_all_are_given_up(monkeypatch: pytest.MonkeyP
     given_up, signed, _ = first_pass_for("auto")
     assert kept_sets.expects_exact(given_up.corpus)
     assert signed.sets is None
-    assert signed.again is None
     assert given_up.unique.tolist() == rows.unique.tolist()
     assert_signed_alike(signed, sketches)

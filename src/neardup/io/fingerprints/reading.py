@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
 from neardup.display import printable
@@ -18,6 +19,8 @@ from neardup.errors import FormatError, InputError
 from neardup.io.fingerprints.chunk import ChunkFacts, ReadChunk, from_slots, row_schema, sketch_schema
 from neardup.io.fingerprints.keys import name_of
 from neardup.io.fingerprints.records import (
+    BAND_SCHEMA,
+    BANDS,
     CHUNKS,
     COLUMNS,
     FILES,
@@ -27,8 +30,9 @@ from neardup.io.fingerprints.records import (
     ROWS,
     SKETCHES,
     SavedManifest,
+    read_seals,
+    read_slots,
 )
-from neardup.io.fingerprints.scanning import read_seals, read_slots
 from neardup.io.fingerprints.writing import sealed_manifest
 from neardup.io.readers.digests import digest_of_file, open_regular
 from neardup.io.readers.manifest import read_regular
@@ -227,6 +231,42 @@ class SavedFingerprints:
     def _require_schema(self, name: str, found: pa.Schema, expected: pa.Schema) -> None:
         if not found.equals(expected):
             raise self.unusable(f"{name} has other columns")
+
+
+class SortedBands:
+    """The sorted keys of a part, mapped: a look-up reads a few pages of each band.
+
+    Raises InputError for keys that cannot be those of its rows.
+    """
+
+    def __init__(self, part: SavedFingerprints) -> None:
+        self._part, self._rows = part, part.manifest.counts.rows
+        try:
+            # the file is mapped, not read: it may be larger than memory
+            self._reader = pa.ipc.open_file(pa.memory_map(os.fsencode(part.checked(BANDS))))
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise part.unusable(f"{BANDS} cannot be used: {error}") from error
+        whole = self._reader.num_record_batches == len(part.manifest.bands) + 1
+        if not whole or not self._reader.schema.equals(BAND_SCHEMA):
+            raise part.unusable(f"{BANDS} has other bands")
+
+    def rows_with(self, place: int, keys: UInt64s) -> Int64s:
+        """Return the rows that have one of these ``keys`` (ascending) in a band; the seals are the last one."""
+        try:
+            batch = self._reader.get_batch(place)
+            batch.validate()
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self._part.unusable(f"{BANDS} cannot be used: {error}") from error
+        stored, rows = (batch.column(name).to_numpy() for name in BAND_SCHEMA.names)
+        first, until = (np.searchsorted(stored, keys, side) for side in ("left", "right"))
+        met = until > first
+        first, counts = first[met], (until - first)[met]
+        ends = np.cumsum(counts)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - (ends - counts), counts)
+        found: Int64s = rows[places].astype(np.int64)
+        if len(found) and int(found.max()) >= self._rows:
+            raise self._part.unusable(f"{BANDS} names rows that the part does not have")
+        return found
 
 
 def _columns(batch: Any) -> Iterator[tuple[str, pa.Array]]:

@@ -1,13 +1,19 @@
-"""The content of a folder of fingerprints besides its chunks: its manifest, and its sorted keys."""
+"""The files of a folder of fingerprints: their names, the manifest, and some columns of large files."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 
+from neardup.io.fingerprints.chunk import KEY, UNITS
 from neardup.io.readers.manifest import Digest, Size
+from neardup.tables import Int64s, UInt32s, UInt64s
 
 FORMAT = 2
 """Version of the layout of the folder."""
@@ -94,3 +100,26 @@ class SavedManifest(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 BAND_SCHEMA = pa.schema([("key", pa.uint64()), ("row", pa.uint32())])
 """A batch is a band: the keys of all rows with text in it, ascending, and their rows in the part. A last batch
 holds the first words of the seals, by which exact copies are looked up."""
+
+
+def read_slots(path: Path, first: int, count: int) -> Iterator[UInt32s]:
+    """Yield the slots ``first`` … ``first + count − 1`` of all signatures, uint32[rows, count], chunk by chunk."""
+    for batch in _batches(path, range(first, first + count)):
+        found = np.empty((batch.num_rows, count), np.uint32)
+        for place in range(count):
+            found[:, place] = batch.column(place).to_numpy()
+        yield found
+
+
+def read_seals(path: Path) -> Iterator[tuple[Int64s, UInt64s]]:
+    """Yield (units, first words of the seals) of all rows, chunk by chunk."""
+    for batch in _batches(path, (UNITS, KEY)):
+        yield batch.column("units").to_numpy(), batch.column("key").flatten().to_numpy()[::2]
+
+
+def _batches(path: Path, columns: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    options = pa.ipc.IpcReadOptions(included_fields=list(columns), ensure_native_endian=False)
+    with pa.OSFile(os.fsencode(path)) as file:
+        reader = pa.ipc.open_file(file, options=options)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)

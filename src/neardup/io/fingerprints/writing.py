@@ -31,8 +31,9 @@ from neardup.io.fingerprints.records import (
     SavedFile,
     SavedInput,
     SavedManifest,
+    read_seals,
+    read_slots,
 )
-from neardup.io.fingerprints.scanning import read_seals, read_slots
 from neardup.io.readers import join_ids
 from neardup.io.readers.digests import digest_of_file
 from neardup.io.writers.access import EVERYBODY, restrict

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.io.fingerprints.bands import SortedBands
 from neardup.io.fingerprints.chunk import ReadChunk
-from neardup.io.fingerprints.reading import SavedFingerprints
+from neardup.io.fingerprints.reading import SavedFingerprints, SortedBands
 from neardup.lsh.bands import Plan
 from neardup.run.shards.sorting import keys_of
 from neardup.tables import Bools, Int64s, UInt64s

@@ -1,21 +1,42 @@
-"""Proposed pairs among the finished parts of a run, so that a killed run does not search for them again."""
+"""Proposed pairs, also among the finished parts of a run, so that a killed run does not search for them again."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from neardup.io.writers.journal import RunJournal
-from neardup.join.lsh_candidates import Candidates
-from neardup.join.pair_file import PairRoom, PairSorter, batches
-from neardup.tables import column
+from neardup.join.pair_file import PairRoom, Pairs, PairSorter, batches
+from neardup.tables import CANDIDATES, Int64s, column
 
 _AT_ONCE = 1 << 20
 """Pairs of one part: 8 MB."""
 
 _HEAD = "candidates"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Proposed pairs, and the documents of hub buckets, whose pairs are not included."""
+
+    pairs: Pairs
+    hub: Int64s
+    hub_buckets: int
+    largest_bucket: int
+
+
+def join_everything(documents: int) -> Candidates:
+    """Propose no pairs: every document is joined with all others, as hub documents are, and no pair is missed.
+
+    Compared with LSH the join (``prefix_join.py``) costs one count of all shingles, and memory for all sets at
+    once: 8 bytes per shingle for the sets, up to 8 more for counts and prefix lists. If that does not fit, the
+    join is made in parts (``exact_parts.py``).
+    """
+    return Candidates(CANDIDATES.empty_table(), np.arange(documents), 0, 0)
 
 
 def kept_candidates(journal: RunJournal | None, room: PairRoom, make: Callable[[], Candidates]) -> Candidates:

@@ -9,8 +9,7 @@ import pytest
 
 from neardup.io.writers.journal import RunJournal
 from neardup.io.writers.scratch import Scratch
-from neardup.join.kept_candidates import kept_candidates
-from neardup.join.lsh_candidates import Candidates
+from neardup.join.candidates import Candidates, kept_candidates
 from neardup.join.pair_file import PairFile, PairRoom, PairSorter, batches
 
 
@@ -29,7 +28,7 @@ def rows_of(found: Candidates) -> list[dict[str, int]]:
 def test_kept_candidates_are_those_that_were_found(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.join.kept_candidates._AT_ONCE", 100)
+    monkeypatch.setattr("neardup.join.candidates._AT_ONCE", 100)
     room = PairRoom(Scratch(tmp_path), most)
     expected, searches = made(room), []
 
