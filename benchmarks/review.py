@@ -21,7 +21,8 @@ from pathlib import Path
 from time import monotonic, sleep, thread_time
 
 import neardup as nd
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
+from neardup.review.desk.subjects import ResultSubject
 from neardup.review.source import ORDERS, QUEUES, Decide, Question
 
 RESULTS = Path(__file__).parent / "results" / "review.md"
@@ -75,7 +76,7 @@ def edited(words: list[str], vocabulary: list[str], draw: random.Random) -> list
 class Clock:
     """Times requests, and decides about a pair before every tenth one."""
 
-    def __init__(self, desk: ResultDesk, requests: int) -> None:
+    def __init__(self, desk: Desk, requests: int) -> None:
         self.desk, self.requests = desk, requests
         self.rows: list[tuple[str, float, float, float]] = []  # median, p95, and p95 of processor time
         self.waiting = iter(desk.queue("undecided", limit=1000).lines)
@@ -102,7 +103,7 @@ def percentile95(values: list[float]) -> float:
     return sorted(values)[max(0, round(0.95 * len(values)) - 1)]
 
 
-def measure(desk: ResultDesk, requests: int) -> Clock:
+def measure(desk: Desk, requests: int) -> Clock:
     """Time all kinds of pages."""
     draw = random.Random(5)
     clock = Clock(desk, requests)
@@ -137,7 +138,7 @@ def measure(desk: ResultDesk, requests: int) -> Clock:
 class Following:
     """Asks for one page of a list after the other."""
 
-    def __init__(self, desk: ResultDesk, question: Question) -> None:
+    def __init__(self, desk: Desk, question: Question) -> None:
         self.desk, self.question, self.after = desk, question, ""
 
     def __call__(self, _: int) -> None:
@@ -185,7 +186,7 @@ def main() -> None:
     begin = monotonic()
     found = nd.load(given.folder / "result")
     loaded = monotonic()
-    desk = ResultDesk(found, given.folder / "result")
+    desk = Desk(ResultSubject(found, given.folder / "result"))
     opened = loaded - begin, monotonic() - loaded
     print(f"loaded in {opened[0]:.1f} s, index in {opened[1]:.2f} s")
     desk._warming.join()

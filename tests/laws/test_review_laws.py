@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from neardup.collection.query import canonical
 from neardup.collection.query.syntax import And, FieldClause, Node, Not, Or, WordsClause
 from neardup.errors import InputError
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
+from neardup.review.desk.subjects import ResultSubject
 from neardup.review.source import ORDERS, Decide, GroupLine, Order, Question
 from support.made_reviews import make_result
 from support.reference_review import Group, holds, reviewed
@@ -46,8 +47,8 @@ TEXTS = made_texts()
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultDesk]:
-    desk = ResultDesk.open(make_result(tmp_path_factory.mktemp("laws"), TEXTS, threshold=0.5, length=3))
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    desk = Desk.open(make_result(tmp_path_factory.mktemp("laws"), TEXTS, threshold=0.5, length=3))
     rows = desk._index.documents.rows
     draw = random.Random(3)
     for _ in range(60):
@@ -71,8 +72,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ResultDesk]:
     desk.close()
 
 
-def naive(desk: ResultDesk) -> list[Group]:
-    return reviewed(desk._found, TEXTS, desk._store.state())
+def naive(desk: Desk) -> list[Group]:
+    return reviewed(desk._subject.found, TEXTS, desk._subject.state())
 
 
 OPERATORS = st.sampled_from((":", "=", "!=", "<", "<=", ">", ">="))
@@ -102,7 +103,7 @@ FILTERS = st.recursive(
 QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
-def listed(desk: ResultDesk, filter: str, order: Order, limit: int) -> Iterator[GroupLine]:
+def listed(desk: Desk, filter: str, order: Order, limit: int) -> Iterator[GroupLine]:
     after = ""
     while True:
         page = desk.groups(Question(filter, order, after, limit))
@@ -114,7 +115,7 @@ def listed(desk: ResultDesk, filter: str, order: Order, limit: int) -> Iterator[
 
 @QUICK
 @given(node=FILTERS)
-def test_a_filter_finds_the_groups_for_which_it_holds(desk: ResultDesk, node: Node) -> None:
+def test_a_filter_finds_the_groups_for_which_it_holds(desk: Desk, node: Node) -> None:
     page = desk.groups(Question(canonical(node), "place", limit=GROUPS))
     assert page.meaning == canonical(node)
     assert [line.id for line in page.lines] == [group["ids"][0] for group in naive(desk) if holds(node, group)]
@@ -123,13 +124,13 @@ def test_a_filter_finds_the_groups_for_which_it_holds(desk: ResultDesk, node: No
 
 @QUICK
 @given(node=CLAUSES, order=st.sampled_from(ORDERS), limit=st.integers(1, GROUPS + 1))
-def test_pages_of_any_length_show_every_group_once(desk: ResultDesk, node: Node, order: Order, limit: int) -> None:
+def test_pages_of_any_length_show_every_group_once(desk: Desk, node: Node, order: Order, limit: int) -> None:
     shown = [line.id for line in listed(desk, canonical(node), order, limit)]
     assert len(set(shown)) == len(shown)
     assert set(shown) == {group["ids"][0] for group in naive(desk) if holds(node, group)}
 
 
-def test_orders_are_those_of_the_values(desk: ResultDesk) -> None:
+def test_orders_are_those_of_the_values(desk: Desk) -> None:
     groups = {group["ids"][0]: (place, group) for place, group in enumerate(naive(desk))}
     keys = {
         "undecided": lambda place, group: (group["count"] == group["near"], -group["stake"], place),
@@ -143,11 +144,11 @@ def test_orders_are_those_of_the_values(desk: ResultDesk) -> None:
         assert [line.id for line in listed(desk, "", order, 7)] == expected
 
 
-def test_counts_of_decisions_are_those_of_a_recount(desk: ResultDesk) -> None:
+def test_counts_of_decisions_are_those_of_a_recount(desk: Desk) -> None:
     lines = {line.id: (line.decided, line.pairs) for line in listed(desk, "", "place", 50)}
     assert lines == {group["ids"][0]: (group["count"], group["near"]) for group in naive(desk)}
     assert sum(count for count, _ in lines.values()) > 5
-    again = ResultDesk(desk._found, desk._store._path.parent)
+    again = Desk(ResultSubject(desk._subject.found, desk._subject._path.parent))
     assert {line.id: (line.decided, line.pairs) for line in listed(again, "", "place", 50)} == lines
     assert (again._made.verdict == desk._made.verdict).all()
     again.close()
@@ -155,7 +156,7 @@ def test_counts_of_decisions_are_those_of_a_recount(desk: ResultDesk) -> None:
 
 @settings(QUICK, max_examples=30)
 @given(data=st.data())
-def test_a_decision_and_its_undo_leave_everything_as_it_was(desk: ResultDesk, data: st.DataObject) -> None:
+def test_a_decision_and_its_undo_leave_everything_as_it_was(desk: Desk, data: st.DataObject) -> None:
     desk.groups(Question())
     before = (
         naive(desk),

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import neardup as nd
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.source import GroupLine, Question
 
 FOX = "the quick brown fox jumps over the lazy dog and runs far away"
@@ -37,17 +37,17 @@ def make_result(folder: Path, texts: dict[str, str] | None = None, **settings: o
     return folder / "result"
 
 
-def lines(desk: ResultDesk, filter: str = "", **how: object) -> dict[str, GroupLine]:
+def lines(desk: Desk, filter: str = "", **how: object) -> dict[str, GroupLine]:
     """Return the lines of the list of groups by the id of the representative."""
     return {str(line.id): line for line in desk.groups(Question(filter, **how)).lines}  # type: ignore[arg-type]
 
 
-def ids(desk: ResultDesk, filter: str) -> set[str]:
+def ids(desk: Desk, filter: str) -> set[str]:
     """Return the first words of the ids of the groups that a filter finds."""
     return {name.partition("-")[0] for name in lines(desk, filter)}
 
 
-def key(desk: ResultDesk, id: str) -> int:
+def key(desk: Desk, id: str) -> int:
     """Return the key of a document."""
     number = desk._index.documents.number(id)
     assert number is not None

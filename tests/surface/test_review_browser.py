@@ -12,7 +12,7 @@ import pytest
 
 from neardup.io.decisions.records import Action
 from neardup.review.desk import background
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import Question
@@ -53,14 +53,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def desk(folder: Path) -> Iterator[ResultDesk]:
-    made = ResultDesk.open(folder)
+def desk(folder: Path) -> Iterator[Desk]:
+    made = Desk.open(folder)
     yield made
     made.close()
 
 
 @pytest.fixture(scope="module")
-def address(desk: ResultDesk) -> Iterator[str]:
+def address(desk: Desk) -> Iterator[str]:
     with served(review_app(desk, Served(by="Ann"))) as url:
         yield url
 
@@ -78,7 +78,7 @@ def page(chrome: Any, address: str) -> Iterator[Any]:
     assert not faults
 
 
-def key_of(desk: ResultDesk, id: str) -> int:
+def key_of(desk: Desk, id: str) -> int:
     lines = desk.groups(Question()).lines
     found = [line.key for line in lines for member in desk.group(line.key).members if member.id == id]
     return found[0]
@@ -94,7 +94,7 @@ def focused(page: Any) -> str:
     return " ".join(text.split())
 
 
-def press(page: Any, desk: ResultDesk, key: str) -> Action:
+def press(page: Any, desk: Desk, key: str) -> Action:
     """Press a key that changes something, and return the action that the page then reports."""
     number = len(desk.history(limit=1000)) + 1
     page.keyboard.press(key)
@@ -110,7 +110,7 @@ def follow(page: Any, link: str, address: str) -> None:
     page.wait_for_url(address)
 
 
-def test_a_day_by_keyboard(page: Any, desk: ResultDesk, folder: Path, run: Run, tmp_path: Path) -> None:
+def test_a_day_by_keyboard(page: Any, desk: Desk, folder: Path, run: Run, tmp_path: Path) -> None:
     keys = page.keyboard
     page.goto("/")
     keys.press("/")
@@ -170,7 +170,7 @@ def memos_kept(run: Run, folder: Path, out: Path) -> int:
     return (out / "kept.jsonl").read_text(encoding="utf-8").count('"memo-')
 
 
-def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: ResultDesk) -> None:
+def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: Desk) -> None:
     group = key_of(desk, "memo-1")
     page.goto(f"/groups/{group}")
     page.click("table.members tr:nth-child(2) summary")
@@ -201,7 +201,7 @@ def test_single_keys_can_be_switched_off(page: Any) -> None:
     assert page.input_value("#filter") == "j?u1"  # no key acts while one types
 
 
-def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: ResultDesk) -> None:
+def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: Desk) -> None:
     group = key_of(desk, "letter")
     page.goto(f"/groups/{group}")
     page.click("main table.members a >> nth=0")
@@ -216,7 +216,7 @@ def test_the_keyboard_can_leave_every_part_of_a_pair(page: Any, desk: ResultDesk
     assert len(seen) >= page.locator("a[href], button:not([disabled]), summary").count() - 5
 
 
-def pages_of(desk: ResultDesk) -> list[str]:
+def pages_of(desk: Desk) -> list[str]:
     addresses = ["/", "/?filter=size>(", "/queues/undecided", "/threshold", "/kinds", "/kinds?kind=numbers+only"]
     addresses += ["/history", "/export", "/keys", "/groups/99999"]
     for id in ("memo-1", "letter", "ar-1", "ja-1"):
@@ -226,7 +226,7 @@ def pages_of(desk: ResultDesk) -> list[str]:
     return addresses
 
 
-def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: ResultDesk) -> None:
+def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: Desk) -> None:
     pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
     addresses = pages_of(desk)
     whole, pairs = (
@@ -247,7 +247,7 @@ def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: Res
 
 @pytest.mark.parametrize(("width", "scale"), [(420, 1), (640, 2)])
 def test_no_page_scrolls_sideways_on_a_narrow_screen(
-    chrome: Any, address: str, desk: ResultDesk, width: int, scale: int
+    chrome: Any, address: str, desk: Desk, width: int, scale: int
 ) -> None:
     context = chrome.new_context(
         base_url=address, viewport={"width": width, "height": 600}, device_scale_factor=scale
@@ -260,7 +260,7 @@ def test_no_page_scrolls_sideways_on_a_narrow_screen(
     context.close()
 
 
-def test_the_decision_stays_in_view_and_covers_no_focus(page: Any, desk: ResultDesk) -> None:
+def test_the_decision_stays_in_view_and_covers_no_focus(page: Any, desk: Desk) -> None:
     group = key_of(desk, "letter")
     member = next(each.key for each in desk.group(group).members if not each.representative)
     page.set_viewport_size({"width": 1000, "height": 660})
@@ -297,7 +297,7 @@ def test_axe_finds_no_violation_where_one_enters_or_meets_a_conflict(chrome: Any
         page.close()
 
 
-def test_a_day_without_javascript(chrome: Any, address: str, desk: ResultDesk) -> None:
+def test_a_day_without_javascript(chrome: Any, address: str, desk: Desk) -> None:
     context = chrome.new_context(base_url=address, java_script_enabled=False)
     page = context.new_page()
     page.set_default_timeout(SECONDS)
@@ -342,7 +342,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
     monkeypatch.setattr(TextReader, "sweep", held)
     monkeypatch.setattr(background, "SECONDS", 0.0)
     with (
-        closing(ResultDesk.open(folder)) as own,
+        closing(Desk.open(folder)) as own,
         served(review_app(own, Served(by="Ann"))) as url,
         closing(chrome.new_context(base_url=url)) as context,
     ):

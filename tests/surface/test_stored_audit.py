@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide
 from support.command_line import Run, write_rows
 from support.made_reviews import key
@@ -75,7 +75,7 @@ def test_a_missed_pair_may_have_an_end_in_the_reference_set(tmp_path: Path) -> N
     assert loaded.missed.select(["id_a", "id_b", "a_in_reference"]).to_pylist() == [
         {"id_a": "harbour", "id_b": "harbour", "a_in_reference": True}
     ]
-    desk = ResultDesk.open(tmp_path / "out")
+    desk = Desk.open(tmp_path / "out")
     (line,) = desk.queue("missed").lines
     assert line.a != line.b
     assert desk.pair(line.a, line.b).comparison.alignment.text_a == TEXTS["harbour"]
@@ -94,7 +94,7 @@ def test_every_command_that_reads_a_result_reads_one_with_a_missed_pair(run: Run
     assert run("export", out, "-o", tmp_path / "groups.csv").status == 0
     assert run("regroup", out, "--threshold", 0.9, "-o", tmp_path / "stricter").status == 0
 
-    desk = ResultDesk.open(out)
+    desk = Desk.open(out)
     (line,) = desk.queue("missed").lines
     assert (line.a_id, line.b_id) == MISSED
     seen = desk.pair(line.a, line.b)

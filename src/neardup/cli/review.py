@@ -29,10 +29,10 @@ def review(options: ReviewOptions) -> int:
         require_result(options.out)
         # a browser that opens it now waits for its page until the result is loaded
         _announce(address_of(listening))
-        from neardup.review.desk.desk import ResultDesk
+        from neardup.review.desk.desk import Desk
         from neardup.review.live.serving import serve_review
 
-        with closing(ResultDesk.open(options.out, inputs=options.inputs or None)) as desk:
+        with closing(Desk.open(options.out, inputs=options.inputs or None)) as desk:
             ended = False
             with suppress(KeyboardInterrupt):  # a second signal: every decision is stored already
                 ended = serve_review(desk, served, listening)

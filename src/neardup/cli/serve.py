@@ -75,10 +75,10 @@ def serve(options: ServeOptions) -> int:
 
 def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
     """Return the pages on which people decide about the groups of a collection."""
-    from neardup.review.desk.collection import CollectionDesk
+    from neardup.review.desk.desk import Desk
     from neardup.review.live.app import Served, review_app
 
-    return review_app(CollectionDesk(collection), Served(account(), tokens, limits))
+    return review_app(Desk.of_collection(collection), Served(account(), tokens, limits))
 
 
 def account() -> str:

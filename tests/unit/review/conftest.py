@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from neardup.review.desk import background
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from support.made_reviews import make_result
 
 
@@ -22,9 +22,9 @@ def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def desk(result: Path) -> Iterator[ResultDesk]:
+def desk(result: Path) -> Iterator[Desk]:
     (result / "decisions.sqlite").unlink(missing_ok=True)
-    desk = ResultDesk.open(result)
+    desk = Desk.open(result)
     desk._lines.differences.warm()
     yield desk
     desk.close()

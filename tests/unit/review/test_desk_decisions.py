@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import ChangedMeanwhileError, InputError
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide, Question
 from support.made_reviews import ids, key, lines
 
 
-def test_a_verdict_is_stored_and_the_next_pair_offered(desk: ResultDesk) -> None:
+def test_a_verdict_is_stored_and_the_next_pair_offered(desk: Desk) -> None:
     fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
     done = desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(fox, twelve), note="a typing error"))
     assert done.action.what == "duplicate: fox-12 and fox"
@@ -25,7 +25,7 @@ def test_a_verdict_is_stored_and_the_next_pair_offered(desk: ResultDesk) -> None
     assert ids(desk, "verdict:not-alike") == {"fox"}
 
 
-def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: ResultDesk) -> None:
+def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: Desk) -> None:
     done = desk.decide(Decide("group", "keep both", "ann", 0, group=key(desk, "fox")))
     assert done.action.changes == 2
     assert done.action.what == "keep both: 2 pairs in the group of fox"
@@ -33,7 +33,7 @@ def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: ResultDesk) -> N
         desk.decide(Decide("group", "keep both", "ann", 1, group=key(desk, "night")))
 
 
-def test_a_decision_above_a_similarity(desk: ResultDesk) -> None:
+def test_a_decision_above_a_similarity(desk: Desk) -> None:
     fox, less = key(desk, "fox"), key(desk, "fox-less")
     done = desk.decide(Decide("above", "duplicate", "ann", 0, group=fox, above=desk.pair(less, fox).a.similarity))
     assert done.action.changes == 1
@@ -41,7 +41,7 @@ def test_a_decision_above_a_similarity(desk: ResultDesk) -> None:
     assert desk.pair(less, fox).verdict == "duplicate"
 
 
-def test_a_decision_for_a_kind_leaves_earlier_verdicts(desk: ResultDesk) -> None:
+def test_a_decision_for_a_kind_leaves_earlier_verdicts(desk: Desk) -> None:
     fox, less = key(desk, "fox"), key(desk, "fox-less")
     desk.decide(Decide("pair", "not alike", "ben", 0, pair=(less, fox)))
     done = desk.decide(Decide("kind", "keep both", "ann", 1, kind="one is contained"))
@@ -51,7 +51,7 @@ def test_a_decision_for_a_kind_leaves_earlier_verdicts(desk: ResultDesk) -> None
         desk.decide(Decide("kind", "keep both", "ann", 2, kind="numbers", filter="size=2"))
 
 
-def test_undo_restores_the_list_as_it_was(desk: ResultDesk) -> None:
+def test_undo_restores_the_list_as_it_was(desk: Desk) -> None:
     before = desk.groups(Question())
     desk.decide(Decide("group", "duplicate", "ann", 0, group=key(desk, "fox")))
     assert desk.groups(Question()) != before
@@ -62,7 +62,7 @@ def test_undo_restores_the_list_as_it_was(desk: ResultDesk) -> None:
     assert [action.number for action in desk.history()] == [2, 1]
 
 
-def test_undo_leads_back_to_the_pair(desk: ResultDesk) -> None:
+def test_undo_leads_back_to_the_pair(desk: Desk) -> None:
     pair = key(desk, "fox-12"), key(desk, "fox")
     desk.decide(Decide("pair", "duplicate", "ann", 0, pair=pair))
     desk.tag(pair[0], "hot", True, "ann", 1)
@@ -72,10 +72,10 @@ def test_undo_leads_back_to_the_pair(desk: ResultDesk) -> None:
     assert (untagged.next, undone.next) == (None, pair)
 
 
-def test_a_change_made_meanwhile_is_not_overwritten(desk: ResultDesk, result: Path) -> None:
+def test_a_change_made_meanwhile_is_not_overwritten(desk: Desk, result: Path) -> None:
     pair = key(desk, "fox-12"), key(desk, "fox")
     seen = desk.pair(*pair).seen
-    with_other = ResultDesk.open(result)
+    with_other = Desk.open(result)
     with_other.decide(Decide("pair", "duplicate", "ben", seen, pair=pair))
     with pytest.raises(ChangedMeanwhileError, match="ben"):
         desk.decide(Decide("pair", "not alike", "ann", seen, pair=pair))
@@ -83,7 +83,7 @@ def test_a_change_made_meanwhile_is_not_overwritten(desk: ResultDesk, result: Pa
     with_other.close()
 
 
-def test_another_representative_is_judged_anew(desk: ResultDesk) -> None:
+def test_another_representative_is_judged_anew(desk: Desk) -> None:
     fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
     desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(twelve, fox)))
     desk.represent(fox, less, "ann", 1)
@@ -100,7 +100,7 @@ def test_another_representative_is_judged_anew(desk: ResultDesk) -> None:
         desk.represent(fox, key(desk, "plan"), "ann", 4)
 
 
-def test_fates_and_tags_are_shown_and_found(desk: ResultDesk) -> None:
+def test_fates_and_tags_are_shown_and_found(desk: Desk) -> None:
     twelve = key(desk, "fox-12")
     desk.keep(twelve, "keep", "ann", 0)
     desk.tag(twelve, "privileged", True, "ann", 1)

@@ -11,7 +11,7 @@ import pytest
 import neardup as nd
 from neardup.io.decisions.records import Change, FateOf, Judgement, Represents
 from neardup.io.decisions.store import DecisionStore
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide
 from neardup.run.reviewed import as_reviewed
 from support.made_reviews import key
@@ -74,10 +74,10 @@ def test_the_fates_are_those_of_the_whole_result_after_every_decision(
 def ResultDeskOf(folder: Path) -> Any:  # noqa: N802
     from contextlib import closing
 
-    return closing(ResultDesk.open(folder))
+    return closing(Desk.open(folder))
 
 
-def require_fates(desk: ResultDesk, expected: nd.Found) -> None:
+def require_fates(desk: Desk, expected: nd.Found) -> None:
     documents, after = desk._index.documents, {}
     for row in expected.groups.to_pylist():
         after.setdefault(row["id"], []).append(row)
@@ -99,7 +99,7 @@ def same_id(documents: Any, number: int) -> list[int]:
     return [k for k in range(len(documents)) if documents.id(k) == documents.id(number)]
 
 
-def test_the_pages_of_a_group_and_a_pair_follow_a_decision(desk: ResultDesk) -> None:
+def test_the_pages_of_a_group_and_a_pair_follow_a_decision(desk: Desk) -> None:
     fox, twelve = key(desk, "fox"), key(desk, "fox-12")
     assert not desk.pair(twelve, fox).a.kept
     desk.decide(Decide("pair", "keep both", "Ann", 0, pair=(twelve, fox)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import neardup as nd
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 
 BODY = "the harbour office asks for the keys of the blue shed by noon and for the book of the tides"
 TEXTS = [f"Re: {BODY} on 2024-01-0{day} page {day}" for day in range(1, 4)]
@@ -16,7 +16,7 @@ def test_a_pair_is_compared_by_the_rules_of_the_run(tmp_path: Path) -> None:
     file.write_text("".join(f'{{"text": "{text}"}}\n' for text in TEXTS))
     found = nd.find(file, mask=[r"\d{4}-\d\d-\d\d"], ignore_numbers=True, stop_words=["of", "the"])
     found.save(tmp_path / "out")
-    desk = ResultDesk.open(tmp_path / "out")
+    desk = Desk.open(tmp_path / "out")
     try:
         view = desk.pair(0, 1)
         assert view.comparison.measures["resemblance"] == 1.0

@@ -12,7 +12,7 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.review.desk import background
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.source import Decide, Question
 from support.live_pages import live
@@ -50,7 +50,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 
 
 def test_a_word_filter_is_partial_until_all_texts_are_read(
-    desk: ResultDesk, held: Held, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(background, "SECONDS", 0.0)
     early = desk.groups(Question("moon"))
@@ -65,12 +65,12 @@ def test_a_word_filter_is_partial_until_all_texts_are_read(
     assert desk.groups(Question("moon")) == whole
 
 
-def test_a_word_filter_waits_for_the_texts(desk: ResultDesk, held: Held) -> None:
+def test_a_word_filter_waits_for_the_texts(desk: Desk, held: Held) -> None:
     held.release_when_begun()
     assert [line.id for line in desk.groups(Question("moon OR budgets")).lines] == ["plan-more", "night"]
 
 
-def test_other_pages_are_answered_while_a_filter_waits(desk: ResultDesk, held: Held) -> None:
+def test_other_pages_are_answered_while_a_filter_waits(desk: Desk, held: Held) -> None:
     found: list[Any] = []
     asking = threading.Thread(target=lambda: found.append(desk.groups(Question("moon"))))
     asking.start()
@@ -83,9 +83,9 @@ def test_other_pages_are_answered_while_a_filter_waits(desk: ResultDesk, held: H
 
 
 @pytest.fixture
-def without_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[ResultDesk, Held]]:
+def without_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Desk, Held]]:
     held = Held(monkeypatch)
-    with closing(ResultDesk.open(make_result(tmp_path, kinds=False))) as desk:
+    with closing(Desk.open(make_result(tmp_path, kinds=False))) as desk:
         desk._warming.join()
         computed = desk._lines.differences.computed
 
@@ -100,7 +100,7 @@ def without_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[t
 
 
 def test_kinds_are_partial_until_all_pairs_are_compared(
-    without_kinds: tuple[ResultDesk, Held], monkeypatch: pytest.MonkeyPatch
+    without_kinds: tuple[Desk, Held], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, held = without_kinds
     monkeypatch.setattr(background, "SECONDS", 0.0)
@@ -128,7 +128,7 @@ def test_kinds_are_partial_until_all_pairs_are_compared(
 
 @pytest.mark.parametrize("address", ["/", "/groups/0", "/queues/undecided"])
 def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(
-    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch, address: str
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     with live(desk) as pages:
         monkeypatch.setattr(background, "SECONDS", -1.0)
@@ -144,7 +144,7 @@ def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(
 
 
 def test_kernels_that_cannot_be_loaded_do_not_leave_pages_waiting(
-    desk: ResultDesk, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk._warming.join()
     differences = type(desk._lines.differences)(desk._index.documents, desk._reader)

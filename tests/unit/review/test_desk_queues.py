@@ -10,8 +10,8 @@ import neardup as nd
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
 from neardup.io.readers import choose_columns, open_files
-from neardup.review.desk.collection import CollectionDesk
-from neardup.review.desk.desk import ResultDesk
+from neardup.review.desk.desk import Desk
+from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.thresholds import WIDTHS
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
 from neardup.run import find
@@ -29,7 +29,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_result(tmp_path_factory.mktemp("queues"), {**TEXTS, **CHAIN}, threshold=0.6, length=2)
 
 
-def whole(desk: ResultDesk, queue: Queue, limit: int = 50) -> list[PairLine]:
+def whole(desk: Desk, queue: Queue, limit: int = 50) -> list[PairLine]:
     lines: list[PairLine] = []
     after = ""
     while True:
@@ -41,12 +41,12 @@ def whole(desk: ResultDesk, queue: Queue, limit: int = 50) -> list[PairLine]:
             return lines
 
 
-def stored(desk: ResultDesk) -> dict[frozenset[object], float]:
-    rows = desk._found.pairs.to_pylist()
+def stored(desk: Desk) -> dict[frozenset[object], float]:
+    rows = desk._subject.found.pairs.to_pylist()
     return {frozenset((row["id_a"], row["id_b"])): row["resemblance"] for row in rows}
 
 
-def counted(desk: ResultDesk) -> ThresholdView:
+def counted(desk: Desk) -> ThresholdView:
     for _ in range(20):
         view = desk.threshold()
         if not view.notes:
@@ -54,10 +54,10 @@ def counted(desk: ResultDesk) -> ThresholdView:
     raise AssertionError(view.notes)
 
 
-def test_the_undecided_queue_holds_each_member_until_it_has_a_verdict(desk: ResultDesk) -> None:
+def test_the_undecided_queue_holds_each_member_until_it_has_a_verdict(desk: Desk) -> None:
     pairs = [(line.a_id, line.b_id) for line in whole(desk, "undecided", 2)]
-    groups = desk._found.groups.to_pylist()
-    copies = set(desk._found.copies["id"].to_pylist())
+    groups = desk._subject.found.groups.to_pylist()
+    copies = set(desk._subject.found.copies["id"].to_pylist())
     expected = {(r["id"], r["group"]) for r in groups if not r["representative"] and r["id"] not in copies}
     assert set(pairs) == expected
     assert len(pairs) == len(expected)
@@ -68,7 +68,7 @@ def test_the_undecided_queue_holds_each_member_until_it_has_a_verdict(desk: Resu
     assert [(line.a_id, line.b_id) for line in whole(desk, "undecided")] == pairs[1:]
 
 
-def test_the_threshold_queue_begins_with_the_closest_pairs(desk: ResultDesk) -> None:
+def test_the_threshold_queue_begins_with_the_closest_pairs(desk: Desk) -> None:
     lines = whole(desk, "threshold", 3)
     assert {frozenset((line.a_id, line.b_id)): line.similarity for line in lines} == stored(desk)
     values = [line.similarity for line in lines]
@@ -76,8 +76,8 @@ def test_the_threshold_queue_begins_with_the_closest_pairs(desk: ResultDesk) -> 
     assert lines[0].why.endswith("above the threshold")
 
 
-def test_the_outside_queue_holds_pairs_of_different_groups(desk: ResultDesk) -> None:
-    group = dict(zip(*(desk._found.groups[name].to_pylist() for name in ("id", "group")), strict=True))
+def test_the_outside_queue_holds_pairs_of_different_groups(desk: Desk) -> None:
+    group = dict(zip(*(desk._subject.found.groups[name].to_pylist() for name in ("id", "group")), strict=True))
     crossing = {pair for pair in stored(desk) if len({group.get(id) for id in pair}) > 1}  # type: ignore[call-overload]
     assert crossing
     lines = whole(desk, "outside", 1)
@@ -85,7 +85,7 @@ def test_the_outside_queue_holds_pairs_of_different_groups(desk: ResultDesk) -> 
     assert "in the group of" in lines[0].why
 
 
-def test_the_queue_of_tags_compares_members_with_their_representative(desk: ResultDesk) -> None:
+def test_the_queue_of_tags_compares_members_with_their_representative(desk: Desk) -> None:
     assert whole(desk, "tags") == []
     desk.tag(key(desk, "fox-copy"), "hot", True, "ann", 0)
     assert [(line.a_id, line.why) for line in whole(desk, "tags")] == [("fox-copy", "hot against no tag")]
@@ -96,10 +96,10 @@ def test_the_queue_of_tags_compares_members_with_their_representative(desk: Resu
     assert whole(desk, "tags") == []
 
 
-def test_the_queue_of_missed_pairs_is_that_of_the_audit(desk: ResultDesk, result: Path) -> None:
+def test_the_queue_of_missed_pairs_is_that_of_the_audit(desk: Desk, result: Path) -> None:
     assert whole(desk, "missed") == []
     found = nd.load(result)
-    audited = ResultDesk(nd.Found(**{**vars(found), "missed": found.pairs.slice(0, 2)}), result)
+    audited = Desk(ResultSubject(nd.Found(**{**vars(found), "missed": found.pairs.slice(0, 2)}), result))
     lines = whole(audited, "missed")
     expected = {frozenset((row["id_a"], row["id_b"])) for row in found.pairs.slice(0, 2).to_pylist()}
     assert {frozenset((line.a_id, line.b_id)) for line in lines} == expected
@@ -108,7 +108,7 @@ def test_the_queue_of_missed_pairs_is_that_of_the_audit(desk: ResultDesk, result
 
 
 @pytest.mark.parametrize("queue", ["undecided", "threshold", "outside"])
-def test_a_pair_knows_its_place_in_a_queue(desk: ResultDesk, queue: Queue) -> None:
+def test_a_pair_knows_its_place_in_a_queue(desk: Desk, queue: Queue) -> None:
     ends = [(line.a, line.b) for line in whole(desk, queue)]
     views = [desk.pair(a, b, queue) for a, b in ends]
     assert [view.place for view in views] == [f"pair {n + 1} of {len(ends)}" for n in range(len(ends))]
@@ -116,7 +116,7 @@ def test_a_pair_knows_its_place_in_a_queue(desk: ResultDesk, queue: Queue) -> No
     assert [view.after for view in views] == [*ends[1:], None]
 
 
-def test_a_decision_in_a_queue_leads_to_the_next_pair_without_a_verdict(desk: ResultDesk) -> None:
+def test_a_decision_in_a_queue_leads_to_the_next_pair_without_a_verdict(desk: Desk) -> None:
     ends = [(line.a, line.b) for line in whole(desk, "threshold")]
     desk.decide(Decide("pair", "duplicate", "ann", 0, pair=ends[1]))
     done = desk.decide(Decide("pair", "duplicate", "ann", 1, pair=ends[0], queue="threshold"))
@@ -126,7 +126,7 @@ def test_a_decision_in_a_queue_leads_to_the_next_pair_without_a_verdict(desk: Re
     assert done.next is None
 
 
-def test_unknown_queues_and_pages_of_others_are_refused(desk: ResultDesk) -> None:
+def test_unknown_queues_and_pages_of_others_are_refused(desk: Desk) -> None:
     with pytest.raises(InputError, match=", ".join(QUEUES)):
         desk.queue("everything")  # type: ignore[arg-type]
     after = desk.queue("threshold", limit=1).next
@@ -134,15 +134,15 @@ def test_unknown_queues_and_pages_of_others_are_refused(desk: ResultDesk) -> Non
         desk.queue("outside", after)
 
 
-def test_thresholds_have_the_effect_of_regrouping(desk: ResultDesk) -> None:
+def test_thresholds_have_the_effect_of_regrouping(desk: Desk) -> None:
     view = counted(desk)
     assert (view.edges[0], view.edges[-1], len(view.edges) - len(view.counts)) == (0.6, 1.0, 1)
-    assert sum(view.counts) == desk._found.pairs.num_rows
+    assert sum(view.counts) == desk._subject.found.pairs.num_rows
     assert view.lines[0].threshold == 0.6
     assert [line.threshold for line in view.lines] == sorted({line.threshold for line in view.lines})
     assert 12 <= len(view.lines) <= 20
     for line in view.lines[::4]:
-        there = desk._found.at(line.threshold)
+        there = desk._subject.found.at(line.threshold)
         counts = there.run["counts"]
         assert (line.groups, line.documents, line.removed) == (
             counts["groups"],
@@ -151,10 +151,10 @@ def test_thresholds_have_the_effect_of_regrouping(desk: ResultDesk) -> None:
         )
 
 
-def test_the_pairs_around_a_line_are_the_same_each_time_and_give_a_precision(desk: ResultDesk) -> None:
+def test_the_pairs_around_a_line_are_the_same_each_time_and_give_a_precision(desk: Desk) -> None:
     view = desk.threshold(0.8)
     assert desk.threshold(0.8).around == view.around
-    assert len(view.around) == min(10, desk._found.pairs.num_rows)
+    assert len(view.around) == min(10, desk._subject.found.pairs.num_rows)
     assert (view.precision, view.labelled) == (None, 0)
     verdicts = ["duplicate", "keep both", "not alike", "unsure"]
     for number, (line, verdict) in enumerate(zip(view.around, verdicts, strict=False)):
@@ -170,7 +170,7 @@ def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
     texts = {"whole": " ".join(common)} | {
         f"d{k}": " ".join([*common, *(f"x{k}y{n}" for n in range(k))]) for k in range(1, 61)
     }
-    with closing(ResultDesk.open(make_result(tmp_path, texts, threshold=0.6, length=1))) as desk:
+    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.6, length=1))) as desk:
         values = np.sort(list(stored(desk).values()))
         for line in (0.6, 0.8, 0.9, 1.0):
             view = desk.threshold(line)
@@ -186,7 +186,7 @@ def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
             assert width < 0.2  # nothing far from the line
 
 
-def test_few_pairs_are_all_drawn(desk: ResultDesk) -> None:
+def test_few_pairs_are_all_drawn(desk: Desk) -> None:
     values = sorted(stored(desk).values())
     view = desk.threshold(0.8)
     assert len(values) < 10 or view.among >= 10
@@ -204,19 +204,19 @@ def test_a_result_of_group_shows_what_dedup_from_would_remove(tmp_path: Path) ->
     grouped = find.run(documents, columns, settings, None, Silent(), "group").found
     assert grouped.run["counts"]["removed"] == 0 < removed
     grouped.save(tmp_path / "grouped")
-    with closing(ResultDesk.open(tmp_path / "grouped")) as desk:
+    with closing(Desk.open(tmp_path / "grouped")) as desk:
         lines = counted(desk).lines
         assert lines[0].removed == removed
         assert lines[-1].removed == 2  # the exact copies
 
 
 @pytest.mark.parametrize("value", [0.5, 1.1])
-def test_a_line_below_the_threshold_of_the_run_is_refused(desk: ResultDesk, value: float) -> None:
+def test_a_line_below_the_threshold_of_the_run_is_refused(desk: Desk, value: float) -> None:
     with pytest.raises(InputError, match=r"0\.6 to 1"):
         desk.threshold(value)
 
 
-def test_a_sample_of_a_kind_shows_the_pairs_that_a_decision_concerns(desk: ResultDesk) -> None:
+def test_a_sample_of_a_kind_shows_the_pairs_that_a_decision_concerns(desk: Desk) -> None:
     sample = desk.sample_of_kind("contained")
     assert sample.kind == "one is contained"
     assert {str(line.a_id) for line in sample.sample} == {"fox-less", "plan"}
@@ -232,9 +232,9 @@ def test_a_sample_of_a_kind_shows_the_pairs_that_a_decision_concerns(desk: Resul
         desk.sample_of_kind("colour")
 
 
-def test_kinds_that_are_not_stored_are_computed(desk: ResultDesk, tmp_path: Path) -> None:
-    other = ResultDesk.open(make_result(tmp_path, {**TEXTS, **CHAIN}, threshold=0.6, length=2, kinds=False))
-    assert other._found.pairs.schema.get_field_index("kind") < 0
+def test_kinds_that_are_not_stored_are_computed(desk: Desk, tmp_path: Path) -> None:
+    other = Desk.open(make_result(tmp_path, {**TEXTS, **CHAIN}, threshold=0.6, length=2, kinds=False))
+    assert other._subject.found.pairs.schema.get_field_index("kind") < 0
     for filter in ("kind:numbers", "kind:contained", "NOT kind:wording"):
         other._kinds.bring()
         assert other._kinds._done.wait(30)
@@ -247,13 +247,13 @@ def test_kinds_that_are_not_stored_are_computed(desk: ResultDesk, tmp_path: Path
 def test_kinds_are_refused_where_nothing_shows_them(tmp_path: Path) -> None:
     result = make_result(tmp_path, kinds=False)
     (tmp_path / "documents.jsonl").unlink()
-    desk = ResultDesk.open(result)
+    desk = Desk.open(result)
     with pytest.raises(QueryError, match="kinds of difference are not stored"):
         desk.groups(Question("kind:numbers"))
     desk.close()
 
 
-def test_decisions_are_exported(desk: ResultDesk) -> None:
+def test_decisions_are_exported(desk: Desk) -> None:
     desk.decide(Decide("pair", "duplicate", "ann", 0, pair=(key(desk, "fox-12"), key(desk, "fox"))))
     whole = b"".join(desk.export("decisions", "csv"))
     assert b"fox-12" in whole
@@ -262,9 +262,8 @@ def test_decisions_are_exported(desk: ResultDesk) -> None:
         desk.export("decisions", "docx")
 
 
-def test_the_desks_are_sources_of_reviews() -> None:
+def test_the_desk_is_a_source_of_reviews() -> None:
     methods = {name for name in vars(ReviewSource) if not name.startswith("_")}
-    for desk in (ResultDesk, CollectionDesk):
-        assert methods <= {name for name in vars(desk) if callable(getattr(desk, name))}
-    sources: tuple[type[ReviewSource], ...] = (ResultDesk, CollectionDesk)  # the type checker compares signatures
-    assert sources
+    assert methods <= {name for name in vars(Desk) if callable(getattr(Desk, name))}
+    source: type[ReviewSource] = Desk  # the type checker compares signatures
+    assert source

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup.collection import Collection
-from neardup.review.desk.collection import CollectionDesk
+from neardup.review.desk.desk import Desk
 from neardup.review.source import Question
 from support.live_pages import Pages, live
 
@@ -24,12 +24,12 @@ def collection(tmp_path: Path) -> Iterator[Collection]:
 
 @pytest.fixture
 def pages(collection: Collection) -> Iterator[Pages]:
-    with live(CollectionDesk(collection)) as made:
+    with live(Desk.of_collection(collection)) as made:
         yield made
 
 
 def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collection) -> None:
-    desk = CollectionDesk(collection)
+    desk = Desk.of_collection(collection)
     [line] = desk.groups(Question()).lines
     first, other, *_ = desk.group(line.key).members
     addresses = ["/", "/threshold", "/history", "/export", "/keys", "/queues/undecided", f"/groups/{line.key}"]
@@ -42,7 +42,7 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
 
 
 def test_a_decision_takes_effect_and_is_undone(pages: Pages, collection: Collection) -> None:
-    desk = CollectionDesk(collection)
+    desk = Desk.of_collection(collection)
     [line] = desk.groups(Question()).lines
     first, other, *_ = desk.group(line.key).members
     pair = pages.get(f"/pairs/{other.key}/{first.key}")
@@ -54,7 +54,7 @@ def test_a_decision_takes_effect_and_is_undone(pages: Pages, collection: Collect
 
 
 def test_every_verdict_is_stored(pages: Pages, collection: Collection) -> None:
-    desk = CollectionDesk(collection)
+    desk = Desk.of_collection(collection)
     [line] = desk.groups(Question()).lines
     for number, verdict in enumerate(("unsure", "keep both", "duplicate", "not alike")):
         asked = {"asked": "group", "group": line.key, "seen": number, "verdict": verdict}
@@ -63,7 +63,7 @@ def test_every_verdict_is_stored(pages: Pages, collection: Collection) -> None:
 
 
 def test_groups_are_named_by_their_representative(pages: Pages, collection: Collection) -> None:
-    desk = CollectionDesk(collection)
+    desk = Desk.of_collection(collection)
     [line] = desk.groups(Question()).lines
     first = next(member for member in desk.group(line.key).members if member.representative)
     assert line.id == desk.group(line.key).id == first.id != line.key

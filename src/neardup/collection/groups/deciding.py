@@ -25,9 +25,18 @@ class Deciding:
         self._grouping = Grouping(store, Sets(store))
 
     def decide(
-        self, pairs: Sequence[Pair], verdict: Verdict | None, by: str, note: str, seen: int | None = None
+        self,
+        pairs: Sequence[Pair],
+        verdict: Verdict | None,
+        by: str,
+        note: str,
+        *,
+        seen: int | None = None,
+        what: str = "",
     ) -> Action | None:
         """Decide about pairs in this order; None withdraws decisions. None if there was nothing to withdraw.
+
+        ``what`` describes the action, by default with the first pair.
 
         Raises InputError for a base text, and if decisions contradict each other; ChangedMeanwhileError if other
         decisions about the pairs hold than after the action ``seen``.
@@ -37,7 +46,7 @@ class Deciding:
         changing = [pair for pair in pairs if verdict is not None or self._log.in_force(_subject(pair))]
         if not changing:
             return None
-        number = self._log.begin(by, self._sentence(changing, verdict), len(changing))
+        number = self._log.begin(by, what or self._sentence(changing, verdict), len(changing))
         for pair in changing:
             was = self._log.in_force(_subject(pair))
             decision = Decided(_subject(pair), verdict, note)

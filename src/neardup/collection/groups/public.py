@@ -105,19 +105,21 @@ class GroupsAndDecisions:
         by: str = "",
         note: str = "",
         seen: int | None = None,
+        what: str = "",
     ) -> Action | None:
         """Decide about pairs as one action, all or none, and return it; None if there is nothing to withdraw.
 
         ``verdict`` None withdraws the decisions. ``seen`` is the number of the last action that the person knew:
-        raises ChangedMeanwhileError if other decisions about these pairs hold by now. Raises InputError like
-        ``decide``.
+        raises ChangedMeanwhileError if other decisions about these pairs hold by now. ``what`` describes the
+        action in a sentence, by default one with the first pair. Raises InputError like ``decide``.
         """
         if verdict is not None:
             require_verdict(verdict)
-        by, note = _storable("by", by), _storable("note", note)
+        by, note, what = _storable("by", by), _storable("note", note), _storable("what", what)
         with self.store.writing():
             numbers = [self._pair(a, b) for a, b in pairs]
-            return Deciding(self.store).decide(numbers, verdict, by, note, None if seen is None else place(seen))
+            before = None if seen is None else place(seen)
+            return Deciding(self.store).decide(numbers, verdict, by, note, seen=before, what=what)
 
     def undo(self, by: str, action: int | None = None) -> Action | None:
         """Undo an action of decisions, and return the action that does so.

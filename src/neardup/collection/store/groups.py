@@ -52,6 +52,10 @@ class GroupTables:
         found = self._sealed(statement, group, after, -1 if limit is None else limit)
         return [MemberRow(*row) for row in found]
 
+    def all_members(self) -> list[MemberRow]:
+        """The members of all groups, by group and document."""
+        return [MemberRow(*row) for row in self._sealed(f"{_MEMBER} ORDER BY group_number, document")]
+
     def grouped(self) -> Int64s:
         """All documents that are in a group, ascending (int64)."""
         return np.array([one for (one,) in self._run("SELECT document FROM members ORDER BY document")], np.int64)

@@ -1,316 +1,299 @@
-"""``CollectionDesk``: the review of a collection, whose decisions take effect at once."""
+"""A collection as the subject of a review: its groups as the tables of a result; decisions regroup it at once."""
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NoReturn
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.collection import Collection
-from neardup.collection.groups.records import StoredGroup, StoredMember
-from neardup.display import printable, similarity
+from neardup.collection.contract import GroupRow, MemberRow
+from neardup.collection.evaluate import Evaluation
+from neardup.collection.exported import collection_table
+from neardup.collection.query.plan import plan
+from neardup.collection.query.syntax import Clause, Query
+from neardup.collection.sets import Sets, reaches
+from neardup.collection.stored import loaded
+from neardup.comparison.compare import Comparison
 from neardup.errors import InputError
-from neardup.io.decisions.records import Action, Fate
-from neardup.review.desk.collected import Collected
-from neardup.review.desk.collection_fields import NAMES, CollectionFields
-from neardup.review.desk.collection_lines import CollectionLines
-from neardup.review.desk.filters import filtered
-from neardup.review.desk.lists import page, ranked
-from neardup.review.desk.views import neighbours
-from neardup.review.source import (
-    ORDERS,
-    QUEUES,
-    Acted,
-    Decide,
-    GroupList,
-    GroupView,
-    Key,
-    KindSample,
-    MemberLine,
-    PairList,
-    PairView,
-    Question,
-    Queue,
-    Reviewed,
-    ThresholdLine,
-    ThresholdView,
-)
-from neardup.tables import Bools, Int64s
+from neardup.io.decisions.forms import as_bytes_of
+from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, pair_of
+from neardup.review.desk.subjects import SECONDS, Renewed
+from neardup.review.source import Reviewed
+from neardup.run.records import Looked, ResultRecord
+from neardup.tables import Int64s
+
+COLLECTION = "collection"
+"""The ``action`` of a collection in place of that of a run: its groups follow the decisions already."""
+_PORTION = 1000
+_QUIET = ("decided", "withdrawn", "stays")
+"""Lines of the change log that change no group."""
 
 
-class CollectionDesk:
-    """The groups and pairs of a collection: a ``ReviewSource``.
+class _Document(NamedTuple):
+    id: str
+    bytes: int
+    shingles: int
 
-    A collection stores the verdicts "duplicate" and "not alike", which regroup it at once; it has no other
-    verdicts, tags or fates, and refuses them in words.
-    """
+
+class _Part(NamedTuple):
+    """The rows of a group in the tables of members and pairs, and the first document with the text of each."""
+
+    members: list[tuple[Any, ...]]
+    pairs: list[tuple[Any, ...]]
+    first: dict[int, int]
+
+
+class CollectionTexts:
+    """The documents of a collection by number: the ``Texts`` of its tables."""
+
+    kept = True
+
+    def __init__(self, collection: Collection) -> None:
+        self._store = collection.store
+
+    def look(self, id: Any, row: int | None) -> Looked | None:
+        """Return a document; None if it is there no more."""
+        found = next(self._read(np.array([row], np.int64)), None)
+        return None if found is None else Looked(id, found[1].decode("utf-8", "replace"), len(found[1]), "", None)
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield documents, ascending, with their texts in UTF-8."""
+        for begin in range(0, len(rows), _PORTION):
+            yield from self._read(rows[begin : begin + _PORTION])
+
+    sweep = each
+
+    def fields(self, row: int) -> Mapping[str, Any]:
+        """Return the metadata of a document."""
+        found = self._store.rows(np.array([row], np.int64))
+        return found[0].metadata if found else {}
+
+    def tables(self, rows: Int64s) -> dict[str, pa.Table]:
+        """Return no tables: documents of a collection are in no file."""
+        return {}
+
+    def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
+        with self._store.reading():
+            there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
+            yield from ((row.number, text) for row, text in loaded(self._store, there))
+
+
+class CollectionSubject:
+    """The groups of a collection, and all documents with a verdict; it stores no fates and no tags."""
 
     def __init__(self, collection: Collection, *, title: str = "") -> None:
-        self._collection, self._title = collection, title or collection.path.name
-        self._collected = Collected(collection)
-        self._fields = CollectionFields(collection, self._collected)
-        self._lines = CollectionLines(collection, self._collected)
-        self._lock = threading.RLock()
+        self._collection, self._store = collection, collection.store
+        self._title = title or collection.path.name
+        self._groups: dict[int, GroupRow] = {}
+        self._members: dict[int, list[MemberRow]] = {}
+        self._documents: dict[int, _Document] = {}
+        self._parts: dict[int, _Part] = {}
+        self._decisions = NO_DECISIONS
+        self._named = NO_DECISIONS
+        self._last_line = self._transaction = -1
+        self.refresh()
 
-    def about(self) -> Reviewed:
+    def refresh(self) -> Renewed:
+        """Read the groups that changed; the tables are made again if any did."""
+        with self._store.reading():
+            transaction = self._store.totals().change
+            if transaction == self._transaction:
+                return ""
+            own = transaction == self._transaction + 1
+            self._transaction = transaction
+            changed, has_decided = self._changed_groups()
+            self._decisions = self._store.decisions.state(self._decisions)
+            judged: set[Any] = {number for pair in self._decisions.judgements for number in pair}
+            if changed is not None and not changed and judged <= self._documents.keys():
+                return "" if own and has_decided else "texts"
+            self._read(changed, judged)
+            self.found = self._tables()
+            return "tables"
+
+    def about(self, fields: tuple[str, ...], fault: str) -> Reviewed:
         """Return the name, the size and the settings of the collection."""
         info = self._collection.info()
-        threshold = self._threshold()
-        facts = tuple((name, f"{info[name]:,}") for name in ("documents", "groups"))
         return Reviewed(
-            self._title,
-            "resemblance",
-            threshold,
-            True,
-            info["groups"],
-            info["documents"],
-            facts,
-            NAMES,
+            title=self._title,
+            measure="resemblance",
+            threshold=self.found.run["settings"]["threshold"],
+            exact=True,
+            groups=info["groups"],
+            documents=info["documents"],
+            facts=tuple((name, f"{info[name]:,}") for name in ("documents", "groups")),
+            fields=fields,
+            texts=not fault,
             marks=False,
             exports=("groups", "decisions"),
-            forms=("jsonl",),
         )
 
-    def groups(self, question: Question) -> GroupList:
-        """Return a page of the list of groups."""
-        with self._lock:
-            listed, keys, meaning = self._listed(question)
-            places = np.flatnonzero(listed)
-            chosen, next = page(keys[places], question.after, question.limit, f"{question.order} {meaning}")
-            groups = list(self._collected.groups.values())
-            lines = tuple(self._lines.group(groups[place]) for place in places[chosen].tolist())
-            return GroupList(lines, len(places), next, meaning)
+    def state(self) -> DecisionState:
+        """Return the decisions that hold, by the ids of the documents."""
+        if self._named.number != self._decisions.number:
+            id: dict[Any, str] = {number: document.id for number, document in self._documents.items()}
+            held = self._decisions.judgements.items()
+            named = {pair_of(id[a], id[b]): judged for (a, b), judged in held if a in id and b in id}
+            self._named = replace(NO_DECISIONS, number=self._decisions.number, judgements=named)
+        return self._named
 
-    def group(self, key: Key, question: Question | None = None) -> GroupView:
-        """Return a group; ``question`` is the list the reader came from."""
-        with self._lock:
-            listed, keys, _ = self._listed(question or Question())
-            numbers = list(self._collected.groups)
-            group = self._group(key)
-            around = neighbours(keys, listed, numbers.index(key))
-            before, after = (None if place is None else numbers[place] for place in around)
-            members = self._lines.members(group)
-            seen = self._collected.action
-            return GroupView(
-                key,
-                group.representative,
-                members,
-                (),
-                (),
-                _weakest(members),
-                before,
-                after,
-                seen,
+    def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
+        """Store verdicts. Raises InputError for other decisions, and if there is nothing to withdraw."""
+        judged = [change for change in changes if isinstance(change, Judgement)]
+        if len(judged) < len(changes):
+            raise InputError(
+                "A collection stores no representatives, fates and tags that people choose",
+                "Verdicts on pairs, groups, members above a similarity, and pairs of a kind",
+                "Review the result of a run for everything else",
             )
+        verdict, note = judged[0].verdict, judged[0].note
+        pairs = [(change.a, change.b) for change in judged]
+        action = self._collection.decide_all(pairs, verdict, by=by, note=note, seen=seen, what=what)
+        if action is None:
+            raise InputError("There is no verdict to withdraw", "A pair with a verdict")
+        return action
 
-    def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
-        """Return two documents side by side; ``how`` are the keywords of ``compare``."""
-        with self._lock:
-            self._collected.refresh()
-            one, other = self._lines.id(a), self._lines.id(b)
-            found = self._collection.group_of(one)
-            known = {} if found is None else {member.id: member for member in found.members}
-            group = found if other in known else None
-            near = [] if group is None else self._collected.near(group)
-            head = "" if group is None else group.representative
-            around = _around(near, other if head == one else one) if head in (one, other) else (None, None, "")
-            before, after = (None if id is None else self._lines.keys(id, head) for id in around[:2])
-            seen_from = ((one, other), (other, one))
-            # the counts of a member are those with the representative
-            counts = known.get(other if head == one else one) if head in (one, other) else None
-            first, second = (
-                self._lines.member(id, by, counts if id != head else _turned(counts), led=id == head)
-                for id, by in seen_from
-            )
-            decision = self._collected.of(one, other)
-            verdict, note = (None, "") if decision is None else (decision.verdict, decision.note)
-            seen = self._collected.action
-        comparison = self._collection.compare(one, other, **how)
-        key = None if group is None else group.id
-        return PairView(first, second, key, comparison, verdict, note, before, after, around[2], seen)
-
-    def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
-        """Return a page of a queue; a collection has pairs without a verdict, and pairs near its threshold."""
-        if queue not in QUEUES:
-            raise InputError(f"There is no queue {queue!r}", ", ".join(QUEUES))
-        with self._lock:
-            self._collected.refresh()
-            pairs = self._near_pairs() if queue in ("undecided", "threshold") else []
-            if queue == "undecided":
-                pairs = [pair for pair in pairs if self._collected.of(*pair[:2]) is None]
-            values = np.array([value for _, _, value in pairs])
-            keys = ranked(values) if queue == "threshold" else np.arange(len(pairs))
-            chosen, next = page(keys, after, limit, f"queue {queue}")
-            why = "without a verdict" if queue == "undecided" else "close to the threshold"
-            lines = tuple(self._lines.pair(pairs[place], why) for place in chosen.tolist())
-            return PairList(lines, len(pairs), next)
-
-    def threshold(self, value: float | None = None) -> ThresholdView:
-        """Return the histogram of the similarities to representatives, and pairs around ``value``."""
-        with self._lock:
-            self._collected.refresh()
-            least = self._threshold()
-            value = least if value is None else value
-            pairs = sorted(self._near_pairs(), key=lambda pair: abs(pair[2] - value))[:10]
-            counts, edges = np.histogram([pair[2] for pair in self._near_pairs()], 20, (0.0, 1.0))
-            sizes = self._collected.columns.size
-            line = ThresholdLine(least, len(sizes), int(sizes.sum()), int(sizes.sum()) - len(sizes))
-            around = tuple(self._lines.pair(pair, "") for pair in pairs)
-            known = [pair.verdict for pair in around if pair.verdict is not None]
-            note = "A collection keeps no pairs besides those with representatives: other thresholds are not known"
-            edge = tuple(edges.tolist())
-            alike = known.count("duplicate")
-            return ThresholdView(edge, tuple(counts.tolist()), (line,), len(known), alike, None, around, (note,))
-
-    def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
-        """Raise InputError: a collection does not store kinds of difference."""
-        self._refuse("Kinds of difference are not stored in a collection")
-
-    def decide(self, decision: Decide) -> Acted:
-        """Store a decision; one about a group stores a verdict on each member and the representative."""
-        if decision.asked == "kind":
-            self._refuse("Kinds of difference are not stored in a collection")
-        with self._lock:
-            self._collected.refresh()
-            pairs = self._pairs_of(decision)
-            group = self._collection.group_of(pairs[0][1])
-            action = self._collection.decide_all(
-                pairs, decision.verdict, by=decision.by, note=decision.note, seen=decision.seen
-            )
-            if action is None:
-                raise InputError("There is no verdict to withdraw", "A pair with a verdict")
-            self._collected.refresh()
-            return Acted(action, self._next(pairs[-1][0], None if group is None else group.id))
-
-    def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
-        """Raise InputError: a collection chooses representatives itself."""
-        self._refuse("A collection chooses the representative of a group itself")
-
-    def keep(self, document: Key, fate: Fate | None, by: str, seen: int) -> Acted:
-        """Raise InputError: nothing is removed from a collection by its groups."""
-        self._refuse("A collection keeps all its documents, and stores no fate of one")
-
-    def tag(self, document: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
-        """Raise InputError: a collection has no tags."""
-        self._refuse("A collection stores no tags")
-
-    def undo(self, by: str, action: int | None = None) -> Acted | None:
-        """Undo an action, or the last decision of this reviewer that is in force; None if there is none."""
-        with self._lock:
-            undone = self._collection.undo(by, action)
-            self._collected.refresh()
-            return None if undone is None else Acted(undone)
+    def undo(self, *, by: str, action: int | None = None) -> Action | None:
+        """Undo an action; see ``Collection.undo``."""
+        return self._collection.undo(by, action)
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
-        """Return the actions in the change log, the latest first."""
+        """Return actions, the latest first."""
         return self._collection.actions(before, limit)
 
+    def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
+        """Compare two documents with the settings of the collection."""
+        return self._collection.compare(a.id, b.id, **{"seconds": SECONDS, **how})
+
+    def query(self, clause: Clause, query: str) -> Int64s | None:
+        """Return the numbers of the documents that a clause of the query language finds. Raises QueryError."""
+        with self._collection.view() as view:
+            return Evaluation(plan(Query(clause, text=query), view), view, include_self=True).documents()
+
     def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
-        """Yield the groups or decisions as jsonl. Raises InputError for anything else."""
-        if what == "tags" or form != "jsonl":
-            self._refuse("A collection exports groups and decisions as jsonl only")
-        with self._lock:
-            self._collected.refresh()
-            rows = (
-                [
-                    {"group": group.id, "id": member.id, "representative": member.id == group.representative}
-                    for group in self._collected.groups.values()
-                    for member in group.members
-                ]
-                if what == "groups"
-                else [one.as_dict() for one in self._collected.decisions.values()]
-            )
-        return (json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for row in rows)
+        """Yield the groups or decisions, as ``neardup export`` does."""
+        return as_bytes_of(collection_table(self._collection, what), form, ("id", "group", "other"))
 
-    def _listed(self, question: Question) -> tuple[Bools, Int64s, str]:
-        """Return which groups a filter finds, the keys of the order, and the canonical filter."""
-        self._collected.refresh()
-        fields, groups = self._fields, list(self._collected.groups.values())
-        listed, meaning = filtered(question.filter, len(groups), fields, fields.having, fields.having)
-        if question.order not in ORDERS:
-            raise InputError(f"There is no order {question.order!r}", ", ".join(ORDERS))
-        if question.order == "similarity":
-            return listed, ranked(self._collected.columns.lowest), meaning
-        if question.order == "size":
-            return listed, ranked(-self._collected.columns.size), meaning
-        keys = np.array([group.id for group in groups], np.int64)  # ids grow, so a page never shifts
-        if question.order == "undecided":
-            columns = self._collected.columns
-            keys += np.where(columns.decided < columns.pairs, 0, 1 << 53)
-        return listed, keys, meaning
+    def close(self) -> None:
+        """Do nothing: the collection is open for others, too."""
 
-    def _group(self, key: Key) -> StoredGroup:
-        group = self._collected.groups.get(key)
-        if group is None:
-            raise InputError(f"There is no group {key} in this collection", "The key of a group on a page")
-        return group
+    def _changed_groups(self) -> tuple[set[int] | None, bool]:
+        """Return the groups with changes since the last call, None for all, and whether there are decisions."""
+        tables, last = self._store.groups, self._last_line
+        self._last_line = tables.last_change()
+        if last < 0:
+            return None, True
+        lines = []
+        while page := tables.changes(last, _PORTION):
+            lines += page
+            last = page[-1].number
+        return {line.group for line in lines if line.what not in _QUIET}, bool(lines)
 
-    def _near_pairs(self) -> list[tuple[str, str, float]]:
-        """Return all listed members with the representatives of their groups, and the resemblance."""
-        return [
-            (member.id, group.representative, member.resemblance)
-            for group in self._collected.groups.values()
-            for member in group.members
-            if member.id != group.representative
-        ]
+    def _read(self, changed: set[int] | None, judged: set[int]) -> None:
+        """Read the groups that changed, and the documents in them and in decisions."""
+        tables = self._store.groups
+        if changed is None:
+            self._groups = {row.number: row for row in tables.page(0, tables.count())}
+            self._members = {}
+            for member in tables.all_members():
+                self._members.setdefault(member.group, []).append(member)
+            unknown = set(judged)
+        else:
+            there = tables.rows(changed)
+            for number in changed:
+                self._groups.pop(number, None)
+                self._members.pop(number, None)
+                if number in there:
+                    self._groups[number] = there[number]
+                    self._members[number] = tables.members(number)
+            self._groups = dict(sorted(self._groups.items()))
+            unknown = judged - self._documents.keys()
+        again = self._groups.keys() if changed is None else changed & self._groups.keys()
+        unknown.update(member.document for number in again for member in self._members[number])
+        numbers = np.array(sorted(unknown), np.int64)
+        rows, sizes = self._store.rows(numbers), Sets(self._store).sizes(numbers.tolist())
+        self._documents.update((row.number, _Document(row.id, row.size, sizes[row.number])) for row in rows)
+        self._parts.update((number, self._part(self._groups[number])) for number in again)
 
-    def _pairs_of(self, decision: Decide) -> list[tuple[str, str]]:
-        """Return the pairs that a decision concerns. Raises InputError for none."""
-        if decision.asked == "pair":
-            if decision.pair is None or decision.pair[0] == decision.pair[1]:
-                raise InputError("The decision names no pair", "The keys of two documents")
-            return [(self._lines.id(decision.pair[0]), self._lines.id(decision.pair[1]))]
-        if decision.group is None:
-            raise InputError("The decision names no group", "The key of a group")
-        group = self._group(decision.group)
-        least = decision.above if decision.asked == "above" else 0.0
-        if least is None:
-            raise InputError("The decision names no similarity", "A number from 0 to 1")
-        near = [m for m in group.members if m.id != group.representative and m.resemblance >= least]
-        if not near:
-            raise InputError("There is no member to judge in the group", "A group with such members")
-        return [(member.id, group.representative) for member in near]
+    def _part(self, group: GroupRow) -> _Part:
+        """Return the rows of a group; only near copies have a pair with the representative."""
+        members, pairs, head = [], [], self._documents[group.representative]
+        first = self._copies(group)
+        for member in self._members[group.number]:
+            own = self._documents[member.document]
+            counts = member.shared, own.shingles, head.shingles
+            leads = member.document == group.representative
+            whole = own.shingles + head.shingles - member.shared
+            by = "its resemblance" if reaches(*counts, group.threshold) else "a decision"
+            reason = "represents the group" if leads else f"in the group by {by}"
+            similarity = None if leads else member.shared / whole if whole else 0.0
+            members.append((own.id, head.id, leads, similarity, True, reason))
+            if member.document == first[member.document] != first[group.representative]:
+                pairs.append((own.id, head.id, *counts))
+        return _Part(members, pairs, first)
 
-    def _next(self, judged: str, number: int | None) -> tuple[Key, Key] | None:
-        """Return the next member to judge: in its group, if that is still there, then in any group after it."""
-        groups = self._collected.groups
-        for group in sorted(groups.values(), key=lambda group: (number is None or group.id < number, group.id)):
-            head = group.representative
-            for id in self._collected.near(group):
-                if id != judged and self._collected.of(id, head) is None:
-                    return self._lines.keys(id, head)
-        return None
+    def _tables(self) -> ResultRecord:
+        """Return the groups as the tables of a result."""
+        parts = [self._parts[number] for number in self._groups]
+        members = list(chain.from_iterable(part.members for part in parts))
+        pairs = list(chain.from_iterable(part.pairs for part in parts))
+        first: dict[Any, int] = {row: row for pair in self._decisions.judgements for row in pair}  # type: ignore[misc]
+        for part in parts:
+            first.update(part.first)
+        names = ("id", "group", "representative", "similarity", "kept", "reason")
+        types = (pa.string(), pa.string(), pa.bool_(), pa.float64(), pa.bool_(), pa.string())
+        rows = sorted(first)
+        documents = [self._documents[row] for row in rows]
+        ranks = {
+            "id": pa.array([document.id for document in documents], pa.string()),
+            "row": pa.array(rows, pa.int64()),
+            "first": pa.array([first[row] for row in rows], pa.int64()),
+            "rank": pa.array(range(len(rows)), pa.int64()),
+            "reference": pa.array(np.zeros(len(rows), np.bool_)),
+            "bytes": pa.array([document.bytes for document in documents], pa.int64()),
+        }
+        return ResultRecord(
+            _table(("id_a", "id_b", "shared", "size_a", "size_b"), (pa.string(),) * 2 + (pa.int64(),) * 3, pairs),
+            _table(names, types, members),
+            pa.table({"id": pa.array([], pa.string()), "copy_of": pa.array([], pa.string())}),
+            self._run(),
+            ranks=pa.table(ranks),
+            texts=CollectionTexts(self._collection),
+        )
 
-    def _threshold(self) -> float:
-        """Return the threshold of the latest group; 0 without groups."""
-        groups = self._collected.groups or {}
-        return groups[max(groups)].threshold if groups else 0.0
+    def _copies(self, group: GroupRow) -> dict[int, int]:
+        """Return the first document with the same text for each member of a group."""
+        first: dict[int, int] = {}
+        alike: dict[tuple[int, int, int], list[int]] = {}
+        for member in self._members[group.number]:
+            own = self._documents[member.document]
+            alike.setdefault((member.shared, own.shingles, own.bytes), []).append(member.document)
+        for documents in alike.values():
+            if len(documents) == 1:
+                first[documents[0]] = documents[0]
+                continue
+            texts: dict[bytes, int] = {}
+            for (row, text), number in zip(
+                loaded(self._store, np.array(documents, np.int64)), documents, strict=True
+            ):
+                first[number] = texts.setdefault(text, row.number)
+        return first
 
-    def _refuse(self, given: str) -> NoReturn:
-        allowed = "Verdicts on pairs, groups, and members above a similarity"
-        raise InputError(given, allowed, "Review the result of a run for everything else")
+    def _run(self) -> dict[str, Any]:
+        """Return the account of a run that would have made the groups."""
+        thresholds = [group.threshold for group in self._groups.values()]
+        settings = {"unit": "word", **self._store.settings.as_dict()}
+        settings |= {"measure": "resemblance", "threshold": min(thresholds, default=0.0)}
+        base = bool(self._store.base_texts())
+        return {"action": COLLECTION, "settings": settings, "warnings": [], "notes": [], "base_text": base}
 
 
-def _around(near: list[str], member: str) -> tuple[str | None, str | None, str]:
-    """Return the members before and after one of a group, and its place in words."""
-    at = near.index(member)
-    before, after = near[at - 1] if at else None, near[at + 1] if at + 1 < len(near) else None
-    return before, after, f"pair {at + 1:,} of {len(near):,}"
-
-
-def _turned(counts: StoredMember | None) -> StoredMember | None:
-    """Return the counts of a member with its representative, seen from the representative."""
-    return None if counts is None else replace(counts, size=counts.of_size, of_size=counts.size)
-
-
-def _weakest(members: tuple[MemberLine, ...]) -> str:
-    known = [(member.similarity, str(member.id)) for member in members if member.similarity is not None]
-    if not known:
-        return "The group has no other member."
-    value, id = min(known)
-    head = printable(members[0].id)
-    return f"The weakest link is {printable(id)}, with resemblance {similarity(value)} to {head}."
+def _table(names: Sequence[str], types: Sequence[pa.DataType], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return pa.table(
+        {name: pa.array(column, type) for name, type, column in zip(names, types, columns, strict=True)}
+    )

@@ -1,4 +1,4 @@
-"""``ResultDesk``: the review of a result, with the decisions in its folder."""
+"""``Desk``: the review of a result or a collection: groups, pairs, queues, and the decisions on them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from neardup.collection.query.syntax import WordsClause
+from neardup.collection import Collection
+from neardup.collection.query.syntax import FieldClause, Fingerprint, WordsClause
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
-from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.background import LAST_WAIT, Ahead, Budget
-from neardup.review.desk.filters import GroupFields, filtered
+from neardup.review.desk.collection import COLLECTION, CollectionSubject
+from neardup.review.desk.differences import Kernels
+from neardup.review.desk.filters import GroupFields, compares_documents, filtered
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.judgements import judgements, kinds_said, pairs_at, places_of_kind
 from neardup.review.desk.kinds import KindSweep
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.lists import Ordered, Queues, page
+from neardup.review.desk.subjects import ResultSubject, Subject
 from neardup.review.desk.texts import TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import Decided
@@ -41,16 +44,14 @@ from neardup.review.source import (
     Reviewed,
     ThresholdView,
 )
-from neardup.run import show
-from neardup.run.exported import exported
-from neardup.run.found import Found, load
+from neardup.run.found import load
 from neardup.tables import Bools, Int64s
 
 SAMPLED = 20
 """Pairs that are shown before a decision for a whole kind."""
 
 
-def _close(threads: tuple[Ahead | KindSweep | WordIndex | Thresholds, ...], warming: threading.Thread) -> None:
+def _close(threads: list[Ahead | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
     for thread in threads:
         thread.close()
     warming.join(LAST_WAIT)
@@ -80,35 +81,40 @@ class _Listed:
             raise InputError(given, "", "Decide when they are")
 
 
-class ResultDesk:
-    """The groups and pairs of a result with the decisions stored in ``folder``: a ``ReviewSource``.
+class Desk:
+    """The groups and pairs of a subject: a ``ReviewSource``.
 
-    The tables are put in order once; decisions that come later, also from other processes, are applied one by one.
+    The tables are put in order once, and again when the groups of a collection change; decisions that come later,
+    also from other processes, are applied one by one.
     """
 
-    def __init__(self, found: Found, folder: str | Path, *, title: str = "", read_only: bool = False) -> None:
-        self._found = found
-        self._title = title or Path(folder).absolute().name
-        self._store = DecisionStore(Path(folder), read_only=read_only)
-        self._lock = threading.RLock()
+    def __init__(self, subject: Subject) -> None:
+        self._subject, self._lock = subject, threading.RLock()
+        self._ahead = Ahead()
+        self._threads: list[Ahead | KindSweep | WordIndex | Thresholds] = []
+        self._read: list[KindSweep | WordIndex] = []
+        self._partial = False
+        self._build()
+        self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
+        self._warming.start()
+        self._stop = weakref.finalize(self, _close, self._threads, self._warming)  # when the program ends
+
+    def _build(self, kernels: Kernels | None = None) -> None:
+        """Put the tables in order."""
+        found = self._subject.found
         self._index = index = ResultIndex(found)
         self._made = Decided(index)
         self._reader = TextReader(index.documents, found.texts)
         whereabouts = Whereabouts(index.documents, found.texts)
-        self._lines = Lines(index, self._made, self._reader, whereabouts)
+        self._lines = Lines(index, self._made, self._reader, whereabouts, kernels)
         self._kinds = KindSweep(self._lines)
-        self._fields = GroupFields(index, self._made, whereabouts, self._bring_kinds)
+        other = self._query if found.run["action"] == COLLECTION else None
+        self._fields = GroupFields(index, self._made, whereabouts, self._bring_kinds, other)
         self._words = WordIndex(index.documents, self._reader, index.members)
-        self._read: list[KindSweep | WordIndex] = []
-        self._partial = False
         self._ordered = Ordered(index)
         self._queues = Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(found, self._lines)
-        self._ahead = Ahead()
-        threads = (self._ahead, self._kinds, self._words, self._thresholds)
-        self._warming = threading.Thread(target=self._warm, name="warming", daemon=True)
-        self._warming.start()
-        self._stop = weakref.finalize(self, _close, threads, self._warming)  # at the latest when the program ends
+        self._threads[:] = (self._ahead, self._kinds, self._words, self._thresholds)
 
     @classmethod
     def open(
@@ -117,30 +123,25 @@ class ResultDesk:
         *,
         inputs: str | Path | Sequence[str | Path] | None = None,
         read_only: bool = False,
-    ) -> ResultDesk:
+    ) -> Desk:
         """Open a result folder; ``inputs`` are the files of the run where they are now, if they have moved."""
-        return cls(load(folder, inputs=inputs), folder, read_only=read_only)
+        return cls(ResultSubject(load(folder, inputs=inputs), folder, read_only=read_only))
+
+    @classmethod
+    def of_collection(cls, collection: Collection, *, title: str = "") -> Desk:
+        """Review a collection, which stays open."""
+        return cls(CollectionSubject(collection, title=title))
 
     def close(self) -> None:
         """Close the file of decisions, and stop working ahead."""
         self._stop()
-        self._store.close()
+        self._subject.close()
 
     def about(self) -> Reviewed:
-        """Return the name, the size and the settings of the result."""
-        run, fault = self._found.run, self._reader.fault()
-        return Reviewed(
-            title=self._title,
-            measure=run["settings"]["measure"],
-            threshold=run["settings"]["threshold"],
-            exact=True,
-            groups=len(self._index),
-            documents=run["counts"]["read"],
-            facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
-            fields=self._fields.names,
-            texts=not fault,
-            notes=(*run["warnings"], *run["notes"], *([fault] if fault else [])),
-        )
+        """Return the name, the size and the settings of the subject."""
+        with self._lock:
+            self._refresh()
+            return self._subject.about(self._fields.names, self._reader.fault())
 
     def groups(self, question: Question) -> GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""
@@ -170,9 +171,11 @@ class ResultDesk:
         """Return two documents side by side; ``how`` are the keywords of ``compare``."""
         with self._lock:
             self._refresh()
+            lines = self._lines
             one, other = self._index.documents.at(a), self._index.documents.at(b)
-            around = in_group(self._lines, one, other) if queue is None else self._queues.around(queue, one, other)
-        return pair_view(self._lines, one, other, around, how)
+            around = in_group(lines, one, other) if queue is None else self._queues.around(queue, one, other)
+        comparison = self._subject.compare(lines.reader.look(one), lines.reader.look(other), how)
+        return pair_view(lines, one, other, around, comparison)
 
     def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
         """Return a page of a queue."""
@@ -205,10 +208,16 @@ class ResultDesk:
                 listed.require_whole()
             made = judgements(self._lines, decision, None if listed is None else listed.groups)
             changes = made.changes(self._lines, decision.verdict, decision.note)
+            judged = keys_of(self._lines, made.pairs[-1])
+            assert judged is not None
+            group = int(self._index.group_of[made.pairs[-1][0]])
+            place = int(self._ordered.keys("stake", self._made)[group]) if group >= 0 else -1
             action = self._act(changes, decision.by, made.sentence, decision.seen)
             if decision.queue is not None:
-                return Acted(action, keys_of(self._lines, self._queues.next(decision.queue, *made.pairs[-1])))
-            return Acted(action, self._next(made.pairs, listed))
+                return Acted(action, self._next_in_queue(decision.queue, judged))
+            if decision.filter.strip():
+                listed = self._listed(decision.filter, Question())
+            return Acted(action, self._next(judged[0], place, listed))
 
     def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
         """Make another member the representative of a group; that of the result withdraws the change."""
@@ -243,7 +252,7 @@ class ResultDesk:
         with self._lock:
             self._refresh()
             before = self._made.state
-            undone = self._store.undo(by=by, action=action)
+            undone = self._subject.undo(by=by, action=action)
             if undone is None:
                 return None
             self._refresh()
@@ -251,11 +260,11 @@ class ResultDesk:
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
-        return self._store.history(before, limit)
+        return self._subject.history(before, limit)
 
     def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
         """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat."""
-        return exported(self._found, self._store.state(), what, form)
+        return self._subject.export(what, form)
 
     def _warm(self) -> None:
         """Sort what pages need, and load the kernels of comparison, before they are asked for."""
@@ -264,11 +273,18 @@ class ResultDesk:
         self._lines.differences.warm()
 
     def _refresh(self) -> None:
-        """Apply the decisions made since the last call."""
-        self._made.apply(self._store.state())
+        """Apply the changes and decisions made since the last call."""
+        renewed = self._subject.refresh()
+        if renewed == "tables":
+            self._ahead.give([])
+            self._kinds.close()
+            self._build(self._lines.differences.kernels)
+        elif renewed == "texts":
+            self._lines.forget()
+        self._made.apply(self._subject.state())
 
     def _act(self, changes: Sequence[Change], by: str, what: str, seen: int) -> Action:
-        action = self._store.act(changes, by=by, what=what, seen=seen)
+        action = self._subject.act(changes, by=by, what=what, seen=seen)
         with self._lock:
             self._refresh()
         return action
@@ -297,7 +313,7 @@ class ResultDesk:
         self._read, self._partial = [], False
         if kinds:
             self._bring_kinds()
-        groups, meaning = filtered(filter, len(self._index), self._fields, self._having)
+        groups, meaning = filtered(filter, len(self._index), self._fields, self._having, self._alike)
         return _Listed(
             groups,
             self._ordered.keys(question.order, self._made),
@@ -321,29 +337,56 @@ class ResultDesk:
         self._note_reading(self._kinds)
 
     def _having(self, clause: WordsClause, query: str) -> Bools:
+        if (rows := self._subject.query(clause, query)) is not None:
+            return self._of_rows(rows)
         found = self._words.having(clause, query)
         self._note_reading(self._words)
         return self._index.of_documents(found)
+
+    def _alike(self, clause: Fingerprint, query: str) -> Bools:
+        rows = self._subject.query(clause, query)
+        if rows is None:
+            raise compares_documents(clause, query)
+        return self._of_rows(rows)
+
+    def _query(self, clause: FieldClause, query: str) -> Bools:
+        rows = self._subject.query(clause, query)
+        assert rows is not None
+        return self._of_rows(rows)
+
+    def _of_rows(self, rows: Int64s) -> Bools:
+        """Return the groups of documents by their keys; documents in no group have none."""
+        return self._index.of_documents(np.flatnonzero(np.isin(self._index.documents.rows, rows)))
 
     def _note_reading(self, reading: KindSweep | WordIndex) -> None:
         """Note that an answer rests on this reading, which may not be at its end."""
         self._read.append(reading)
         self._partial = self._partial or reading.pending
 
-    def _next(self, judged: tuple[tuple[int, int], ...], listed: _Listed | None) -> tuple[Key, Key] | None:
-        """Return the next member to judge: in the group, then in the undecided groups after it, then before it."""
-        rows, index, made = self._index.documents.rows, self._index, self._made
-        group = int(index.group_of[judged[-1][0]])
-        keys = self._ordered.keys("stake", made)
-        own = int(keys[group]) if group >= 0 else -1
-        behind = (keys - own) % (len(index) + 1)  # own group first, then those after it in the order of stake
+    def _next_in_queue(self, queue: Queue, judged: tuple[Key, Key]) -> tuple[Key, Key] | None:
+        """Return the next pair of a queue to judge."""
+        try:
+            pair = self._index.documents.at(judged[0]), self._index.documents.at(judged[1])
+        except InputError:  # after the verdict, a document is in no group of the collection
+            pair = -1, -1
+        return keys_of(self._lines, self._queues.next(queue, *pair))
+
+    def _next(self, judged: Key, own: int, listed: _Listed | None) -> tuple[Key, Key] | None:
+        """Return the next member to judge: in its group, then in the undecided groups after it, then before it.
+
+        ``own`` is the place of the group in the order of stake; −1 for a pair of different groups.
+        """
+        index, made = self._index, self._made
+        rows = index.documents.rows
+        behind = (self._ordered.keys("stake", made) - own) % (len(index) + 1)
         waits = made.open if listed is None else made.open & listed.groups
         if not waits.any():
             return None
         group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
         inside = index.slice(group)
         places = inside.start + np.flatnonzero(made.near[inside] & (made.verdict[inside] < 0))
-        member = int(index.member_of[judged[-1][0]])
+        found = np.flatnonzero(rows == judged)
+        member = int(index.member_of[found[0]]) if len(found) else -1
         later = places[places > member] if inside.start <= member < inside.stop else places
         place = int(later[0] if len(later) else places[0])
         return int(rows[index.members[place]]), int(rows[made.heads[group]])

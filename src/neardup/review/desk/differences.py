@@ -93,14 +93,21 @@ def difference_of(text: str, head: str) -> str:
     return described(kind_of(read(head), read(text)))
 
 
+class Kernels:
+    """Whether the kernels that compare texts are loaded; ``ended`` is set when loading them has ended."""
+
+    def __init__(self) -> None:
+        self.ended, self.loaded = threading.Event(), False
+
+
 class Differences:
     """The differences of pairs of documents, computed when a page shows them, and kept."""
 
-    def __init__(self, documents: ResultDocuments, reader: TextReader) -> None:
+    def __init__(self, documents: ResultDocuments, reader: TextReader, kernels: Kernels | None = None) -> None:
         self._documents, self._reader = documents, reader
         self._lock = threading.Lock()
         self._held: dict[tuple[int, int], tuple[int, str]] = {}
-        self._ended, self._loaded = threading.Event(), False
+        self.kernels = kernels or Kernels()
 
     def warm(self) -> None:
         """Load the kernels that compare texts, which may take seconds; until then, pages use stored kinds."""
@@ -110,20 +117,20 @@ class Differences:
             comparison = compare("pay ten coins by noon today", "to all: pay ten coins by noon")
             assert comparison.difference
             assert comparison.alignment
-            self._loaded = True
+            self.kernels.loaded = True
         finally:
-            self._ended.set()
+            self.kernels.ended.set()
 
     @property
     def ready(self) -> bool:
         """Whether the kernels are loaded."""
-        return self._loaded
+        return self.kernels.loaded
 
     def ready_in(self, budget: Budget | None) -> bool:
         """Return whether the kernels are loaded, or will be while the budget lasts."""
-        if budget is not None and not self._ended.wait(budget.left()):
+        if budget is not None and not self.kernels.ended.wait(budget.left()):
             budget.short = True
-        return self._loaded
+        return self.kernels.loaded
 
     def of(self, member: int, head: int, budget: Budget | None = None) -> tuple[int, str]:
         """Return the number of the kind of difference of a member from its representative, and the words for it.
@@ -141,6 +148,11 @@ class Differences:
                     self._held.clear()
                 self._held[key] = found
         return found
+
+    def forget(self) -> None:
+        """Drop what was computed: texts have changed."""
+        with self._lock:
+            self._held.clear()
 
     def computed(self, member: int, head: int) -> tuple[int, str]:
         """Return the same as ``of``, computed now and not kept."""
@@ -174,6 +186,12 @@ class ComputedPairs:
         self._lock = threading.Lock()
         self._sets: OrderedDict[int, UInt64s] = OrderedDict()
         self._counts: OrderedDict[tuple[int, int], Counts] = OrderedDict()
+
+    def forget(self) -> None:
+        """Drop what was counted: texts have changed."""
+        with self._lock:
+            self._sets.clear()
+            self._counts.clear()
 
     def counts(self, a: int, b: int, budget: Budget | None = None) -> Counts | None:
         """Return the counts of two documents; None if they cannot be counted, or when the ``budget`` is spent."""

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.decisions.records import DecisionState, Id
+from neardup.review.desk.collection import COLLECTION
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import Decided
 from neardup.run.decided import ReviewedResult, sizes_of
@@ -53,7 +54,7 @@ class Fates:
         state = self._made.state
         if state is not self._state:
             self._begin(state)
-        if not state.number:
+        if not state.number or self._index.found.run["action"] == COLLECTION:
             return self._stored(document)
         if document not in self._settled:
             together = self._together(document)

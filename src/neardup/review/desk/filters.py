@@ -54,12 +54,19 @@ V = TypeVar("V", bound=str)
 
 
 class GroupFields:
-    """The fields of the groups of a result."""
+    """The fields of the groups of a result; ``other`` answers for all others: metadata of a collection."""
 
     def __init__(
-        self, index: ResultIndex, made: Decided, whereabouts: Whereabouts, bring_kinds: Callable[[], None]
+        self,
+        index: ResultIndex,
+        made: Decided,
+        whereabouts: Whereabouts,
+        bring_kinds: Callable[[], None],
+        other: Callable[[FieldClause, str], Bools] | None = None,
     ) -> None:
         self._index, self._made, self._bring_kinds = index, made, bring_kinds
+        self._other = other
+        self._numbers = [name for name in NUMBERS if other is None or name not in ("stake", "lost")]
         lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
             "decided": self._decided,
             "verdict": self._verdict,
@@ -68,7 +75,9 @@ class GroupFields:
             "fate": self._fate,
             "id": lambda clause, _: index.of_documents(index.documents.where_id_is(clause.value)),
         }
-        if index.found.texts is not None:
+        if other is not None:
+            del lookups["tag"], lookups["fate"]
+        elif index.found.texts is not None:
             lookups["file"] = lambda clause, _: index.of_documents(whereabouts.in_file(clause.value))
         if SOURCE in index.documents.table.column_names:
             lookups[SOURCE] = self._source
@@ -77,12 +86,14 @@ class GroupFields:
     @property
     def names(self) -> tuple[str, ...]:
         """The fields that a filter may use."""
-        return (*NUMBERS, *self._lookups)
+        return (*self._numbers, *self._lookups)
 
     def holds(self, clause: FieldClause, query: str) -> Bools:
         """Return the groups for which a comparison holds. Raises QueryError for an unknown field or value."""
-        if clause.field in NUMBERS:
+        if clause.field in self._numbers:
             return self._compared(clause, query)
+        if clause.field not in self._lookups and self._other is not None:
+            return self._other(clause, query)
         if clause.field not in self._lookups:
             raise refused(clause, query, f"There is no field {printable(clause.field)}", ", ".join(self.names))
         if clause.operator not in (":", "=", "!="):
@@ -195,12 +206,8 @@ Alike = Callable[[Fingerprint, str], Bools]
 """Returns the groups with a member that a fingerprint clause finds."""
 
 
-def filtered(
-    text: str, groups: int, fields: Fields, words: Words, alike: Alike | None = None
-) -> tuple[Bools, str]:
+def filtered(text: str, groups: int, fields: Fields, words: Words, alike: Alike) -> tuple[Bools, str]:
     """Return which groups a filter finds, and its canonical form; all for a blank one.
-
-    ``alike`` answers fingerprint clauses, which are refused without it.
 
     Raises QueryError, with the position, for a filter that cannot be read or names something unknown.
     """
@@ -220,15 +227,14 @@ def filtered(
         if isinstance(node, Not):
             return ~found(node.part)
         if isinstance(node, Fingerprint):
-            if alike is None:
-                raise _not_here(node, text)
             return alike(node, text)
         return fields.holds(node, text) if isinstance(node, FieldClause) else words(node, text)
 
     return found(query.root), canonical(query)
 
 
-def _not_here(clause: Fingerprint, query: str) -> QueryError:
+def compares_documents(clause: Fingerprint, query: str) -> QueryError:
+    """Return the error for a fingerprint clause in a filter on a result."""
     name = "SIMILAR" if clause.symmetric else "FINGERPRINT"
     return QueryError(
         f"{name} compares documents, and a result has only the pairs that the run found",

@@ -9,7 +9,7 @@ import numpy as np
 from neardup.display import counted, shortened
 from neardup.io.decisions.records import JudgedPair
 from neardup.review.desk.background import Budget
-from neardup.review.desk.differences import ComputedPairs, Differences, named
+from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.fates import Fates
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.texts import TextReader, Whereabouts
@@ -24,12 +24,24 @@ _SHOWN = 200
 class Lines:
     """Makes the lines of pages from the columns of a result."""
 
-    def __init__(self, index: ResultIndex, made: Decided, reader: TextReader, whereabouts: Whereabouts) -> None:
+    def __init__(
+        self,
+        index: ResultIndex,
+        made: Decided,
+        reader: TextReader,
+        whereabouts: Whereabouts,
+        kernels: Kernels | None = None,
+    ) -> None:
         self.index, self.made, self.reader, self.whereabouts = index, made, reader, whereabouts
-        self.differences = Differences(index.documents, reader)
+        self.differences = Differences(index.documents, reader, kernels)
         self.computed = ComputedPairs(index, reader)
         self._fates = Fates(index, made)
         self._settings = index.found.run["settings"]
+
+    def forget(self) -> None:
+        """Drop what was read and computed: texts have changed."""
+        for held in (self.reader, self.differences, self.computed):
+            held.forget()
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time."""

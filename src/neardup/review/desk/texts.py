@@ -124,6 +124,14 @@ class TextReader:
             return f"The texts cannot be read: {error.strerror or error}"
         return ""
 
+    def forget(self) -> None:
+        """Drop what was read: texts have changed."""
+        with self._lock:
+            self._held.clear()
+            self._words.clear()
+            self._fields.clear()
+            self._bytes = 0
+
     def reading(self, document: int, cleaner: Cleaner | None = None) -> Reading:
         """Return a document as normalised text with its units, without those that the ``cleaner`` leaves out."""
         from neardup.text.units import read  # its kernels are not needed to list groups

@@ -16,6 +16,7 @@ from neardup.review.desk.lines import Lines
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.decided import ReviewedResult
 from neardup.run.found import Found
+from neardup.run.records import ResultRecord
 from neardup.run.reviewed import after_review
 from neardup.tables import Int64s
 
@@ -35,7 +36,7 @@ ALIKE = ("duplicate", "keep both")
 class Thresholds:
     """The effects of stricter thresholds, counted in the background when they are asked for, once."""
 
-    def __init__(self, found: Found, lines: Lines) -> None:
+    def __init__(self, found: ResultRecord, lines: Lines) -> None:
         self._found, self._lines = found, lines
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -121,6 +122,15 @@ class Thresholds:
                 self._thread.start()
 
     def _count(self) -> None:
+        if not isinstance(self._found, Found):
+            sizes = self._lines.index.size
+            left = int(sizes.sum()) - len(sizes)
+            self._effects = [ThresholdLine(self.least, len(sizes), int(sizes.sum()), left)]
+            self._fault = (
+                "A collection has no pairs but those with representatives: other thresholds are not known"
+            )
+            self._done.set()
+            return
         try:
             removing = _removing(self._found)
             for value in self._values():

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Any
 
 import numpy as np
 
+from neardup.comparison.compare import Comparison
 from neardup.display import counted, number, similarity
 from neardup.review.desk.background import Budget
 from neardup.review.desk.lines import Lines
 from neardup.review.source import GroupView, Key, MemberLine, OutsideLine, PairView
-from neardup.settings import as_compared
 
 TABLE_MEMBERS = 30
 MOST_MEMBERS = 300
@@ -128,10 +127,6 @@ def neighbours(keys: np.ndarray, listed: np.ndarray, group: int) -> tuple[int | 
     return before, after
 
 
-SECONDS = 20.0
-"""Seconds that a comparison may take unless the caller gives another limit."""
-
-
 @dataclass(frozen=True)
 class PairPlace:
     """The place of a pair in a list, and the pairs before and after it, by document number."""
@@ -141,17 +136,9 @@ class PairPlace:
     place: str = ""
 
 
-def pair_view(lines: Lines, a: int, b: int, around: PairPlace, how: dict[str, Any]) -> PairView:
-    """Return two documents side by side; ``how`` are the keywords of ``compare``.
-
-    Raises InputError if a text cannot be read, LimitError if the comparison takes too long.
-    """
-    from neardup.comparison.compare import compare  # imported late: lists do not wait for its kernels
-
-    index, settings = lines.index, lines.index.found.run["settings"]
-    as_run = as_compared(settings)
-    texts = lines.reader.look(a).text, lines.reader.look(b).text
-    comparison = compare(*texts, **{"seconds": SECONDS, **as_run, **how})
+def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Comparison) -> PairView:
+    """Return two documents side by side."""
+    index = lines.index
     judged = lines.judged(a, b)
     group = int(index.group_of[a])
     return PairView(
