@@ -28,15 +28,15 @@ class NearCopy:
     of_size: int
     action: Action
     group: int | None = None
+    resemblance: float = field(init=False)
+    """|A∩B| / |A∪B|."""
 
-    @property
-    def resemblance(self) -> float:
-        """|A∩B| / |A∪B|."""
-        return resemblance(self.shared, self.size, self.of_size)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "resemblance", resemblance(self.shared, self.size, self.of_size))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the values as plain data."""
-        return {**asdict(self), "resemblance": self.resemblance}
+        return asdict(self)
 
 
 @dataclass(frozen=True)

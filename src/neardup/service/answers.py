@@ -1,124 +1,98 @@
-"""Answers and their parts, as OpenAPI describes them; they are built from plain data and not validated again.
+"""Answers that are no records of a collection, written by the service, read by the client, described in OpenAPI.
 
-A name that ends in Answer is a whole answer, one that ends in Body a part of one.
+All other answers are records of ``neardup.collection``.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
-from pydantic import BaseModel
-
-from neardup.io.decisions.records import Verdict
-
-
-class CountsBody(BaseModel):
-    """The shingles that two documents share."""
-
-    shared: int
-    size: int
-    of_size: int
-    resemblance: float
+from neardup.collection.added import Added, NearCopy
+from neardup.collection.groups.records import Change, PairDecision, StoredGroup, StoredMember
+from neardup.collection.pages import Hit, HitEvidence, Page, Passage
 
 
-class NearCopyBody(CountsBody):
-    """A document of the request and the stored document that it repeats."""
+@dataclass(frozen=True)
+class FrontAnswer:
+    """The name and version of the service, and its main addresses."""
 
-    id: str
-    of: str
-    action: Literal["kept", "linked", "rejected"]
-    group: int | None
-
-
-class MemberBody(CountsBody):
-    """A document of a group, compared with the representative."""
-
-    id: str
-    held_by: Literal["representative", "resemblance", "decision"]
+    name: str
+    version: str
+    links: Mapping[str, str]
 
 
-class GroupAnswer(BaseModel):
-    """A group of near copies; its id never changes."""
+@dataclass(frozen=True)
+class StatusAnswer:
+    """The state of the service: alive or ready."""
 
-    id: int
-    representative: str
-    threshold: float
-    size: int
-    members: list[MemberBody]
+    status: str
 
 
-class GroupsAnswer(BaseModel):
-    """Groups by rising id; `next` is the `after` of the next page."""
+@dataclass(frozen=True)
+class BytesSummary:
+    """Sizes in bytes."""
 
-    groups: list[GroupAnswer]
-    next: int | None
+    text: int
+    text_packed: int
+    signatures: int
+    file: int
 
 
-class GroupOfAnswer(BaseModel):
+@dataclass(frozen=True)
+class StatsAnswer:
+    """Counts and sizes of the collection."""
+
+    documents: int
+    base_texts: int
+    tokens: int
+    shingles: int
+    postings: int
+    groups: int
+    bytes: BytesSummary
+    changes: int
+    settings: Mapping[str, int | bool | str | list[str]]
+
+
+@dataclass(frozen=True)
+class GroupOfAnswer:
     """The group of a document, or null."""
 
-    group: GroupAnswer | None
+    group: StoredGroup | None
 
 
-class MembersAnswer(BaseModel):
+@dataclass(frozen=True)
+class MembersAnswer:
     """Members of a group in the order of their addition; the last id is the `after` of the next page."""
 
-    members: list[MemberBody]
+    members: tuple[StoredMember, ...]
 
 
-class DecisionBody(BaseModel):
-    """A decision about two documents."""
-
-    number: int
-    a: str
-    b: str
-    verdict: Verdict
-    by: str
-    note: str
-    at: str
-
-
-class DecisionsAnswer(BaseModel):
+@dataclass(frozen=True)
+class DecisionsAnswer:
     """Decisions in force, by number; the last number is the `after` of the next page."""
 
-    decisions: list[DecisionBody]
+    decisions: tuple[PairDecision, ...]
 
 
-class DecidedAnswer(BaseModel):
+@dataclass(frozen=True)
+class DecidedAnswer:
     """The new decision, or whether a decision was withdrawn."""
 
-    decision: DecisionBody | None
+    decision: PairDecision | None
     withdrawn: bool
 
 
-class ChangeBody(BaseModel):
-    """An entry of the change log of groups and decisions."""
-
-    number: int
-    at: str
-    what: str
-    group: int | None
-    document: str
-    why: str
-    of: str | None
-    shared: int | None
-    size: int | None
-    of_size: int | None
-    verdict: str | None
-    by: str
-    note: str
-    action: int | None
-    undoes: int | None
-    cause: str
-
-
-class ChangesAnswer(BaseModel):
+@dataclass(frozen=True)
+class ChangesAnswer:
     """Changes by number; the last number is the `after` of the next page."""
 
-    changes: list[ChangeBody]
+    changes: tuple[Change, ...]
 
 
-class AddedAnswer(BaseModel):
+@dataclass(frozen=True)
+class AddedAnswer:
     """Counts of the documents by outcome.
 
     `repeats` of them repeat a stored one, `linked` of these joined a group, `left_out` were not stored, and
@@ -134,82 +108,45 @@ class AddedAnswer(BaseModel):
     base_only: int
     text_bytes: int
     recall: float | None
-    near: list[NearCopyBody]
+    near: list[NearCopy]
+
+    @classmethod
+    def of(cls, added: Added) -> AddedAnswer:
+        """Return the counts of an addition."""
+        return cls(*(getattr(added, field.name) for field in fields(cls)))
+
+    def count_into(self, added: Added) -> None:
+        """Add the counts to those of earlier requests."""
+        for field in fields(self):
+            if field.name != "recall":
+                setattr(added, field.name, getattr(added, field.name) + getattr(self, field.name))
+        added.recall = self.recall
 
 
-class PendingAnswer(BaseModel):
-    """Documents in no group that were compared; `next` is the `after` of the next request, or null."""
-
-    compared: int
-    repeats: int
-    linked: int
-    recall: float
-    near: list[NearCopyBody]
-    next: int | None
-
-
-class RemovedAnswer(BaseModel):
+@dataclass(frozen=True)
+class RemovedAnswer:
     """The number of removed documents."""
 
     removed: int
 
 
-class DocumentAnswer(BaseModel):
-    """A stored document; the text of one in the role of base text counts in no other."""
-
-    id: str
-    text: str
-    metadata: dict[str, Any]
-    tokens: int
-    shingles: int
-    role: Literal["document", "base"]
-
-
-class ListedBody(BaseModel):
-    """A line of the list of documents; `size` is the bytes of its text, which is null unless asked for."""
-
-    id: str
-    metadata: dict[str, Any]
-    size: int
-    tokens: int
-    shingles: int
-    role: Literal["document", "base"]
-    group: int | None
-    text: str | None
-
-
-class DocumentsAnswer(BaseModel):
-    """Documents in the order in which they were first added; `next` is the `after` of the next page, or null."""
-
-    documents: list[ListedBody]
-    next: int | None
-
-
-class MetadataAnswer(BaseModel):
+@dataclass(frozen=True)
+class MetadataAnswer:
     """A document and its metadata after the changes."""
 
     id: str
     metadata: dict[str, Any]
 
 
-class BaseTextsAnswer(BaseModel):
+@dataclass(frozen=True)
+class BaseTextsAnswer:
     """The ids of the base texts, in the order in which they were first added."""
 
     ids: list[str]
 
 
-class PassageBody(BaseModel):
-    """The longest common passage, and its place in both texts (in characters)."""
-
-    text: str
-    words: int
-    begin_a: int
-    end_a: int
-    begin_b: int
-    end_b: int
-
-
-class HitBody(BaseModel):
+@dataclass(frozen=True)
+class HitLine:
     """A document that fits the query, with counts if a fingerprint clause holds for it.
 
     `full_size_a` and `full_size_b` include base text, if the collection has any.
@@ -225,10 +162,22 @@ class HitBody(BaseModel):
     full_size_a: int | None = None
     full_size_b: int | None = None
     clause: str | None = None
-    passage: PassageBody | None = None
+    passage: Passage | None = None
+
+    def hit(self) -> Hit:
+        """Return the hit. Raises ValueError if counts are missing."""
+        if self.clause is None:
+            return Hit(self.id, None)
+        score = self.resemblance if self.clause.startswith("SIMILAR") else self.containment_a
+        if score is None or self.shared is None or not self.size_a or not self.size_b:
+            raise ValueError("a hit of a fingerprint clause lacks its counts")
+        sizes = self.shared, self.size_a, self.size_b
+        full = self.full_size_a, self.full_size_b
+        return Hit(self.id, HitEvidence(self.clause, score, *sizes, self.passage, *full))
 
 
-class NearAnswer(BaseModel):
+@dataclass(frozen=True)
+class NearAnswer:
     """Hits, best first; `next` is the `after` of the next page.
 
     `warnings` are sentences about numbers that surely mean something else.
@@ -236,18 +185,25 @@ class NearAnswer(BaseModel):
 
     recall: float
     found: int | None
-    hits: list[HitBody]
+    hits: list[HitLine]
     next: str | None
-    warnings: list[str]
+    warnings: tuple[str, ...] = ()
+
+    def page(self, query: str) -> Page:
+        """Return the page. Raises ValueError for a hit without its counts."""
+        hits = tuple(line.hit() for line in self.hits)
+        return Page(hits, self.found, self.next, query, self.recall, self.warnings)
 
 
+@dataclass(frozen=True, kw_only=True)
 class SearchAnswer(NearAnswer):
     """Hits of a query."""
 
     query: str
 
 
-class FingerprintBody(BaseModel):
+@dataclass(frozen=True)
+class FingerprintLookUp:
     """The look-up of a fingerprint clause."""
 
     clause: str
@@ -264,39 +220,22 @@ class FingerprintBody(BaseModel):
     candidates: float
 
 
-class ExplainAnswer(BaseModel):
+@dataclass(frozen=True)
+class ExplainAnswer:
     """The meaning of a query, and its look-ups."""
 
     query: str
     recall: float
     candidates: float
     documents: int
-    fingerprints: list[FingerprintBody]
+    fingerprints: list[FingerprintLookUp]
     text: list[str]
     warnings: list[str]
 
 
-class CauseBody(BaseModel):
-    """A clause, and its part in a document not being found."""
-
-    reason: str
-    clause: str
-    sentence: str
-    shared: int | None
-    size_a: int | None
-    size_b: int | None
-
-
-class WhyNotAnswer(BaseModel):
-    """The reasons why a query does not find a document."""
-
-    id: str
-    reason: str
-    causes: list[CauseBody]
-
-
-class CompareAnswer(BaseModel):
-    """All measures of two documents, as in `neardup compare --json`, without the evidence."""
+@dataclass(frozen=True)
+class ServiceComparison:
+    """All measures of two stored documents, as `neardup compare --json` has them, without the evidence."""
 
     a: str
     b: str
@@ -305,47 +244,20 @@ class CompareAnswer(BaseModel):
     left_out: dict[str, Any]
     kind: str | None
     degraded: bool
-    caps: list[str]
+    caps: tuple[str, ...]
     proven: bool
 
 
-class BytesBody(BaseModel):
-    """Sizes in bytes."""
-
-    text: int
-    text_packed: int
-    signatures: int
-    file: int
-
-
-class StatsAnswer(BaseModel):
-    """Counts and sizes of the collection."""
-
-    documents: int
-    base_texts: int
-    tokens: int
-    shingles: int
-    postings: int
-    groups: int
-    bytes: BytesBody
-    changes: int
-    settings: dict[str, int | bool | str | list[str]]
-
-
-class StatusAnswer(BaseModel):
-    """The state of the service: alive or ready."""
-
-    status: str
-
-
-class FaultBody(BaseModel):
+@dataclass(frozen=True)
+class Fault:
     """An invalid field of the request."""
 
     where: str
     message: str
 
 
-class ErrorBody(BaseModel):
+@dataclass(frozen=True)
+class ErrorDescription:
     """The mistake, the right values, and the way out. `position` is an index into the query, from 0."""
 
     code: str
@@ -354,11 +266,12 @@ class ErrorBody(BaseModel):
     allowed: str
     do: str
     position: int | None
-    fields: list[FaultBody]
+    fields: list[Fault]
     request: str
 
 
-class ErrorAnswer(BaseModel):
+@dataclass(frozen=True)
+class ErrorAnswer:
     """The body of every error."""
 
-    error: ErrorBody
+    error: ErrorDescription

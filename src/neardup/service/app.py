@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from neardup import __version__
-from neardup.service import documents, front, groups, questions, requests, state
-from neardup.service.described import with_bodies
+from neardup.service import documents, front, groups, questions, state
+from neardup.service.described import with_schemas
 from neardup.service.executor import Executor
 from neardup.service.rules import ServiceRules, error_answer
 from neardup.web.middleware import Middleware
@@ -50,7 +50,7 @@ def endpoints(executor: Executor) -> FastAPI:
     )
     for room in (front, documents, questions, groups, state):
         room.add_to(app, executor)
-    with_bodies(app.openapi(), requests.BODIES)  # built now, so that the first request need not wait for it
+    with_schemas(app.openapi())  # built now, so that the first request need not wait for it
     return app
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -22,12 +22,26 @@ from neardup.collection.near import Near
 from neardup.collection.pages import Page
 from neardup.collection.search import LIMIT, NearMeasure
 from neardup.collection.why import WhyNot
-from neardup.errors import InputError, NeardupError, SettingError, UnknownIdError
+from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
 from neardup.io.decisions.records import Verdict
 from neardup.io.writers.documents import document_bytes, form_of
 from neardup.io.writers.export import OutputExport
 from neardup.runtime import Progress, Silent
-from neardup.service import decoded
+from neardup.service.answers import (
+    AddedAnswer,
+    BaseTextsAnswer,
+    ChangesAnswer,
+    DecidedAnswer,
+    DecisionsAnswer,
+    GroupOfAnswer,
+    MembersAnswer,
+    MetadataAnswer,
+    NearAnswer,
+    RemovedAnswer,
+    SearchAnswer,
+    ServiceComparison,
+    StatsAnswer,
+)
 from neardup.service.batches import given_documents
 from neardup.service.sending import Sender
 
@@ -101,7 +115,8 @@ class Client:
                     continue
                 try:
                     body = {"documents": batch.documents, **how}
-                    self._sender.send(decoded.count(added), "POST", "/v1/documents", body, again=again)
+                    counts = self._sender.send(AddedAnswer, "POST", "/v1/documents", body, again=again)
+                    counts.count_into(added)
                 except NeardupError as error:
                     done = added.added + added.replaced
                     if done:
@@ -120,7 +135,7 @@ class Client:
         """Add a document, or replace the one of this id; doing it again changes nothing."""
         body = {"text": text, "metadata": {} if metadata is None else metadata, **_arriving(arrival)}
         added = Added()
-        self._sender.send(decoded.count(added), "PUT", "/v1/documents", body, id=usable_id(id))
+        self._sender.send(AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)).count_into(added)
         return added
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
@@ -131,24 +146,21 @@ class Client:
         removed = 0
         for begin in range(0, len(named), _AT_ONCE):
             body = {"ids": named[begin : begin + _AT_ONCE], "missing": missing}
-            count = decoded.part("removed", int)
-            removed += self._sender.send(count, "POST", "/v1/remove", body, again=missing == "ignore")
+            answer = self._sender.send(RemovedAnswer, "POST", "/v1/remove", body, again=missing == "ignore")
+            removed += answer.removed
         return removed
 
     def get(self, id: str | int) -> Document:
         """Return the document of this id. Raises UnknownIdError if it does not exist."""
-        return self._sender.send(decoded.record(Document), "GET", "/v1/documents", id=usable_id(id))
+        return self._sender.send(Document, "GET", "/v1/documents", id=usable_id(id))
 
     def base_texts(self) -> builtins.list[str]:
         """Return the ids of the base texts, in the order in which they were first added."""
-        ids = decoded.part("ids", builtins.list[str])
-        found: builtins.list[str] = self._sender.send(ids, "GET", "/v1/base-texts")
-        return found
+        return self._sender.send(BaseTextsAnswer, "GET", "/v1/base-texts").ids
 
     def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
         """Return documents in the order in which they were first added, at most 1,000 at a time."""
-        page = decoded.record(DocumentPage)
-        return self._sender.send(page, "GET", "/v1/list", after=after or 0, limit=limit, texts=texts)
+        return self._sender.send(DocumentPage, "GET", "/v1/list", after=after or 0, limit=limit, texts=texts)
 
     def documents(self) -> Iterator[Document]:
         """Yield all documents with their texts, in the order in which they were first added, page by page."""
@@ -158,9 +170,8 @@ class Client:
 
     def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Change the metadata of a document, and return all of it; None deletes, a record is merged."""
-        kept, body = decoded.part("metadata", dict[str, Any]), {"metadata": changes}
-        found: dict[str, Any] = self._sender.send(kept, "PATCH", "/v1/documents", body, id=usable_id(id))
-        return found
+        body = {"metadata": changes}
+        return self._sender.send(MetadataAnswer, "PATCH", "/v1/documents", body, id=usable_id(id)).metadata
 
     def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
         """Write all documents to a file of this machine, page by page, with those that come meanwhile."""
@@ -179,22 +190,20 @@ class Client:
         for _, part in document_bytes(map(rows_of_page, self._pages(texts=True)), form):
             yield part
 
-    def compare(self, a: str | int, b: str | int, **how: Any) -> decoded.ServiceComparison:
+    def compare(self, a: str | int, b: str | int, **how: Any) -> ServiceComparison:
         """Compare two documents by every measure, as the service does; ``how`` is for ``Collection`` alone."""
         if how:
             raise SettingError(f"{', '.join(how)} was given to a service", "None: it compares as it is set up")
         body = {"a": usable_id(a), "b": usable_id(b)}
-        return self._sender.send(
-            decoded.record(decoded.ServiceComparison), "POST", "/v1/compare", body, again=True
-        )
+        return self._sender.send(ServiceComparison, "POST", "/v1/compare", body, again=True)
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md."""
         body = {"query": query, "limit": limit, "after": after, "include_self": include_self}
-        page = decoded.hits_page(query)
-        return _told(self._sender.send(page, "POST", "/v1/search", body, again=True, query=query))
+        found = self._sender.send(SearchAnswer, "POST", "/v1/search", body, again=True, query=query)
+        return self._page(found, found.query)
 
     def near(
         self,
@@ -210,45 +219,35 @@ class Client:
         """Return the documents that contain a text by at least ``overlap``, most of it first."""
         shares = {"overlap": overlap, "probability": probability}
         body = {"text": text, **shares, "measure": measure, "where": where, "limit": limit, "after": after}
-        page = decoded.hits_page("")
-        return _told(self._sender.send(page, "POST", "/v1/near", body, again=True, query=where or ""))
+        found = self._sender.send(NearAnswer, "POST", "/v1/near", body, again=True, query=where or "")
+        return self._page(found, "")
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
         """Return why a query does not find a document, or that it does."""
         body = {"query": query, "id": usable_id(id), "include_self": include_self}
-        why = decoded.record(WhyNot)
-        return self._sender.send(why, "POST", "/v1/why-not", body, again=True, query=query)
+        return self._sender.send(WhyNot, "POST", "/v1/why-not", body, again=True, query=query)
 
     def info(self) -> dict[str, Any]:
         """Return counts, bytes and settings as plain data; instead of the path, the address."""
-        return {"url": self.url, **self._sender.send(decoded.record(dict[str, Any]), "GET", "/v1/stats")}
+        return {"url": self.url, **self._sender.send(dict, "GET", "/v1/stats")}
 
     def groups(self, after: int | None = None, limit: int = 100) -> GroupPage:
         """Return groups by their ids, at most 100 at a time."""
-        page = decoded.record(GroupPage)
-        return self._sender.send(page, "GET", "/v1/groups", after=after or 0, limit=limit)
+        return self._sender.send(GroupPage, "GET", "/v1/groups", after=after or 0, limit=limit)
 
     def group(self, group: int) -> StoredGroup:
         """Return the group of this id. Raises InputError if it does not exist."""
-        return self._sender.send(decoded.record(StoredGroup), "GET", f"/v1/groups/{int(group)}")
+        return self._sender.send(StoredGroup, "GET", f"/v1/groups/{int(group)}")
 
     def group_of(self, id: str | int) -> StoredGroup | None:
         """Return the group of a document, or None. Raises UnknownIdError if the document does not exist."""
-        group = decoded.part("group", StoredGroup | None)
-        found: StoredGroup | None = self._sender.send(group, "GET", "/v1/group-of", id=usable_id(id))
-        return found
+        return self._sender.send(GroupOfAnswer, "GET", "/v1/group-of", id=usable_id(id)).group
 
     def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         last = None if after is None else usable_id(after)
-        found: tuple[StoredMember, ...] = self._sender.send(
-            decoded.part("members", tuple[StoredMember, ...]),
-            "GET",
-            f"/v1/groups/{int(group)}/members",
-            after=last,
-            limit=limit,
-        )
-        return found
+        address = f"/v1/groups/{int(group)}/members"
+        return self._sender.send(MembersAnswer, "GET", address, after=last, limit=limit).members
 
     def group_pending(
         self,
@@ -267,8 +266,7 @@ class Client:
             while True:
                 most = _PENDING if limit is None else min(_PENDING, limit - compared)
                 body = {"near": asked.threshold, "recall": asked.recall, "after": after or 0, "limit": most}
-                made = decoded.record(GroupedPending)
-                done = self._sender.send(made, "POST", "/v1/groups/pending", body, again=True)
+                done = self._sender.send(GroupedPending, "POST", "/v1/groups/pending", body, again=True)
                 compared, repeats, linked = (
                     compared + done.compared,
                     repeats + done.repeats,
@@ -277,7 +275,7 @@ class Client:
                 copies += done.near[: _AT_ONCE - len(copies)]
                 advance(done.compared)
                 if done.next is not None:
-                    decoded.require_further(after, done.next)
+                    _require_further(after, done.next)
                 after = done.next
                 if after is None or compared == limit:
                     return GroupedPending(compared, repeats, linked, asked.recall, tuple(copies), after)
@@ -286,36 +284,32 @@ class Client:
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
     ) -> PairDecision:
         """Decide about two documents as ``Collection.decide`` does."""
-        found: PairDecision = self._judged(decoded.part("decision", PairDecision), a, b, verdict, by, note)
-        return found
+        decision = self._judged(a, b, verdict, by, note).decision
+        if decision is None:
+            raise self._sender.unlike("no decision")
+        return decision
 
     def undecide(self, a: str | int, b: str | int, *, by: str = "") -> bool:
         """Withdraw the decision about two documents; return False if none existed."""
-        return bool(self._judged(decoded.part("withdrawn", bool), a, b, "undecided", by, ""))
+        return self._judged(a, b, "undecided", by, "").withdrawn
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
-        into = decoded.part("decisions", tuple[PairDecision, ...])
-        found: tuple[PairDecision, ...] = self._sender.send(into, "GET", "/v1/decisions", after=after, limit=limit)
-        return found
+        return self._sender.send(DecisionsAnswer, "GET", "/v1/decisions", after=after, limit=limit).decisions
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
-        into = decoded.part("changes", tuple[Change, ...])
-        found: tuple[Change, ...] = self._sender.send(into, "GET", "/v1/changes", after=after, limit=limit)
-        return found
+        return self._sender.send(ChangesAnswer, "GET", "/v1/changes", after=after, limit=limit).changes
 
     def close(self) -> None:
         """Close the connections. Closing twice is allowed."""
         self._sender.close()
 
-    def _judged(
-        self, into: Callable[[Any], Any], a: str | int, b: str | int, verdict: str, by: str, note: str
-    ) -> Any:
+    def _judged(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> DecidedAnswer:
         if verdict != "undecided":
             require_verdict(verdict)
         body = {"a": usable_id(a), "b": usable_id(b), "verdict": verdict, "by": by, "note": note}
-        return self._sender.send(into, "POST", "/v1/decisions", body)
+        return self._sender.send(DecidedAnswer, "POST", "/v1/decisions", body)
 
     def _pages(self, *, texts: bool = False) -> Iterator[DocumentPage]:
         after: int | None = None
@@ -324,12 +318,21 @@ class Client:
             yield page
             if page.next is None:
                 return
-            decoded.require_further(after, page.next if page.documents else 0)
+            _require_further(after, page.next if page.documents else 0)
             after = page.next
 
+    def _page(self, found: NearAnswer, query: str) -> Page:
+        """The page, after its warnings are issued."""
+        try:
+            page = found.page(query)
+        except ValueError as error:
+            raise self._sender.unlike(f"hits that are none: {error}") from error
+        for sentence in page.warnings:
+            warnings.warn(sentence, UserWarning, stacklevel=3)
+        return page
+
     def __len__(self) -> int:
-        count: int = self._sender.send(decoded.part("documents", int), "GET", "/v1/stats")
-        return count
+        return self._sender.send(StatsAnswer, "GET", "/v1/stats").documents
 
     def __bool__(self) -> bool:
         return True
@@ -377,11 +380,14 @@ def _arriving(arrival: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _told(page: Page) -> Page:
-    """The page, after its warnings are issued."""
-    for sentence in page.warnings:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
-    return page
+def _require_further(after: int | None, next: int) -> None:
+    """Raise NetworkError if the place where the next request begins is not after that of this one."""
+    if next <= (after or 0):
+        raise NetworkError(
+            f"The page after {after or 0:,} names {next:,} as its next, which does not lead on",
+            "",
+            "Check that the address is that of neardup serve",
+        )
 
 
 __all__ = ["Client"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Path, Query, Request
@@ -65,36 +64,41 @@ _WORDS = {
     503: "Too many requests are in progress, a time limit was exceeded, or the file cannot be used now.",
 }
 _REFERENCE = "#/components/schemas/{name}"
+_RECORDS: list[type] = []
+"""The records of all bodies and answers."""
 _KNOWN = Depends(known_parameters)
 _ALWAYS = (400, 401, 403, 421, 422, 500, 503)
 _WITH_BODY = (408, 413, 415)
 
 
-def described(model: Any, *statuses: int, body: type[Struct] | None = None, token: bool = True) -> dict[str, Any]:
+def described(
+    record: type, *statuses: int, body: type[Struct] | None = None, token: bool = True, status: int = 200
+) -> dict[str, Any]:
     """Return the arguments of a route: its answers, and its ``statuses`` beyond those of all endpoints.
 
-    ``body``: the record of the request body. the framework does not read it, and so
-    cannot describe it by itself.
+    ``record``: the record of its answer with ``status``. ``body``: the record of its request body.
     """
     errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body is not None else ())})
-    answers: dict[int, dict[str, Any]] = {
-        status: {"model": ErrorAnswer, "description": _WORDS[status]} for status in errors
-    }
-    route = {
-        "response_model": model,
-        "responses": answers,
+    route: dict[str, Any] = {
+        "status_code": status,
+        "responses": {
+            status: {"description": "Successful Response", **_content(record)},
+            **{error: {"description": _WORDS[error], **_content(ErrorAnswer)} for error in errors},
+        },
         "dependencies": [_KNOWN, BEARER] if token else [_KNOWN],
     }
-    return route if body is None else {**route, "openapi_extra": _sent(body)}
+    if body is not None:
+        route["openapi_extra"] = {"requestBody": {"required": True, **_content(body)}}
+    return route
 
 
-def _sent(body: type[Struct]) -> dict[str, Any]:
-    """Return the OpenAPI description of a request body."""
-    schema = {"$ref": _REFERENCE.format(name=body.__name__)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+def with_schemas(api: dict[str, Any]) -> None:
+    """Add the schemas of all bodies and answers to a description."""
+    _, schemas = schema_components(_RECORDS, ref_template=_REFERENCE)
+    api["components"].setdefault("schemas", {}).update(schemas)
 
 
-def with_bodies(api: dict[str, Any], bodies: Sequence[type[Struct]]) -> None:
-    """Add the schemas of request bodies to a description."""
-    _, schemas = schema_components(bodies, ref_template=_REFERENCE)
-    api["components"]["schemas"] |= schemas
+def _content(record: type) -> dict[str, Any]:
+    if record not in _RECORDS:
+        _RECORDS.append(record)
+    return {"content": {"application/json": {"schema": {"$ref": _REFERENCE.format(name=record.__name__)}}}}

@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.responses import Response
 
+from neardup.collection.documents import Document, DocumentPage
 from neardup.service import answers, requests
 from neardup.service.described import After, IdInPath, IdInQuery, Rows, described
 from neardup.service.executor import Executor, answer
@@ -35,10 +36,10 @@ def add_to(app: FastAPI, executor: Executor) -> None:
 
 
 def _add_for_several(app: FastAPI, executor: Executor) -> None:
-    @app.get("/v1/list", **described(answers.DocumentsAnswer))
+    @app.get("/v1/list", **described(DocumentPage))
     async def list_documents(after: After = 0, limit: Rows = 100, texts: bool = False) -> Response:
         """List documents in the order in which they were first added."""
-        return await executor.read(lambda: answer(executor.collection.list(after, limit, texts=texts).as_dict()))
+        return await executor.read(lambda: answer(executor.collection.list(after, limit, texts=texts)))
 
     @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=requests.RemoveRequest))
     async def remove_documents(request: Request) -> Response:
@@ -49,22 +50,22 @@ def _add_for_several(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/base-texts", **described(answers.BaseTextsAnswer))
     async def base_texts() -> Response:
         """List the ids of the base texts."""
-        return await executor.read(lambda: answer({"ids": executor.collection.base_texts()}))
+        return await executor.read(lambda: answer(answers.BaseTextsAnswer(executor.collection.base_texts())))
 
 
 def _add_by_query(app: FastAPI, executor: Executor) -> None:
-    said = described(answers.AddedAnswer, 409, body=requests.NewDocuments)
-    said["responses"][200] = {"model": answers.AddedAnswer, "description": "Nothing was stored."}
+    route = described(answers.AddedAnswer, 409, body=requests.NewDocuments, status=201)
+    route["responses"][200] = {**route["responses"][201], "description": "Nothing was stored."}
 
-    @app.post("/v1/documents", status_code=201, **said)
+    @app.post("/v1/documents", **route)
     async def add_documents(request: Request) -> Response:
         """Add documents, all or none."""
         new = await executor.received(request, requests.NewDocuments)
         rows = [(each.id, each.text, each.metadata) for each in new.documents]
         added = await executor.add(rows, new, new.on_duplicate)
-        return answer(added, 201 if added["added"] or added["replaced"] else 200)
+        return answer(added, 201 if added.added or added.replaced else 200)
 
-    @app.get("/v1/documents", **described(answers.DocumentAnswer, 404))
+    @app.get("/v1/documents", **described(Document, 404))
     async def get_document(id: IdInQuery) -> Response:
         """Get a document; the id, which may be any text, is in the query string."""
         return await _get(executor, id)
@@ -87,7 +88,7 @@ def _add_by_query(app: FastAPI, executor: Executor) -> None:
 
 def _add_by_path(app: FastAPI, executor: Executor) -> None:
     # the same by path: an id may contain slashes, and the router receives the decoded path
-    @app.get("/v1/documents/{id:anything}", **described(answers.DocumentAnswer, 404))
+    @app.get("/v1/documents/{id:anything}", **described(Document, 404))
     async def get_document_by_path(id: IdInPath) -> Response:
         """Get a document."""
         return await _get(executor, id)
@@ -111,7 +112,7 @@ def _add_by_path(app: FastAPI, executor: Executor) -> None:
 
 
 async def _get(executor: Executor, id: str) -> Response:
-    return await executor.read(lambda: answer(executor.collection.get(id).as_dict()))
+    return await executor.read(lambda: answer(executor.collection.get(id)))
 
 
 async def _update(executor: Executor, id: str, changed: requests.MetadataRequest) -> Response:
@@ -121,7 +122,7 @@ async def _update(executor: Executor, id: str, changed: requests.MetadataRequest
         if refusal.status == 400:  # metadata beyond the limits counts as an invalid body
             refusal.status, refusal.code = 422, CODES[422]
         raise
-    return answer({"id": id, "metadata": metadata})
+    return answer(answers.MetadataAnswer(id, metadata))
 
 
 async def _put(executor: Executor, id: str, content: requests.NewContent) -> Response:

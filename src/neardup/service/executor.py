@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -28,6 +29,7 @@ from neardup.errors import (
     UnknownIdError,
 )
 from neardup.runtime import Deadline
+from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
 from neardup.service.writer import Writer
 from neardup.web.limits import Limits
@@ -38,7 +40,6 @@ from neardup.web.workers import Workers
 T = TypeVar("T")
 Missing: TypeAlias = Literal["error", "ignore"]
 
-_COUNTS = ("added", "replaced", "skipped", "left_out", "repeats", "linked", "base_only", "text_bytes", "recall")
 _STEP = 0.02
 _SMALL = 32 << 10
 """Bytes of a body that is read at once, in less than a millisecond."""
@@ -126,7 +127,7 @@ class Executor:
         rows: Sequence[tuple[str, str, dict[str, Any]]],
         arriving: Arriving,
         on_duplicate: OnDuplicate,
-    ) -> dict[str, Any]:
+    ) -> AddedAnswer:
         """Add all documents (id, text, metadata) or none; returns their counts when they are on the disk."""
         ids, texts, metadata = map(list, zip(*rows, strict=True))
         deadline, collection = self._deadline(), self.collection
@@ -145,23 +146,20 @@ class Executor:
                 refusal.status, refusal.code = 422, CODES[422]
             raise
 
-        def write() -> dict[str, Any]:
+        def write() -> AddedAnswer:
             if on_duplicate == "error":
                 self._require_new(ids)
             left = deadline.left
             added = collection.put_prepared(
                 entries, on_duplicate, near=near, on_near=on_near, seconds=left, role=arriving.role
             )
-            return {
-                **{name: getattr(added, name) for name in _COUNTS},
-                "near": [one.as_dict() for one in added.near],
-            }
+            return AddedAnswer.of(added)
 
         return await self.write(write, deadline)
 
-    async def remove(self, ids: Sequence[str], missing: Missing = "error") -> dict[str, int]:
+    async def remove(self, ids: Sequence[str], missing: Missing = "error") -> RemovedAnswer:
         """Remove documents, all or none."""
-        return await self.write(lambda: {"removed": self.collection.remove(ids, missing=missing)})
+        return await self.write(lambda: RemovedAnswer(self.collection.remove(ids, missing=missing)))
 
     async def write_in_time(self, work: Callable[[Deadline], T]) -> T:
         """Return the result of work that stops at the deadline, which it receives."""
@@ -278,10 +276,11 @@ def unknown() -> RefusedError:
 
 
 def answer(data: Any, status: int = 200) -> Response:
-    """Return an answer of plain data, without validating it again.
+    """Return an answer of a record or of plain data, without validating it.
 
     Call it in the thread that read the data: the event loop would be blocked while a large answer is serialised.
     """
+    data = asdict(data) if is_dataclass(data) and not isinstance(data, type) else data
     text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     try:
         content = text.encode("utf-8")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from neardup import __version__
+from neardup.service.answers import FrontAnswer
 from neardup.service.described import described
 from neardup.service.executor import Executor, answer
 
@@ -25,18 +25,10 @@ LINKS = {
 """The main addresses by purpose; OpenAPI describes all."""
 
 
-class FrontAnswer(BaseModel):
-    """The name and version of the service, and its main addresses."""
-
-    name: str
-    version: str
-    links: dict[str, str]
-
-
 def add_to(app: FastAPI, executor: Executor) -> None:
     """Add the endpoint."""
 
     @app.get("/", **described(FrontAnswer, token=False))
     async def front() -> Response:
         """The name and version of the service, and its main addresses."""
-        return answer({"name": "neardup", "version": __version__, "links": LINKS})
+        return answer(FrontAnswer("neardup", __version__, LINKS))

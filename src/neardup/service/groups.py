@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
+from neardup.collection.added import GroupedPending
+from neardup.collection.groups.records import GroupPage, StoredGroup
 from neardup.collection.near import RECALL, Near
 from neardup.collection.pending import group_pending
 from neardup.errors import InputError, UnknownIdError
@@ -27,21 +29,21 @@ def add_to(app: FastAPI, executor: Executor) -> None:
     """Add the endpoints."""
     collection = executor.collection
 
-    @app.get("/v1/groups", **described(answers.GroupsAnswer))
+    @app.get("/v1/groups", **described(GroupPage))
     async def groups(after: After = 0, limit: Groups = 20) -> Response:
         """Groups by rising id."""
-        return await executor.read(lambda: answer(collection.groups(after, limit).as_dict()))
+        return await executor.read(lambda: answer(collection.groups(after, limit)))
 
-    @app.post("/v1/groups/pending", **described(answers.PendingAnswer, body=requests.PendingRequest))
+    @app.post("/v1/groups/pending", **described(GroupedPending, body=requests.PendingRequest))
     async def group_those_pending(request: Request) -> Response:
         """Compare documents that are in no group, and put those that repeat others into groups."""
         asked = await executor.received(request, requests.PendingRequest)
         return answer(await executor.write_in_time(lambda deadline: _grouped(executor, asked, deadline)))
 
-    @app.get("/v1/groups/{group}", **described(answers.GroupAnswer, 404))
+    @app.get("/v1/groups/{group}", **described(StoredGroup, 404))
     async def group(group: Number) -> Response:
         """A group with its first 1,000 members."""
-        return await executor.read(lambda: answer(_there(executor, lambda: collection.group(group)).as_dict()))
+        return await executor.read(lambda: answer(_there(executor, lambda: collection.group(group))))
 
     @app.get("/v1/groups/{group}/members", **described(answers.MembersAnswer, 404))
     async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
@@ -49,7 +51,7 @@ def add_to(app: FastAPI, executor: Executor) -> None:
 
         def look() -> Response:
             found = _there(executor, lambda: collection.members(group, after, limit))
-            return answer({"members": _dicts(found)})
+            return answer(answers.MembersAnswer(found))
 
         return await executor.read(look)
 
@@ -59,14 +61,14 @@ def add_to(app: FastAPI, executor: Executor) -> None:
 
         def look() -> Response:
             found = _there(executor, lambda: collection.group_of(id))
-            return answer({"group": found and found.as_dict()})
+            return answer(answers.GroupOfAnswer(found))
 
         return await executor.read(look)
 
     @app.get("/v1/decisions", **described(answers.DecisionsAnswer))
     async def decisions(after: After = 0, limit: Rows = 100) -> Response:
         """The decisions in force."""
-        return await executor.read(lambda: answer({"decisions": _dicts(collection.decisions(after, limit))}))
+        return await executor.read(lambda: answer(answers.DecisionsAnswer(collection.decisions(after, limit))))
 
     @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=requests.DecisionRequest))
     async def decide(request: Request) -> Response:
@@ -79,26 +81,26 @@ def add_to(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/changes", **described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
         """How groups and decisions have changed, and why."""
-        return await executor.read(lambda: answer({"changes": _dicts(collection.changes(after, limit))}))
+        return await executor.read(lambda: answer(answers.ChangesAnswer(collection.changes(after, limit))))
 
 
-def _decided(executor: Executor, judged: requests.DecisionRequest) -> dict[str, Any]:
+def _decided(executor: Executor, judged: requests.DecisionRequest) -> answers.DecidedAnswer:
     collection = executor.collection
     if not (judged.a in collection and judged.b in collection):
         raise unknown()
     if judged.verdict == "undecided":
-        return {"decision": None, "withdrawn": collection.undecide(judged.a, judged.b, by=judged.by)}
+        return answers.DecidedAnswer(None, collection.undecide(judged.a, judged.b, by=judged.by))
     try:
         made = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
     except InputError as error:
         found = refusal_of(error, collection.path)
         raise RefusedError(409, found.given, found.allowed, found.do, code="contradiction") from error
-    return {"decision": made.as_dict(), "withdrawn": False}
+    return answers.DecidedAnswer(made, False)
 
 
-def _grouped(executor: Executor, asked: requests.PendingRequest, deadline: Deadline) -> dict[str, Any]:
+def _grouped(executor: Executor, asked: requests.PendingRequest, deadline: Deadline) -> GroupedPending:
     near = Near(asked.near, RECALL if asked.recall is None else asked.recall)
-    return group_pending(executor.collection.store, near, asked.after, asked.limit, deadline).as_dict()
+    return group_pending(executor.collection.store, near, asked.after, asked.limit, deadline)
 
 
 def _there(executor: Executor, look: Callable[[], T]) -> T:
@@ -110,7 +112,3 @@ def _there(executor: Executor, look: Callable[[], T]) -> T:
     except InputError as error:
         found = refusal_of(error, executor.collection.path)
         raise RefusedError(404, found.given, found.allowed, code="not_found") from error
-
-
-def _dicts(found: tuple[Any, ...]) -> list[dict[str, Any]]:
-    return [one.as_dict() for one in found]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
@@ -11,7 +9,7 @@ from neardup.collection.query import Query as Parsed
 from neardup.collection.query import describe
 from neardup.collection.search import LIMIT, explain, near_query, search
 from neardup.collection.view import View
-from neardup.collection.why import why_not
+from neardup.collection.why import WhyNot, why_not
 from neardup.comparison import compare as measures
 from neardup.errors import QueryError, SettingError
 from neardup.service import answers, requests
@@ -43,7 +41,7 @@ def add_to(app: FastAPI, executor: Executor) -> None:
             raise refusal_of(error, executor.collection.path) from error
         return await _search(executor, query, asked.limit, asked.after, False)
 
-    @app.post("/v1/compare", **described(answers.CompareAnswer, 404, body=requests.CompareRequest))
+    @app.post("/v1/compare", **described(answers.ServiceComparison, 404, body=requests.CompareRequest))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
         pair = await executor.received(request, requests.CompareRequest)
@@ -77,12 +75,12 @@ def _add_explanations(app: FastAPI, executor: Executor) -> None:
         asked = await executor.received(request, requests.QueryRequest)
         return await _explain(executor, asked.query)
 
-    @app.get("/v1/why-not", **described(answers.WhyNotAnswer))
+    @app.get("/v1/why-not", **described(WhyNot))
     async def why_not_found(query: QueryInAddress, id: IdInQuery, include_self: bool = False) -> Response:
         """Explain why a query does not find a document."""
         return await _why_not(executor, query, id, include_self)
 
-    @app.post("/v1/why-not", **described(answers.WhyNotAnswer, body=requests.WhyNotRequest))
+    @app.post("/v1/why-not", **described(WhyNot, body=requests.WhyNotRequest))
     async def why_not_found_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await executor.received(request, requests.WhyNotRequest)
@@ -121,10 +119,10 @@ async def _explain(executor: Executor, query: str) -> Response:
 
 
 async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:
-    return await executor.view(lambda view: answer(why_not(view, query, id, include_self=include_self).as_dict()))
+    return await executor.view(lambda view: answer(why_not(view, query, id, include_self=include_self)))
 
 
-def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> dict[str, Any]:
+def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> answers.ServiceComparison:
     texts = []
     for id in (pair.a, pair.b):
         number = view.number(id)
@@ -136,8 +134,5 @@ def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> dict
         most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
         raise RefusedError(413, "The documents are too large to compare", most)
     found = measures.compare(*texts, **as_compared(view.sampling.as_dict()), seconds=seconds, ignore=base)
-    kept = {
-        name: getattr(found, name)
-        for name in ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven")
-    }
-    return {"a": pair.a, "b": pair.b, **kept}
+    names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven")
+    return answers.ServiceComparison(pair.a, pair.b, *(getattr(found, name) for name in names))

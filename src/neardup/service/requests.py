@@ -65,7 +65,7 @@ class FieldError(ValueError):
         self.name = name
 
 
-class Body(Struct, forbid_unknown_fields=True):
+class ServiceRequest(Struct, forbid_unknown_fields=True):
     """The body of a request, without unknown names; ids and shares are checked."""
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class Body(Struct, forbid_unknown_fields=True):
                     raise FieldError(name, str(error)) from None
 
 
-class NewDocument(Body):
+class NewDocument(ServiceRequest):
     """A document to be added."""
 
     id: Id
@@ -96,7 +96,7 @@ class NewDocument(Body):
             raise ValueError(f"there are more than {BATCH:,} documents")
 
 
-class Arriving(Body):
+class Arriving(ServiceRequest):
     """How new documents arrive; by default they are compared with none."""
 
     near: Annotated[
@@ -135,7 +135,7 @@ class NewDocuments(Arriving, kw_only=True):
     ] = "error"
 
 
-class MetadataRequest(Body):
+class MetadataRequest(ServiceRequest):
     """Changes of metadata: null deletes, a record is merged, any other value replaces (RFC 7396)."""
 
     metadata: Metadata
@@ -144,7 +144,7 @@ class MetadataRequest(Body):
         self.metadata = _read_metadata(self.metadata)
 
 
-class RemoveRequest(Body):
+class RemoveRequest(ServiceRequest):
     """Documents to be removed, all or none."""
 
     ids: Annotated[list[Id], Meta(min_length=1, max_length=BATCH)]
@@ -157,7 +157,7 @@ class RemoveRequest(Body):
             _require_id("ids", id)
 
 
-class PendingRequest(Body):
+class PendingRequest(ServiceRequest):
     """How documents that are in no group are compared."""
 
     near: Annotated[Share, Meta(description='Smallest resemblance that counts, such as 0.8 or "80%".')] = 0.8
@@ -166,7 +166,7 @@ class PendingRequest(Body):
     limit: Annotated[int, Meta(ge=1, le=PENDING, description="Documents to compare at most.")] = 100
 
 
-class DecisionRequest(Body):
+class DecisionRequest(ServiceRequest):
     """A decision about two documents; `undecided` withdraws it."""
 
     a: Id
@@ -176,7 +176,7 @@ class DecisionRequest(Body):
     note: Note = ""
 
 
-class QueryRequest(Body):
+class QueryRequest(ServiceRequest):
     """A query."""
 
     query: Query
@@ -196,7 +196,7 @@ class WhyNotRequest(QueryRequest, kw_only=True):
     id: Id
 
 
-class NearRequest(Body):
+class NearRequest(ServiceRequest):
     """A text, to find the documents that contain it (containment) or resemble it, by at least `overlap`."""
 
     text: Annotated[str, Meta(min_length=1, max_length=LONGEST_QUERY)]
@@ -208,27 +208,11 @@ class NearRequest(Body):
     after: str | None = None
 
 
-class CompareRequest(Body):
+class CompareRequest(ServiceRequest):
     """Two stored documents."""
 
     a: Id
     b: Id
-
-
-BODIES: tuple[type[Struct], ...] = (
-    NewDocuments,
-    NewContent,
-    MetadataRequest,
-    RemoveRequest,
-    PendingRequest,
-    DecisionRequest,
-    QueryRequest,
-    SearchRequest,
-    WhyNotRequest,
-    NearRequest,
-    CompareRequest,
-)
-"""All request bodies."""
 
 
 def parsed(body: bytes, kind: type[T]) -> T:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from neardup.display import printable
 from neardup.errors import (
@@ -90,7 +92,7 @@ class Sender:
 
     def send(
         self,
-        into: Callable[[Any], T],
+        kind: type[T],
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
@@ -99,7 +101,9 @@ class Sender:
         query: str = "",
         **asked: Any,
     ) -> T:
-        """Return an answer as ``into`` makes it from JSON; ``asked`` are parameters of the address.
+        """Return an answer as a record of a ``kind``; ``asked`` are parameters of the address.
+
+        Fields that the record lacks are left out: a later service may send more.
 
         ``again``: whether the request may be repeated, by default unless it is a POST. ``query`` is shown in a
         QueryError. Raises the errors of the package, NetworkError for an answer that lacks something.
@@ -119,11 +123,9 @@ class Sender:
             time.sleep(wait)
         data = self._data(found, query)
         try:
-            return into(data)
-        except NeardupError:
-            raise
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise self._strange(f"JSON that is no answer to {method} {path}: {_shown(error)}") from error
+            return msgspec.convert(data, kind)
+        except msgspec.ValidationError as error:
+            raise self.unlike(f"JSON that is no answer to {method} {path}: {_shown(error)}") from error
 
     def close(self) -> None:
         """Close the connections."""
@@ -160,10 +162,11 @@ class Sender:
             return data
         refusal = data.get("error") if isinstance(data, dict) else None
         if not isinstance(refusal, dict):
-            raise self._strange(f"status {status}, and not like a service")
+            raise self.unlike(f"status {status}, and not like a service")
         raise error_of(status, refusal, query)
 
-    def _strange(self, how: str) -> NetworkError:
+    def unlike(self, how: str) -> NetworkError:
+        """Return the error for an answer that no service of this version sends."""
         way = "Check that the address is that of neardup serve, of this version"
         return NetworkError(f"{self.url} answered with {how}", "", way)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from neardup.collection import shown
@@ -27,15 +27,15 @@ class StoredMember:
     size: int
     of_size: int
     held_by: Held
+    resemblance: float = field(init=False)
+    """|A∩B| / |A∪B| with the representative."""
 
-    @property
-    def resemblance(self) -> float:
-        """|A∩B| / |A∪B| with the representative."""
-        return resemblance(self.shared, self.size, self.of_size)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "resemblance", resemblance(self.shared, self.size, self.of_size))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the values as plain data."""
-        return {**asdict(self), "resemblance": self.resemblance}
+        return asdict(self)
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,9 +132,17 @@ class Change:
     action: int | None = None
     undoes: int | None = None
 
-    @property
-    def cause(self) -> str:
-        """The cause in words."""
+    cause: str = field(init=False)
+    """The cause in words."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cause", self._cause())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the change as plain data."""
+        return asdict(self)
+
+    def _cause(self) -> str:
         resembles = ""
         if self.shared is not None and self.size is not None and self.of_size is not None:
             resembles = f", {similarity(resemblance(self.shared, self.size, self.of_size), 4)}"
@@ -147,12 +155,8 @@ class Change:
             return f"a decision was withdrawn{by}"
         return f"decided{by}: {self.verdict}"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the change as plain data."""
-        return {**asdict(self), "cause": self.cause}
 
-
-ABOUT = frozenset(field.name for field in fields(Change)) - {"number", "at", "what", "group"}
+ABOUT = frozenset(field.name for field in fields(Change)) - {"number", "at", "what", "group", "cause"}
 """The fields of a line of the log besides its columns."""
 
 
