@@ -21,7 +21,7 @@ from neardup.run.texts import InputTexts, split_id
 from neardup.tables import Bools, Int64s, column
 
 
-class Fates:
+class FileFates:
     """Which rows of some documents stay by a stored result.
 
     A removed row is known by its file and number, or, if the run did not judge it, by its id alone.

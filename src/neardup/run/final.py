@@ -14,7 +14,7 @@ from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, WrittenRows, write_kept
 from neardup.run.decided import ReviewedResult
-from neardup.run.fates import Fates
+from neardup.run.fates import FileFates
 from neardup.run.found import Found, write_result
 from neardup.run.looking import no_places
 from neardup.run.pipeline import Meter
@@ -48,7 +48,7 @@ def fill_final(
     meter = Meter(progress or Silent())
     documents = _opened(texts.inputs(), found)
     files = {number: name for number, name in texts.names() if not texts.file(number).reference}
-    fates = Fates(found, texts, removed, documents, files)
+    fates = FileFates(found, texts, removed, documents, files)
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         return ChunkRows(fates.kept(chunk, native.row_numbers))

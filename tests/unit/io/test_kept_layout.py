@@ -20,7 +20,7 @@ from neardup.io.readers import choose_columns, open_documents, parquet, parquet_
 from neardup.io.readers.base import Documents
 from neardup.io.readers.sources import Source
 from neardup.io.writers import KeptLayout, OutputFolder, StreamOutput, open_kept, read_native, value_folder
-from neardup.io.writers.kept_places import places_of
+from neardup.io.writers.kept_layout import places_of
 
 ROWS = [{"id": i, "text": f'text {i}, "quoted"\nü ' * (i % 5), "n": i / 2} for i in range(300)]
 PARTS = {"lang=de/a": ROWS[:100], "lang=de/b": ROWS[100:101], "lang=fr/a": ROWS[101:]}

@@ -47,8 +47,7 @@ from neardup.io.readers.limits import refuse_columns
 from neardup.io.readers.schemas import constant, partition_columns
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.streams import StreamDocuments
-from neardup.io.writers.kept_csv import CsvSink
-from neardup.io.writers.kept_parquet import extended
+from neardup.io.writers.kept_formats import CsvSink, extended
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()

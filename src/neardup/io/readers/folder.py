@@ -41,7 +41,7 @@ from neardup.io.readers.findings import Findings
 from neardup.io.readers.maildirs import is_message
 from neardup.io.readers.samples import samples, samples_note
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
-from neardup.io.writers.kept_members import document_sink
+from neardup.io.writers.kept_files import document_sink
 
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.
 _OPEN_COST = 16 << 10

@@ -18,8 +18,7 @@ from neardup.io.readers.ipc_codec import codec_of
 from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
-from neardup.io.writers.kept_arrow import ArrowSink
-from neardup.io.writers.kept_parquet import extended
+from neardup.io.writers.kept_formats import ArrowSink, extended
 
 _MAGIC, _OLD = b"ARROW1", b"FEA1"
 

@@ -45,7 +45,7 @@ from neardup.io.readers.lines import (
 from neardup.io.readers.problems import LineProblems
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.streams import StreamDocuments
-from neardup.io.writers.kept_lines import LinesSink
+from neardup.io.writers.kept_formats import LinesSink
 
 # The columns are guessed from this many first rows, since a file has no list of its keys.
 SAMPLE_ROWS = 100

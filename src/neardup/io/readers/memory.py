@@ -17,7 +17,7 @@ from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_leng
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.readers.findings import Findings
-from neardup.io.writers.kept_parquet import ParquetSink, extended
+from neardup.io.writers.kept_formats import ParquetSink, extended
 from neardup.tables import Bools
 
 # Bounds the per-row work of a chunk when the texts are very short.

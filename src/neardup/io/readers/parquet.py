@@ -43,8 +43,8 @@ from neardup.io.readers.parquet_plan import (
 from neardup.io.readers.parquet_runs import paged
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
+from neardup.io.writers.kept_formats import ParquetSink, extended, layout_of
 from neardup.io.writers.kept_pages import PagesSink
-from neardup.io.writers.kept_parquet import ParquetSink, extended, layout_of
 
 
 class ParquetDocuments(TableDocuments):

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
 
 from neardup.errors import OutputError
-from neardup.io.names import name_below
-from neardup.io.readers.base import Documents, Natives, SeparateFiles, Sink, SizedSink
+from neardup.io.names import name_below, shown_name
+from neardup.io.readers.arrow_types import cut_by_bytes, row_lengths
+from neardup.io.readers.base import (
+    Documents,
+    NativeLines,
+    Natives,
+    NativeTable,
+    Separate,
+    SeparateFiles,
+    Sink,
+    SizedSink,
+)
 from neardup.io.readers.findings import LISTED
+from neardup.io.readers.kinds import NULL_PARTITION
+from neardup.io.readers.sources import Source
+from neardup.io.writers.kept_formats import GROUP_BYTES
 from neardup.io.writers.kept_pages import PagesSink
-from neardup.io.writers.kept_parquet import GROUP_BYTES
-from neardup.io.writers.kept_places import places_of
-from neardup.io.writers.kept_separate import SeparateSink
-from neardup.io.writers.kept_shards import ShardsSink
-from neardup.io.writers.kept_split import SplitSink
+from neardup.tables import Int64s
 
 Form = Literal["one file", "as the input", "shards", "by value"]
 
@@ -144,3 +161,243 @@ def _of_inputs(documents: SeparateFiles, places: list[str], rows: list[int]) -> 
         {"input": source.name, **one} for source, one in zip(documents.sources, found["listed"], strict=False)
     ]
     return {**found, "listed": listed}
+
+
+class SeparateSink:
+    """Writes the rows of one file of the input after the other; one output is open at a time.
+
+    A file whose rows all go becomes a file without rows, so that each readable file has its output.
+    """
+
+    def __init__(self, path: Path, separate: Separate, places: Sequence[str]) -> None:
+        self.path = path
+        self._separate, self._places = separate, places
+        self._position = -1
+        self._sink: Sink | None = None
+        self.rows = [0] * len(places)
+        path.mkdir()
+
+    def prepare(self, native: NativeTable | NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the rows; they are chosen when their file is open."""
+        return (native, keep, extra) if keep.any() else None
+
+    def write(self, item: Any) -> None:
+        """Write the kept rows into the output of their file."""
+        native, keep, extra = item
+        self._go_to(native.position)
+        assert self._sink is not None
+        self.rows[native.position] += int(keep.sum())
+        self._sink.write(self._sink.prepare(native, keep, extra))
+
+    def close(self) -> None:
+        """Finish the last file, and write those without rows after it."""
+        self._go_to(len(self._places))
+
+    def _go_to(self, position: int) -> None:
+        """Finish the files before a position, and open the one there."""
+        while self._position < position:
+            sink, self._sink = self._sink, None
+            if sink is not None:
+                sink.close()
+            self._position += 1
+            if self._position < len(self._places):
+                self._sink = self._opened(self._position)
+
+    def _opened(self, position: int) -> Sink | None:
+        path = self.path / self._places[position]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():  # names that differ in case alone are one name on some file systems
+            raise FileExistsError(17, "two files of the input have this name", str(path))
+        return self._separate.open(position, path)
+
+
+_LONGEST = 120
+"""Characters of a value in the name of a folder; a longer one is cut, and a digest follows."""
+_BROKEN = re.compile("%[0-9A-F]?$")
+
+
+def value_folder(column: str, value: str | None) -> str:
+    """Return the name of the folder for a value, which leads nowhere else whatever the value is.
+
+    >>> value_folder("lang", "de"), value_folder("box", "../a b"), value_folder("box", None)
+    ('lang=de', 'box=..%2Fa%20b', 'box=__HIVE_DEFAULT_PARTITION__')
+    """
+    return f"{_quoted(column)}={NULL_PARTITION if value is None else _quoted(value)}"
+
+
+def _quoted(text: str) -> str:
+    quoted = quote(text, safe="", errors="replace")
+    if text == NULL_PARTITION:
+        return quoted.replace("_", "%5F", 1)
+    if len(quoted) <= _LONGEST:
+        return quoted
+    digest = sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+    return f"{_BROKEN.sub('', quoted[: _LONGEST - 17])}-{digest}"
+
+
+class SplitSink:
+    """Writes the rows of some values, each into the file of its value; ``open_one`` opens it in a folder."""
+
+    def __init__(self, path: Path, open_one: Callable[[Path], Sink], folders: Sequence[str], first: int) -> None:
+        self.path = path
+        self._open_one, self._folders, self._first = open_one, folders, first
+        self._sinks: dict[int, Sink] = {}
+        self.rows: dict[int, int] = {}
+        path.mkdir(exist_ok=True)
+
+    def prepare(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Refuse rows without their values."""
+        raise TypeError("the rows of a split need their values")
+
+    def prepare_split(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any, codes: Int64s) -> Any:
+        """Return the rows with their values; they are chosen when the files are open."""
+        mine = keep & (codes >= self._first) & (codes < self._first + len(self._folders))
+        return (native, mine, extra, codes) if mine.any() else None
+
+    def write(self, item: Any) -> None:
+        """Write the kept rows of each value."""
+        native, keep, extra, codes = item
+        for code in np.unique(codes[keep]).tolist():
+            mine = keep & (codes == code)
+            sink = self._sinks.get(code) or self._opened(code)
+            self.rows[code] += int(mine.sum())
+            sink.write(sink.prepare(native, mine, extra))
+
+    def close(self) -> None:
+        """Finish all files."""
+        for sink in self._sinks.values():
+            sink.close()
+
+    def _opened(self, code: int) -> Sink:
+        folder = self.path / self._folders[code - self._first]
+        folder.mkdir()
+        self._sinks[code] = self._open_one(folder)
+        self.rows[code] = 0
+        return self._sinks[code]
+
+
+_PARTS = 32
+"""A file is filled in this many portions or more, so that its size is right within a few percent."""
+_MOST = 8 << 20
+"""Bytes of a portion, at most."""
+
+
+class ShardsSink:
+    """Writes rows into ``kept-00000``, ``kept-00001`` …; the next file begins when one has reached ``size`` bytes.
+
+    ``open_one`` opens the file ``kept`` of the format in a folder; rows wait in memory as in a file of
+    ``expected`` bytes (0: ``size``). The sizes of files follow from the rows alone.
+    """
+
+    def __init__(self, path: Path, open_one: Callable[[Path], SizedSink], size: int, expected: int = 0) -> None:
+        self.path = path
+        self._open_one, self._size, self._expected = open_one, size, expected or size
+        self._portion = min(max(size // _PARTS, 1), _MOST)
+        path.mkdir(exist_ok=True)
+        self.names: list[str] = []
+        self.rows: list[int] = []
+        self._sink: SizedSink | None = None
+
+    def prepare(self, native: NativeTable | NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the rows; they are chosen when their file is open."""
+        return (native, keep, extra) if keep.any() else None
+
+    def write(self, item: Any) -> None:
+        """Write the kept rows into the current file, and begin the next when it is full."""
+        native, keep, extra = item
+        for begin, end in self._portions(native):
+            if not keep[begin:end].any():
+                continue
+            if self._sink is not None and self._sink.size >= self._size:
+                self._end_file()
+            sink = self._sink or self._next()
+            more = None if extra is None else extra.slice(begin, end - begin)
+            sink.write(sink.prepare(_slice(native, begin, end), keep[begin:end], more))
+            self.rows[-1] += int(keep[begin:end].sum())
+
+    def close(self) -> None:
+        """Finish the last file; without any row, one file without rows is written."""
+        if not self.names:
+            self._next()
+        if self._sink is not None:
+            self._end_file()
+
+    def _portions(self, native: NativeTable | NativeLines) -> Iterator[tuple[int, int]]:
+        lines = isinstance(native, NativeLines)
+        lengths = native.ends - native.starts if lines else row_lengths(native.table)  # type: ignore[union-attr]
+        yield from pairwise([0, *cut_by_bytes(np.maximum(lengths, 1), self._portion)])
+
+    def _next(self) -> SizedSink:
+        folder = self.path / f".{len(self.rows):05}"
+        folder.mkdir()
+        self._sink = self._open_one(folder)
+        self._sink.expect(self._expected)
+        self.names.append(self._sink.path.name.replace("kept", f"kept-{len(self.rows):05}", 1))
+        self.rows.append(0)
+        return self._sink
+
+    def _end_file(self) -> None:
+        sink, self._sink = self._sink, None
+        assert sink is not None
+        sink.close()
+        sink.path.rename(self.path / self.names[-1])
+        sink.path.parent.rmdir()
+
+
+def _slice(native: NativeTable | NativeLines, begin: int, end: int) -> NativeTable | NativeLines:
+    numbers = native.row_numbers[begin:end]
+    if isinstance(native, NativeLines):
+        return replace(native, row_numbers=numbers, starts=native.starts[begin:end], ends=native.ends[begin:end])
+    return replace(native, row_numbers=numbers, table=native.table.slice(begin, end - begin))
+
+
+def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]:
+    """Return the place of each file below ``kept``, with slashes; all places are distinct and lead nowhere else.
+
+    ``roots`` are the folders that were named as input, and the fixed parts of patterns. Names are relative to the
+    innermost folder around all roots and files outside them. A name that is taken gets a number, in input order.
+
+    >>> places_of([Source("data/lang=de/a.jsonl", "/x/data/lang=de/a.jsonl")], ["data"])
+    ['lang=de/a.jsonl']
+    >>> places_of([Source("a/x.csv", "/x/a/x.csv"), Source("b/x.csv", "/x/b/x.csv")])
+    ['a/x.csv', 'b/x.csv']
+    """
+    names = [_path(source.name) for source in sources]
+    folders = [_path(shown_name(root)) for root in roots]
+    outside = [os.path.dirname(name) for name in names if not any(_is_below(name, folder) for folder in folders)]
+    base = os.path.commonpath(
+        [*(folder for folder in folders if any(_is_below(n, folder) for n in names)), *outside]
+    )
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        place = _free(os.path.relpath(name, base).replace(os.sep, "/"), taken)
+        taken.add(place)
+        found.append(place)
+    return found
+
+
+def _path(name: str) -> str:
+    """Return a name or URL as an absolute path without ``..``; only the ends of these paths are used."""
+    return (
+        os.path.normpath(os.path.join(os.sep, *name.split("://", 1))) if "://" in name else os.path.abspath(name)
+    )
+
+
+def _is_below(name: str, folder: str) -> bool:
+    return name.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _free(place: str, taken: set[str]) -> str:
+    """Return the place, with a number before its extensions if it is taken."""
+    path, number = PurePosixPath(place), 1
+    stem, suffixes = _split(path.name)
+    while place in taken:
+        number += 1
+        place = str(path.with_name(f"{stem}-{number}{suffixes}"))
+    return place
+
+
+def _split(name: str) -> tuple[str, str]:
+    stem, dot, suffixes = name.partition(".")
+    return (stem, dot + suffixes) if stem else (name, "")

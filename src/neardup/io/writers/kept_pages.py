@@ -21,7 +21,7 @@ from neardup.io.readers.base import NativeTable, NativeWithoutText
 from neardup.io.readers.parquet_copied import RUN_BYTES, CopiedText
 from neardup.io.readers.parquet_runs import PagedColumn
 from neardup.io.readers.thrift import RawFields
-from neardup.io.writers.kept_parquet import GROUP_BYTES, Layout
+from neardup.io.writers.kept_formats import GROUP_BYTES, Layout
 from neardup.io.writers.parquet_parts import (
     CHUNK_STORED,
     CHUNK_UNPACKED,

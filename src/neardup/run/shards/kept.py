@@ -19,7 +19,7 @@ from neardup.io.readers.base import Chunk, Documents, NativeRows
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
 from neardup.run.added import flat, flat_schema
-from neardup.run.fates import Fates, removed_rows
+from neardup.run.fates import FileFates, removed_rows
 from neardup.run.found import Found
 from neardup.run.looking import no_places
 from neardup.run.recorded import StoredTexts
@@ -61,7 +61,7 @@ def kept_of_part(
         raise _not_there(sources[0], name)
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
-    fates = Fates(found, texts, removed_rows(found), documents, names)
+    fates = FileFates(found, texts, removed_rows(found), documents, names)
     threads = Settings.of(**found.run["settings"]).work.threads
     if folder is None:
         natives = ((chunk, chunk.read_native) for chunk in documents.chunks(None, None))

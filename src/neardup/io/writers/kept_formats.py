@@ -1,23 +1,151 @@
-"""Kept rows as Parquet, laid out like the input."""
+"""Kept rows in the formats of data files: JSONL byte for byte, CSV, Arrow, and Parquet laid out like the input."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.csv as pacsv
 
-from neardup.io.readers.arrow_rows import chosen, no_rows_of, size_of
-from neardup.io.readers.base import NativeTable
+from neardup.io.readers.arrow_rows import chosen, may_compress, no_rows_of, size_of
+from neardup.io.readers.base import NativeLines, NativeTable
+from neardup.io.readers.lines import with_keys
 from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
+from neardup.io.writers.compressed import CompressedFile
 from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
+
+
+class LinesSink:
+    """Writes lines; further columns are appended to each line's object."""
+
+    def __init__(self, path: Path, compression: str | None) -> None:
+        self.path = path
+        self._file = CompressedFile(path, compression)
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._file.size
+
+    def expect(self, size: int) -> None:
+        """Do nothing: rows are written as they come."""
+
+    def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
+        """Return the kept pieces of the block."""
+        return line_pieces(native, keep, extra)
+
+    def write(self, item: list[Any]) -> None:
+        """Write the pieces."""
+        for piece in item:
+            self._file.write(piece)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
+    """Return the kept lines of a block in pieces, with the extra columns in their objects; None without any."""
+    return list(_pieces(native, keep) if extra is None else _annotated(native, keep, extra)) or None
+
+
+def _pieces(native: NativeLines, keep: npt.NDArray[np.bool_]) -> Iterator[Any]:
+    """Yield each run of kept lines that are adjacent in the block as one piece."""
+    starts, ends = native.starts[keep], native.ends[keep]
+    if not len(starts):
+        return
+    breaks = np.flatnonzero(starts[1:] != ends[:-1])
+    firsts = starts[np.concatenate(([0], breaks + 1))].tolist()
+    lasts = ends[np.concatenate((breaks, [len(ends) - 1]))].tolist()
+    data = memoryview(native.data)
+    for first, last in zip(firsts, lasts, strict=True):
+        yield data[first:last]
+    if not native.data.endswith(b"\n", 0, lasts[-1]):
+        yield b"\n"
+
+
+def _annotated(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Iterator[bytes]:
+    rows = extra.to_pylist()
+    for i in np.flatnonzero(keep).tolist():
+        line = native.data[native.starts[i] : native.ends[i]]
+        yield with_keys(line, msgspec.json.encode(rows[i]))
+
+
+class CsvSink:
+    """Writes kept rows with the delimiter and compression of the input."""
+
+    def __init__(self, path: Path, schema: Any, delimiter: str, compression: str | None) -> None:
+        self.path = path
+        self._file = CompressedFile(path, compression)
+        self._writer = pacsv.CSVWriter(self._file, schema, write_options=pacsv.WriteOptions(delimiter=delimiter))
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._file.size
+
+    def expect(self, size: int) -> None:
+        """Do nothing: rows are written as they come."""
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        return kept_rows(native.table, keep, extra)
+
+    def write(self, item: Any) -> None:
+        """Write the rows."""
+        self._writer.write_table(item)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+        self._file.close()
+
+
+class ArrowSink:
+    """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
+
+    def __init__(self, path: Path, schema: Any, *, stream: bool, codec: str | None = None) -> None:
+        self.path = path
+        self._schema = schema
+        opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+        compression = codec if may_compress(schema) else None
+        self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
+        # batches of several chunks may have different dictionaries for one column
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=compression)
+        self._file = opened(self._raw, self._schema, options=options)
+
+    @property
+    def size(self) -> int:
+        """The bytes written so far."""
+        return self._raw.tell()
+
+    def expect(self, size: int) -> None:
+        """Do nothing: batches are written as they come."""
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        return kept_rows(native.table, keep, extra)
+
+    def write(self, item: Any) -> None:
+        """Write the rows."""
+        self._file.write_table(item if item.schema.equals(self._schema) else item.cast(self._schema))
+
+    def close(self) -> None:
+        """Finish the file."""
+        try:
+            self._file.close()
+        finally:
+            self._raw.close()
+
 
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
 GROUP_BYTES = 64 << 20
