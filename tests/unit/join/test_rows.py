@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import Any
 from weakref import ref
 
@@ -12,6 +13,8 @@ import pytest
 
 import neardup as nd
 from neardup.io.readers import open_documents
+from neardup.io.writers.journal import RunJournal
+from neardup.join import columns, first_pass
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint
 from neardup.join.rows import Rows
@@ -30,6 +33,25 @@ def made_texts() -> list[str]:
 def rows_of(*inputs: list[str]) -> Rows:
     parts = tuple(Part(open_documents(texts, chunk_bytes=100), "text", None) for texts in inputs)
     return fingerprint(Corpus(parts, nd.Settings.of()), 0, Silent())[0]
+
+
+def test_a_further_feature_is_one_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its column is held of every row of both inputs, and comes back from a journal."""
+
+    def letters(chunk: columns.ChunkTexts) -> None:
+        chunk.columns["letters"] = np.array([len(text) for text in chunk.texts.to_pylist()])
+
+    monkeypatch.setattr(columns, "FEATURES", (*columns.FEATURES, letters))
+    monkeypatch.setattr(first_pass, "OF_ROWS", (*columns.OF_ROWS, "letters"))
+    texts = made_texts()
+    assert rows_of(texts, texts[::-1]).columns["letters"].tolist() == [*map(len, texts), *map(len, texts[::-1])]
+    journal = RunJournal(tmp_path / "journal", {}, b"s" * 32)
+    part = Part(open_documents(texts, chunk_bytes=100), "text", None)
+    for _ in range(2):
+        rows, _ = fingerprint(Corpus((part,), nd.Settings.of(), journal=journal), 0, Silent())
+        assert rows.columns["letters"].tolist() == [*map(len, texts)]
+        monkeypatch.setattr(columns, "FEATURES", ())  # the second time all is in the journal
+    journal.close()
 
 
 @pytest.fixture
