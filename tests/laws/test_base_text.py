@@ -124,7 +124,7 @@ def saved(out: Path, ignore: object, **settings: Any) -> tuple[dict[str, bytes],
     """The tables of a run on our texts, and its account without costs, settings and inputs."""
     documents = open_documents(pa.table({"text": [*own(), own()[3], "", "a short one"]}))
     columns, checked = choose_columns(documents, "text", None), Settings.of(**settings)
-    outcome = run(Inputs(documents, columns, checked, ignore=open_base(ignore, columns, checked)))
+    outcome = run(Inputs(documents, columns, checked, ignore=open_base(ignore, columns, checked.reading)))
     save(outcome, out, action="dedup")
     files = {path.name: path.read_bytes() for path in out.iterdir()}
     return of_tables(files), without_costs(files["run.json"])

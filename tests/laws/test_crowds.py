@@ -26,7 +26,7 @@ from neardup.kernels.join import frequent as bit_kernels
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
 from neardup.run.pipeline import Meter
-from neardup.run.stages.order import pipeline_of
+from neardup.run.stages.order import run_stages
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent
@@ -239,7 +239,7 @@ def test_boilerplate_over_thousands_of_unlike_texts(common: int, own: int) -> No
     documents = open_documents(texts)
     settings = nd.Settings.of(method="lsh")
     inputs = Inputs(documents, choose_columns(documents, None, None), settings)
-    outcome, exact = pipeline_of(inputs, wanted=(Outcome, ExactJoin)).run(inputs, Meter(Silent()))
+    outcome, exact = run_stages(inputs, Meter(Silent()), wanted=(Outcome, ExactJoin))
     found, hubs = outcome.found, exact.index
     assert found.pairs.num_rows == found.groups.num_rows == 0
     assert found.run["hubs"]["largest"] > n // 10

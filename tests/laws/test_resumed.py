@@ -68,7 +68,7 @@ def files_of(form: str, inputs: dict[str, Path], out: Path, journal: RunJournal 
     settings = nd.Settings.of(threshold=0.6, **FORMS[form])
     documents = open_files([str(inputs[form])], reading=settings.reading)
     columns = choose_columns(documents, None, None)
-    ignore = open_base([str(inputs["template"])], columns, settings) if form == "base" else None
+    ignore = open_base([str(inputs["template"])], columns, settings.reading) if form == "base" else None
     with scratch.working_in(out.parent, journal):
         outcome = run(Inputs(documents, columns, settings, action="dedup", ignore=ignore))
     save(outcome, out, action="dedup")

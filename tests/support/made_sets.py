@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from neardup.group.leaders import GroupRules
 from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion
+from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s, verified_table
 from support import strategies
@@ -21,6 +24,12 @@ THRESHOLDS = [Fraction(3, 10), Fraction(1, 2), Fraction(7, 10), Fraction(4, 5), 
 
 def criterion(threshold: Fraction, measure: int = RESEMBLANCE) -> Criterion:
     return Criterion(*threshold.as_integer_ratio(), measure)
+
+
+def rules(asked: Criterion, settings: Settings) -> GroupRules:
+    """The rules of grouping under these settings, with a threshold that may be any fraction."""
+    of = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
+    return replace(of, criterion=asked)
 
 
 def laid_out(sets: Sequence[set[int]]) -> tuple[UInt64s, Int64s, Int64s]:

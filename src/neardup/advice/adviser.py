@@ -93,7 +93,7 @@ def advise(
     opened = open_documents(documents, reading=chosen.reading)
     words = [str(documents)] if isinstance(documents, str | Path) else ["IN"]
     columns = choose_columns(opened, text, id)
-    base = open_base(ignore, columns, chosen)
+    base = open_base(ignore, columns, chosen.reading)
     names = [] if base is None else [ignore] if isinstance(ignore, str | Path) else list(ignore)  # type: ignore[call-overload]
     words += [part for name in names for part in ("--ignore", str(name))]
     return advise_on(opened, columns, chosen, words, progress or Silent(), base)

@@ -164,7 +164,9 @@ def base_of(sample: SampledTexts, settings: Settings) -> BaseText:
     sets = sets_of(once, settings, ignored)
     hashes, documents = np.unique(sets.hashes, return_counts=True)
     different = int((unit_counts(once, settings) > 0).sum())
-    return ignored | BaseText(hashes[documents > most_documents(settings, different)], np.empty(0, np.uint64))
+    return ignored | BaseText(
+        hashes[documents > most_documents(settings.base.ignore_common, different)], np.empty(0, np.uint64)
+    )
 
 
 def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:

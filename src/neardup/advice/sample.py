@@ -17,7 +17,7 @@ from neardup.join.base_documents import BaseDocuments, read_texts
 from neardup.join.related import Related
 from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.runtime import Progress
-from neardup.settings import Settings
+from neardup.settings import Cleaning, Settings
 from neardup.sketch.cleaning import cleaned
 from neardup.tables import Int64s, one_array
 from neardup.text.keys import process_key
@@ -60,7 +60,7 @@ class SampledTexts:
     def counted(self, settings: Settings) -> tuple[SampledTexts, Settings]:
         """Return the sample without the text that the settings leave out, and settings that leave out no more."""
         made, base = cleaned(self.texts, settings), cleaned(self.base, settings)
-        return replace(self, texts=made.texts, base=base.texts), made.settings
+        return replace(self, texts=made.texts, base=base.texts), replace(settings, cleaning=Cleaning())
 
     def related(self, settings: Settings) -> Related:
         """Return which of the documents may be pairs."""

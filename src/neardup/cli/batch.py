@@ -105,7 +105,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     documents, columns, against = opened(options, settings)
     if options.by is not None:
         find_labels(documents, options.by, "--by")
-    ignore = open_base(options.ignore, columns, settings)
+    ignore = open_base(options.ignore, columns, settings.reading)
     asked = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings)

@@ -90,7 +90,7 @@ def _advice(options: PlanOptions) -> Advice:
     usual = ("auto", "all")
     named = [part for option, name in told.items() if name and name not in usual for part in (option, name)]
     named += [part for name in options.ignore for part in ("--ignore", name)]
-    base = open_base(options.ignore, columns, chosen)
+    base = open_base(options.ignore, columns, chosen.reading)
     with watcher() as progress:
         return advise_on(documents, columns, chosen, [*files, *named], progress, base)
 

@@ -21,7 +21,7 @@ from neardup.kernels.sorting import sort_distinct
 from neardup.kernels.text.keyed import Key
 from neardup.kernels.text.streams import token_streams
 from neardup.runtime import UNLIMITED, Deadline
-from neardup.settings import Settings
+from neardup.settings import TextSettings
 from neardup.sketch.batches import text_batch
 from neardup.sketch.cleaning import without_masks
 from neardup.sketch.coefficients import classic_coefficients
@@ -122,7 +122,7 @@ def portioned(text: bytes, settings: CollectionSettings, deadline: Deadline = UN
     return Portioned("".join(kept), n_tokens, _set(_joined(counted), settings, deadline), signature)
 
 
-def _tokens(portion: bytes, form: Settings, key: Key) -> UInt64s:
+def _tokens(portion: bytes, form: TextSettings, key: Key) -> UInt64s:
     return shingle_sets(_array(portion), np.zeros(1, np.int64), form, key, "tokens").hashes
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
+from neardup.group.leaders import GroupRules
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.attachments import Carried, in_samples, lacking_places
-from neardup.join.criterion import formula_of_old, similarity_of
+from neardup.join.criterion import similarity_of
 from neardup.join.pair_file import PairLookup, Pairs
-from neardup.measures import MEASURES
-from neardup.settings import Settings, ratio
+from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column, distinct
 
 
@@ -114,7 +114,7 @@ def heads_of(rows: JudgedRows, documents: CopyClasses, leader: Int64s) -> Heads:
 
 
 def decisions_of(
-    rows: JudgedRows, documents: CopyClasses, heads: Heads, pairs: pa.Table, settings: Settings
+    rows: JudgedRows, documents: CopyClasses, heads: Heads, pairs: pa.Table, rules: GroupRules
 ) -> Decisions:
     """Turn the representatives of rows into decisions: by policy, only representatives stay.
 
@@ -131,9 +131,9 @@ def decisions_of(
     grouped, head = grouped[order], head[order]
     exact = documents.of_row[grouped] == documents.of_row[head]
     shared, own, other = with_leader(documents, grouped, head, exact, pairs)
-    seen = similarity_of(shared, own, other, MEASURES[settings.search.measure].formula)
+    seen = similarity_of(shared, own, other, rules.criterion.measure)
     if rows.first_new:
-        of_old = similarity_of(shared, own, other, formula_of_old(settings.search, settings.keep.held))
+        of_old = similarity_of(shared, own, other, rules.of_old)
         seen = np.where((head < rows.first_new) & (grouped >= rows.first_new), of_old, seen)
     known = np.where(shared < 0, np.nan, seen)
     similarity = np.where(exact, 1.0, known)

@@ -8,13 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.leaders import Crowd, Grouped, group
+from neardup.group.leaders import Crowd, Grouped, GroupRules, group
 from neardup.join.evidence import ExactJoin, FoundPairs
 from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches
 from neardup.kernels.join.prefix_index import PrefixIndex
-from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
-from neardup.settings import Settings
 from neardup.tables import VERIFIED, Int64s, column, verified_table
 
 
@@ -31,8 +29,7 @@ def group_found(
     exact: ExactJoin,
     rank: Int64s,
     first_new: int,
-    criterion: Criterion,
-    settings: Settings,
+    rules: GroupRules,
     room: PairRoom,
 ) -> Grouped:
     """Group the documents by their pairs, as ``leaders.group`` does, in parts where these exceed the memory.
@@ -46,13 +43,13 @@ def group_found(
     elif isinstance(pairs, PairFile):
         parts = _parts_of(pairs, index, len(rank), room)
     else:
-        return group(pairs, index, rank, first_new, criterion, settings, room)
+        return group(pairs, index, rank, first_new, rules, room)
     leader, limited = np.arange(len(rank)), np.zeros(len(rank), np.bool_)
     reported, crowds, popular = PairSorter(room), [], [np.empty(0, np.int64)]
     for documents, of_part, of_index in parts:
         among = np.argsort(np.argsort(rank[documents]))
         old = int(np.searchsorted(documents, first_new))
-        made = group(of_part, of_index, among, old, criterion, settings, room)
+        made = group(of_part, of_index, among, old, rules, room)
         leader[documents], limited[documents] = documents[made.leader], made.limited
         for table in batches(made.pairs):
             reported.add(_numbered(table, documents))

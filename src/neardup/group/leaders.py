@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.criterion import formula_of_old, whole
+from neardup.join.criterion import criterion_of, formula_of_old, whole
 from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
 from neardup.kernels.group.crowds import crowd_links, unite_by
@@ -15,7 +15,7 @@ from neardup.kernels.group.leaders import Groups, Links, OldDocuments, lead
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
-from neardup.settings import Settings
+from neardup.settings import GroupSettings, Keep, SearchSettings, Work
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 CROWD = 1000
@@ -93,13 +93,30 @@ def _filed_lists(pairs: PairFile, documents: int, measure: int, old: OldDocument
     return Links(np.cumsum(counts), *(file.mapped() for file in files))
 
 
+@dataclass(frozen=True)
+class GroupRules:
+    """How pairs become groups: those that meet the ``criterion``, by the rule ``grouping``, in ``threads``.
+
+    ``of_old`` is the formula of the pairs of new documents with those of the reference set.
+    """
+
+    criterion: Criterion
+    of_old: int
+    grouping: GroupSettings
+    threads: int
+
+    @classmethod
+    def of(cls, search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> GroupRules:
+        """Return the rules of these settings."""
+        return cls(criterion_of(search), formula_of_old(search, keep.held), grouping, work.threads)
+
+
 def group(
     pairs: Pairs,
     index: PrefixIndex | None,
     rank: Int64s,
     first_new: int,
-    criterion: Criterion,
-    settings: Settings,
+    rules: GroupRules,
     room: PairRoom | None = None,
 ) -> Grouped:
     """Group the documents by their verified ``pairs`` and the pairs among the documents of the ``index``.
@@ -109,17 +126,17 @@ def group(
     setting that reports all pairs. ``room`` is that for the pairs.
     """
     room = room or PairRoom()
-    how, threads = settings.grouping.groups, settings.work.threads
+    criterion, how = rules.criterion, rules.grouping.groups
     hubs = no_hubs(len(rank)) if index is None else index
-    old = OldDocuments(first_new, formula_of_old(settings.search, settings.keep.held))
+    old = OldDocuments(first_new, rules.of_old)
     lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
     alive = with_partners(hubs)
     groups = lead(np.argsort(rank), rank, lists, hubs, criterion, alive, old, how == "complete")
-    every = settings.grouping.pairs == "all"
+    every = rules.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
-    among_hubs, over = _pairs_among(hubs, search, threads, room)
+    among_hubs, over = _pairs_among(hubs, search, rules.threads, room)
     found = together(room, pairs, _with_leader(groups, hubs), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
     popular[hubs.documents[over]] = True

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.group.leaders import group
+from neardup.group.leaders import GroupRules, group
 from neardup.join.criterion import every_pair
 from neardup.measures import MEASURES
 from neardup.settings import Settings
@@ -41,14 +41,16 @@ def group_pairs(
     >>> group_pairs(chain, order="b")
     [['b', 'a', 'c'], ['d', 'e']]
     """
-    settings = Settings.of(groups=how)
+    formula = MEASURES["resemblance"].formula
+    grouping = Settings.of(groups=how).grouping
+    rules = GroupRules(every_pair(formula), formula, grouping, threads=0)
     listed = [_pair(pair) for pair in pairs]
     first = [] if order is None else list(order)
     names = list(dict.fromkeys(chain(first, *((a, b) for a, b, _ in listed))))
     number = {name: place for place, name in enumerate(names)}
     found = _verified([(number[a], number[b], similarity) for a, b, similarity in listed])
     rank = np.arange(len(names))
-    leader = group(found, None, rank, 0, every_pair(MEASURES["resemblance"].formula), settings).leader
+    leader = group(found, None, rank, 0, rules).leader
     groups: dict[int, list[Any]] = {}
     for place, head in enumerate(leader.tolist()):
         groups.setdefault(head, [names[head]])

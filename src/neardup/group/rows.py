@@ -116,8 +116,8 @@ class JudgedRows:
     sources: pa.Array | None = None
 
     @classmethod
-    def of_run(cls, rows: Rows, rank: Int64s) -> JudgedRows:
-        """The rows of a run in this order of preference."""
+    def of_run(cls, rows: Rows, rank: Int64s, sources: str) -> JudgedRows:
+        """The rows of a run in this order of preference; ``sources`` names a column, "" for none."""
         return cls(
             rows.copy_of,
             rows.unique,
@@ -127,7 +127,7 @@ class JudgedRows:
             Ids.of_run(rows),
             rows.attachments,
             rows.across,
-            rows.extra.get(rows.settings.keep.sources),
+            rows.extra.get(sources),
         )
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, text_here
 from neardup.kernels.text.keyed import Key
 from neardup.runtime import Progress
-from neardup.settings import Settings
+from neardup.settings import ReadingSettings, TextSettings
 from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of
 from neardup.sketch.cleaning import cleaned
 from neardup.sketch.documents import sign
@@ -46,7 +46,7 @@ class ReadBase:
     notes: tuple[str, ...]
 
 
-def open_base(names: object, columns: Chosen, settings: Settings) -> BaseDocuments | None:
+def open_base(names: object, columns: Chosen, reading: ReadingSettings) -> BaseDocuments | None:
     """Open the documents to ignore; None without any. Raises InputError for input that cannot be used.
 
     ``names``: a path or several. The text is in the column of that name of ``columns``, as for a reference set.
@@ -61,7 +61,7 @@ def open_base(names: object, columns: Chosen, settings: Settings) -> BaseDocumen
             "A path, or a list of paths, of files or folders with base texts",
             "Write the texts to files",
         )
-    opened = open_files([name for name in listed if isinstance(name, str | Path)], reading=settings.reading)
+    opened = open_files([name for name in listed if isinstance(name, str | Path)], reading=reading)
     if not opened.columns:  # an empty file has no rows: nothing is ignored
         return BaseDocuments(opened, "", ())
     chosen = choose_columns(opened, text_here(opened, columns.text), None)
@@ -84,7 +84,7 @@ def read_texts(opened: BaseDocuments) -> Iterator[pa.Array]:
         yield texts.cast(pa.large_binary())
 
 
-def read_base(opened: BaseDocuments, settings: Settings, key: Key, progress: Progress) -> ReadBase:
+def read_base(opened: BaseDocuments, settings: TextSettings, key: Key, progress: Progress) -> ReadBase:
     """Read the base text. Raises InputError if a part of it cannot be read, since it would count after all."""
     documents, found, pending, texts, short = opened.documents, NO_BASE_TEXT, NO_BASE_TEXT, 0, 0
     aside: list[str] = []
@@ -126,7 +126,7 @@ def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
         yield one_array(read.table.column(0))
 
 
-def _short(texts: pa.Array, settings: Settings) -> int:
+def _short(texts: pa.Array, settings: TextSettings) -> int:
     """The number of texts with words, but fewer units than a shingle."""
     made = cleaned(texts, settings)
     units, _ = sign(made.texts, made.settings, np.empty((len(texts), 0), np.uint32), np.empty((0, 2), np.uint64))

@@ -20,8 +20,9 @@ from neardup.join.repeats import repeats_of
 from neardup.join.rows import Rows
 from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
+from neardup.kernels.match.information import Counting
+from neardup.kernels.sets import Criterion
 from neardup.runtime import Progress, ordered_map
-from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Int32s, UInt64s, column, verified_table
 
@@ -38,9 +39,12 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
         sets = rows.sets("shingles" if rows.corpus.base is None else "runs").get(documents).sets
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        index = chunk_index(sets, streams, settings, rows.corpus.key.shingles, rows.related)
+        criterion, counting = criterion_of(settings.search), counting_of(settings.search, settings.shingles)
+        factors, threads = rows.corpus.key.shingles, settings.work.threads
+        index = chunk_index(sets, streams, criterion, counting, threads, factors, rows.related)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        found = pairs_of(index, meeting_pairs, streams, rows.first_new_document, settings, advance)
+        old = rows.first_new_document
+        found = pairs_of(index, meeting_pairs, streams, old, criterion, counting, threads, advance)
     short = equal_short_texts(sets, streams, settings.shingles.length, rows.related, rows.first_new_document)
     if not short.num_rows:
         return found
@@ -72,16 +76,21 @@ def equal_short_texts(
 
 
 def chunk_index(
-    sets: ShingleSets, streams: ShingleSets, settings: Settings, factors: UInt64s, related: Related = EVERYONE
+    sets: ShingleSets,
+    streams: ShingleSets,
+    criterion: Criterion,
+    counting: Counting,
+    threads: int,
+    factors: UInt64s,
+    related: Related = EVERYONE,
 ) -> PrefixIndex:
     """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
 
     ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``). Only pairs of
     ``related`` documents meet.
     """
-    starts, threads = sets.offsets[:-1], settings.work.threads
+    starts = sets.offsets[:-1]
     repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
-    criterion, counting = criterion_of(settings.search), counting_of(settings)
 
     def work(first: int) -> tuple[UInt64s, Int32s, Requirements]:
         offsets = streams.offsets[first : first + _SLICE + 1]

@@ -33,7 +33,7 @@ from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import verify
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.runtime import Progress
-from neardup.settings import Settings
+from neardup.settings import JoinSettings
 from neardup.tables import Bools, Int64s, column
 
 _AT_ONCE = 1 << 22
@@ -82,7 +82,7 @@ def close(
     proposed: Candidates,
     store: ShingleStore,
     first_new: int,
-    settings: Settings,
+    settings: JoinSettings,
     progress: Progress,
     related: Related = EVERYONE,
     room: PairRoom | None = None,
@@ -145,7 +145,7 @@ def _families(pairs: Pairs, documents: int) -> tuple[Int64s, Int64s]:
 
 
 def _within_memory(
-    members: Int64s, sizes: Int64s, large: Bools, is_hub: Bools, store: ShingleStore, settings: Settings
+    members: Int64s, sizes: Int64s, large: Bools, is_hub: Bools, store: ShingleStore, settings: JoinSettings
 ) -> Bools:
     """Which of the ``large`` families the exact join can hold besides the hub documents, smallest first."""
     if not large.any():

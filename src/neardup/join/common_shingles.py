@@ -22,7 +22,7 @@ from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress
-from neardup.settings import Settings
+from neardup.settings import JoinSettings
 from neardup.sketch.base_text import BaseText, count_left, sign_left
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
@@ -62,7 +62,7 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
     Documents that consist of base text are no longer among the documents.
     """
     different = len(rows.unique) + len(rows.base_only)
-    limit = most_documents(rows.settings, different)
+    limit = most_documents(rows.settings.base.ignore_common, different)
     with progress.stage("common", len(rows.unique), "documents") as advance:
         held = _held(rows)
         counted = _count(rows, held, limit, advance)
@@ -86,9 +86,9 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
     return made, sketches, Learned(table, learned, different, held)
 
 
-def most_documents(settings: Settings, different: int) -> int:
+def most_documents(ignore_common: float, different: int) -> int:
     """The most of ``different`` documents that a shingle is in without being common."""
-    share = Fraction(repr(settings.base.ignore_common))
+    share = Fraction(repr(ignore_common))
     return max(LEAST - 1, int(share * different))  # a count above it is above the exact share
 
 
@@ -127,7 +127,7 @@ class _Counted:
 def _held(rows: Rows) -> DocumentSets | None:
     """The shingle sets of all documents, if they may be in memory."""
     store, every = rows.sets("shingles"), np.arange(len(rows.unique))
-    fits = store.bound(every).sum() <= most_held(rows.settings)
+    fits = store.bound(every).sum() <= most_held(rows.settings.search)
     return store.get(every) if fits and len(every) else None
 
 
@@ -299,7 +299,7 @@ def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseTe
     return table, BaseText(common.hashes, np.unique(published))
 
 
-def _place(texts: pa.Array, place: int, settings: Settings, key: Key, common: UInt64s) -> Place:
+def _place(texts: pa.Array, place: int, settings: JoinSettings, key: Key, common: UInt64s) -> Place:
     """Find the ``common`` shingles (by ``key``, sorted) in one of the texts."""
     made, length = [], settings.shingles.length
     for each in (key, PUBLIC):

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.criterion import criterion_of
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import blocks
 from neardup.kernels.match.chunks import WorkLimits, common_text
@@ -21,7 +20,7 @@ from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, ordered_map
-from neardup.settings import Settings
+from neardup.settings import SearchSettings, Shingles
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, column, verified_table
 from neardup.text.keys import salt
@@ -52,16 +51,20 @@ class CommonText:
     capped: int
 
 
-def counting_of(settings: Settings) -> Counting:
+def counting_of(search: SearchSettings, shingles: Shingles) -> Counting:
     """How common text is counted under these settings."""
-    if MEASURES[settings.search.measure].counting == "order":
-        return Counting(settings.shingles.length, IN_ORDER)
-    matching = INFORMATION if settings.search.matching == "information" else LITERAL
-    return Counting(settings.shingles.length, matching)
+    if MEASURES[search.measure].counting == "order":
+        return Counting(shingles.length, IN_ORDER)
+    return Counting(shingles.length, INFORMATION if search.matching == "information" else LITERAL)
 
 
 def count_common(
-    pairs: pa.Table, store: ShingleStore, criterion: Criterion, settings: Settings, advance: Advance
+    pairs: pa.Table,
+    store: ShingleStore,
+    criterion: Criterion,
+    counting: Counting,
+    threads: int,
+    advance: Advance,
 ) -> CommonText:
     """Return those of the given ``pairs`` (columns a, b) that meet the ``criterion``; ``store`` holds tokens.
 
@@ -72,26 +75,33 @@ def count_common(
     for inside in blocks(a, b, store):
         ends = np.column_stack((a[inside], b[inside]))
         found = store.get(np.unique(ends))
-        at, counting = found.index(ends), counting_of(settings)
+        at = found.index(ends)
 
         def work(first: int, ends: Int64s = ends, at: Int64s = at, streams: ShingleSets = found.sets) -> _Part:
             part = slice(first, first + _PAIRS)
-            return _counted(ends[part], at[part], streams, counting, criterion)  # noqa: B023 the same in every block
+            return _counted(ends[part], at[part], streams, counting, criterion)
 
-        for part in ordered_map(work, range(0, len(ends), _PAIRS), settings.work.threads):
+        for part in ordered_map(work, range(0, len(ends), _PAIRS), threads):
             advance(part.candidates)
             parts.append(part)
     return _total(parts)
 
 
 def pairs_of(
-    meeting: Any, meets: Meets, streams: ShingleSets, reference: int, settings: Settings, advance: Advance
+    meeting: Any,
+    meets: Meets,
+    streams: ShingleSets,
+    reference: int,
+    criterion: Criterion,
+    counting: Counting,
+    threads: int,
+    advance: Advance,
 ) -> CommonText:
     """Return the pairs that ``meets`` proposes from a ``meeting`` and that meet the criterion.
 
     ``streams`` holds the tokens of every document; ``advance`` is called with the number of documents done.
     """
-    documents, criterion, counting = len(meeting.documents), criterion_of(settings.search), counting_of(settings)
+    documents = len(meeting.documents)
 
     def work(first: int) -> list[_Part]:
         seen, until, parts = np.full(documents, -1, np.int64), min(first + _SLICE, documents), []
@@ -102,7 +112,7 @@ def pairs_of(
         return parts
 
     found = []
-    for parts in ordered_map(work, range(0, documents, _SLICE), settings.work.threads):
+    for parts in ordered_map(work, range(0, documents, _SLICE), threads):
         found += parts
         advance(min(_SLICE, documents))
     return _total(found)

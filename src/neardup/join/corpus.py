@@ -23,7 +23,7 @@ from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map, return_large_arrays
-from neardup.settings import Relations, Settings
+from neardup.settings import JoinSettings, Relations, TextSettings
 from neardup.sketch.base_text import BaseText, left_sets
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s, UInt64s, one_array
@@ -95,19 +95,21 @@ class Corpus:
     """The inputs of a run, read in passes by a pool of threads; features are hashed with its ``key``.
 
     ``pieces`` are the chunks with rows, known after the first pass (``first_pass.py``). The shingles of ``base``
-    do not count. ``scratch`` is the room on disk of a run with a memory limit.
+    do not count. ``scratch`` is the room on disk of a run with a memory limit. ``empty_alike``: documents without
+    text are exact copies of each other.
     """
 
     parts: tuple[Part, ...]
-    settings: Settings
+    settings: JoinSettings
     key: Key = field(default_factory=new_key)
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
     scratch: Scratch | None = None
     journal: RunJournal | None = None
+    empty_alike: bool = False
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...], settings: Settings) -> Corpus:
+    def of(cls, parts: tuple[Part, ...], settings: JoinSettings, *, empty_alike: bool = False) -> Corpus:
         """Return the corpus of these inputs, under the key of their saved fingerprints or a new one.
 
         With a memory limit it has room on disk. The finished parts of the run go to the journal of this context.
@@ -118,7 +120,7 @@ class Corpus:
             return_large_arrays()
             scratch = Scratch()
         key = saved.key if saved is not None else new_key() if journal is None else key_of(journal.secret)
-        return cls(parts, settings, key, scratch=scratch, journal=journal)
+        return cls(parts, settings, key, scratch=scratch, journal=journal, empty_alike=empty_alike)
 
     @property
     def has_saved(self) -> bool:
@@ -158,7 +160,7 @@ class Corpus:
         return self.sets_under(self.settings, texts, places, features)
 
     def sets_under(
-        self, settings: Settings, texts: pa.Array, places: Int64s, features: Features = "shingles"
+        self, settings: TextSettings, texts: pa.Array, places: Int64s, features: Features = "shingles"
     ) -> ShingleSets:
         """Return the same under other ``settings``: those of texts that are cleaned already."""
         if self.base is None:

@@ -194,7 +194,7 @@ class _RowsUnderWay:
             columns["left"] = np.empty((0, 3), np.int64)
         columns |= {name: np.concatenate(parts) for name in OF_ROWS if (parts := self._numbers[name])}
         copy_of, empty = self._copy_of[: self._rows].copy(), columns["units"] == 0
-        if corpus.settings.keep.empty != "one":  # documents without text have no content to be equal in
+        if not corpus.empty_alike:  # documents without text have no content to be equal in
             copy_of[empty] = np.flatnonzero(empty)
         rows = Rows(
             replace(corpus, pieces=tuple(self._pieces)),

@@ -39,7 +39,7 @@ class KeptSets:
         self.open = self.features is not None
         self._scratch = None if expected or settings.base.ignore_common > 0 else corpus.scratch or Scratch()
         self._settings, self._room = settings, join_room(settings.search)
-        self._most = most_held(settings) if self._scratch is None else self._room // HASH_BYTES
+        self._most = most_held(settings.search) if self._scratch is None else self._room // HASH_BYTES
         if expected:
             self._most = settings.search.join_bytes // BYTES_A_SHINGLE
         self._hashes = np.empty(0, np.uint64)

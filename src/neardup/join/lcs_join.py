@@ -12,7 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from neardup.join.common_text import CommonText, pairs_of
+from neardup.join.common_text import CommonText, counting_of, pairs_of
+from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import candidates_of, join_hubs
 from neardup.join.rows import Rows
 from neardup.kernels.formulas import RESEMBLANCE
@@ -36,9 +37,9 @@ def join_in_order(rows: Rows, progress: Progress) -> CommonText:
         index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
         del held
     with progress.stage("lcs", len(documents), "documents") as advance:
-        return pairs_of(
-            index, partial(candidates_of, criterion), streams, rows.first_new_document, settings, advance
-        )
+        meets, old = partial(candidates_of, criterion), rows.first_new_document
+        wanted, counting = criterion_of(settings.search), counting_of(settings.search, settings.shingles)
+        return pairs_of(index, meets, streams, old, wanted, counting, settings.work.threads, advance)
 
 
 def of_multisets(threshold: float) -> Criterion:

@@ -16,7 +16,7 @@ from typing import Any
 
 from neardup.display import duration, size
 from neardup.measures import MEASURES
-from neardup.settings import SearchSettings, Settings
+from neardup.settings import JoinSettings, SearchSettings
 from neardup.settings.memory import join_bytes_of
 
 BYTES_A_SHINGLE = 16
@@ -96,7 +96,7 @@ def join_room(search: SearchSettings) -> int:
     return search.join_bytes if search.limit is None else join_bytes_of(search.limit)
 
 
-def by_simhash(settings: Settings, shingles: int) -> Choice:
+def by_simhash(settings: JoinSettings, shingles: int) -> Choice:
     """The choice for a run that was asked to use fingerprints within a distance as candidates.
 
     >>> by_simhash(Settings.of(sketch="simhash", distance=5), 1_000).why

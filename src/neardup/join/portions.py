@@ -10,7 +10,7 @@ from __future__ import annotations
 from neardup.io.writers.scratch import Scratch
 from neardup.join.pair_file import PairRoom
 from neardup.runtime import worker_count
-from neardup.settings import Settings
+from neardup.settings import SearchSettings, Work
 
 HELD_SHINGLES = 1 << 26
 """Shingles (8 bytes each) that are held for several stages instead of being read again."""
@@ -24,30 +24,30 @@ _BAND_BYTES = 26
 """Bytes a document while one band is searched: its key, its place in two orders, half a run, and the hub mark."""
 
 
-def held_shingles(settings: Settings) -> int:
+def held_shingles(search: SearchSettings) -> int:
     """The most shingles held for several stages: an eighth of the room."""
-    room = settings.search.room
+    room = search.room
     return HELD_SHINGLES if room is None else max(_FEWEST, min(HELD_SHINGLES, room // 64))
 
 
-def proposed_room(settings: Settings, scratch: Scratch | None) -> PairRoom:
+def proposed_room(search: SearchSettings, scratch: Scratch | None) -> PairRoom:
     """Room for pairs without counts: a sixteenth of the room, three times that while they are sorted."""
-    room = settings.search.room
+    room = search.room
     return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 128)))
 
 
-def verified_room(settings: Settings, scratch: Scratch | None) -> PairRoom:
+def verified_room(search: SearchSettings, scratch: Scratch | None) -> PairRoom:
     """Room for pairs with counts: about an eighth of the room while they are verified or sorted."""
-    room = settings.search.room
+    room = search.room
     return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 1024)))
 
 
-def bands_at_once(documents: int, settings: Settings) -> tuple[int, int]:
+def bands_at_once(documents: int, search: SearchSettings, work: Work) -> tuple[int, int]:
     """(threads, parts): how many bands are searched side by side, and in how many parts each.
 
     Together they take at most a quarter of the room, but for the 8 bytes a document of the keys of one band.
     """
-    threads, left = worker_count(settings.work.threads), settings.search.room
+    threads, left = worker_count(work.threads), search.room
     if left is None or not documents:
         return threads, 1
     room = max(1, left // 4)

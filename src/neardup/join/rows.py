@@ -20,7 +20,7 @@ from neardup.join.shingle_store import DocumentSets, ShingleStore, SpilledSets
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import Features
-from neardup.settings import Settings
+from neardup.settings import JoinSettings
 from neardup.tables import Int64s, UInt32s, UInt64s
 
 
@@ -117,7 +117,7 @@ class Rows:
         return self.row_related.across
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> JoinSettings:
         """The settings under which the rows were read."""
         return self.corpus.settings
 

@@ -45,8 +45,8 @@ class LshSearch:
         """Propose the pairs that agree in a band."""
         with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
             keys, bands = sketches.bands(self.plan), len(self.plan.bands)
-            threads, parts = bands_at_once(len(keys), rows.settings)
-            room = proposed_room(rows.settings, rows.corpus.scratch)
+            threads, parts = bands_at_once(len(keys), rows.settings.search, rows.settings.work)
+            room = proposed_room(rows.settings.search, rows.corpus.scratch)
             asked = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
             proposed = kept_candidates(rows.corpus.journal, room, lambda: candidates(*asked))
         return Proposal(self.choice, self.plan, proposed, ExactJoin(sets=self.sets))
@@ -75,7 +75,7 @@ class HammingSearch:
                 found = near(fingerprints, shape.distance, first_new, threads, advance)
                 return replace(found, pairs=rows.related.pairs(found.pairs))
 
-            room = proposed_room(rows.settings, rows.corpus.scratch)
+            room = proposed_room(rows.settings.search, rows.corpus.scratch)
             proposed = kept_candidates(rows.corpus.journal, room, search)
         return Proposal(self.choice, plan, proposed)
 
@@ -136,7 +136,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
     store = rows.sets(MEASURES[settings.search.measure].features)
     release_memory()
-    room = verified_room(settings, rows.corpus.scratch)
+    room = verified_room(settings.search, rows.corpus.scratch)
     involved = documents_in(proposed.pairs, store.documents)
     with ExitStack() as held:
         with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
@@ -158,7 +158,7 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
 def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
     """The proposed pairs that meet the criterion, verified some at a time under a memory limit."""
     settings, store = rows.settings, rows.sets(MEASURES[rows.settings.search.measure].features)
-    criterion, room = criterion_of(settings.search), verified_room(settings, rows.corpus.scratch)
+    criterion, room = criterion_of(settings.search), verified_room(settings.search, rows.corpus.scratch)
     if isinstance(proposed, pa.Table) and proposed.num_rows <= room.most:
         return verify(proposed, store, criterion, settings.work.threads, advance)
     found = PairSorter(room)

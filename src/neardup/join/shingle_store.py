@@ -18,7 +18,7 @@ from neardup.io.writers.scratch import NumberFile, Scratch, scratch_array
 from neardup.join.corpus import Corpus
 from neardup.join.portions import held_shingles
 from neardup.measures import Features
-from neardup.settings import Settings
+from neardup.settings import SearchSettings
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Int64s, UInt64s
 
@@ -26,9 +26,9 @@ _WINDOW = 1 << 18
 """Shingles that are read from a working file, or written, at a time."""
 
 
-def most_held(settings: Settings) -> int:
+def most_held(search: SearchSettings) -> int:
     """The most shingles of all documents that are held in memory before the search."""
-    return min(held_shingles(settings), settings.search.join_bytes // 16)
+    return min(held_shingles(search), search.join_bytes // 16)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class ShingleStore:
     @property
     def held_shingles(self) -> int:
         """The most shingles that are held in memory for several stages."""
-        return held_shingles(self._corpus.settings)
+        return held_shingles(self._corpus.settings.search)
 
     @contextmanager
     def hold(self, documents: Int64s) -> Iterator[DocumentSets | None]:

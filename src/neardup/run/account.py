@@ -33,7 +33,16 @@ from neardup.run.recall import Predicted, recall_of
 from neardup.run.represented import Represented
 from neardup.run.shares import Shares, removed_by, suspicious
 from neardup.run.spared import why_holders_stay, why_nothing_goes
-from neardup.run.stages.records import CommonText, Inputs, MissedTable, MissingPairs, Notes, PairTable, RowTables
+from neardup.run.stages.records import (
+    CommonText,
+    Inputs,
+    MemberTable,
+    MissedTable,
+    MissingPairs,
+    Notes,
+    PairTable,
+    RowTables,
+)
 from neardup.run.texts import InputTexts
 from neardup.runtime import installed_version, peak_memory
 from neardup.settings import Settings
@@ -71,6 +80,7 @@ class Run:
     groups: Grouped
     decisions: Decisions
     missing: MissingPairs
+    members: MemberTable
     tables: RowTables
     pairs: PairTable
     notes: Notes
@@ -84,7 +94,7 @@ class Run:
     @property
     def settings(self) -> Settings:
         """The settings of the run."""
-        return self.rows.settings
+        return self.inputs.settings
 
     @property
     def judged(self) -> JudgedRun:
@@ -107,7 +117,7 @@ def account(run: Run, seconds: Mapping[str, float]) -> dict[str, Any]:
     """The content of ``run.json`` so far; writing adds its seconds."""
     settings, search, parts = run.settings, run.search, run.rows.corpus.parts
     before = run.rows.units[: run.rows.first_new]
-    shares = removed_by(run.rows, run.decisions)
+    shares = removed_by(run.rows, run.decisions, settings.keep.sources)
     return {
         "neardup_version": installed_version("neardup"),
         "format": FORMAT_VERSION,
@@ -125,7 +135,7 @@ def account(run: Run, seconds: Mapping[str, float]) -> dict[str, Any]:
         "not_judged": _not_judged(run),
         **left_out(run.rows),
         "bytes": _bytes(run),
-        "lost": lost_counts(run.tables.groups),
+        "lost": lost_counts(run.members.table),
         "choice": search.choice.as_dict(),
         "plan": search.plan.as_dict(),
         "recall": _recall(run),
@@ -157,8 +167,9 @@ def _columns(part: Part) -> dict[str, str | None]:
 def _judged(run: Run, shares: Shares) -> dict[str, Any]:
     said = judgement(run.judged, len(run.rows.unique))
     capped = not_in_full(run.search.capped, run.settings.search.measure)
-    spared = why_nothing_goes(run.settings, run.decisions, run.groups.pairs, run.rows.unique, run.rows.first_new)
-    spared += why_holders_stay(run.settings, run.judged_rows, run.decisions, run.groups.pairs)
+    rows, by = run.judged_rows, (run.settings.search, run.settings.keep)
+    spared = why_nothing_goes(*by, run.decisions, run.groups.pairs, rows.unique, rows.first_new)
+    spared += why_holders_stay(*by, rows, run.decisions, run.groups.pairs)
     spared += suspicious(shares, run.settings.keep.most_removed, referred=run.rows.first_new > 0)
     without = [] if run.applied is None else run.applied.warnings()
     return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared, *without]}

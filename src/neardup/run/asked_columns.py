@@ -19,7 +19,7 @@ from neardup.join.corpus import Part
 from neardup.join.related import Related
 from neardup.join.rows import Rows
 from neardup.kernels.text.keyed import Key
-from neardup.settings import Keep, SettingKeywords, Settings
+from neardup.settings import Keep, Relations, SettingKeywords, Settings
 from neardup.settings.rules import listed, order_of
 
 
@@ -119,9 +119,9 @@ def check_columns(documents: Documents, settings: Settings) -> None:
         find_labels(documents, settings.keep.sources, "--sources")
 
 
-def related_notes(rows: Rows) -> list[str]:
+def related_notes(rows: Rows, relations: Relations) -> list[str]:
     """Notes on the values that decide which documents are compared: how many, and how often one is missing."""
-    asked, key = rows.settings.relations, rows.corpus.key
+    asked, key = relations, rows.corpus.key
     across = (asked.across,) if asked.across else ()
     notes = []
     for role, names, told in (

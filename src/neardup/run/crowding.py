@@ -18,7 +18,7 @@ from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.measures import MEASURES
-from neardup.settings import Settings, ratio
+from neardup.settings import GroupSettings, SearchSettings, ratio
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, UInt64s
 
@@ -80,13 +80,12 @@ class Crowding:
 NO_CROWDS = Crowding()
 
 
-def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int) -> Crowding:
+def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int, grouping: GroupSettings) -> Crowding:
     """Estimate the crowds among this many different ``documents``, of which some chunks have been ``read``.
 
     The texts of the sample are read once more. Nothing is known of a search by SimHash.
     """
-    settings = corpus.settings
-    if settings.by_simhash or documents <= CROWD or not read:
+    if corpus.settings.by_simhash or documents <= CROWD or not read:
         return NO_CROWDS
     firsts = np.cumsum([0, *(len(one) for one in read)])
     read = read[: int(np.searchsorted(firsts[1:], MOST_SAMPLED)) + 1]  # the fewest chunks, as they are read again
@@ -99,7 +98,8 @@ def crowding(corpus: Corpus, read: Sequence[ReadChunk], documents: int) -> Crowd
     if len(rows) < 2:
         return NO_CROWDS
     room = np.empty(int(units[rows].sum()), np.uint64)
-    return crowding_of(replace(corpus, pieces=pieces).shingle_sets(rows, room), documents, settings)
+    sets = replace(corpus, pieces=pieces).shingle_sets(rows, room)
+    return crowding_of(sets, documents, corpus.settings.search, grouping)
 
 
 def _sampled(keys: UInt64s, units: Int64s) -> Int64s:
@@ -112,9 +112,9 @@ def _sampled(keys: UInt64s, units: Int64s) -> Int64s:
     return spaced
 
 
-def crowding_of(sets: ShingleSets, documents: int, settings: Settings) -> Crowding:
+def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, grouping: GroupSettings) -> Crowding:
     """Estimate the crowds among this many ``documents`` from the ``sets`` of a sample of them."""
-    sampled, search = len(sets.sizes), settings.search
+    sampled = len(sets.sizes)
     a, b = np.triu_indices(sampled, 1)
     shared = np.empty(len(a), np.int64)
     verify_pairs(sets.hashes, sets.offsets, a, b, every_pair(RESEMBLANCE), shared)
@@ -127,7 +127,7 @@ def crowding_of(sets: ShingleSets, documents: int, settings: Settings) -> Crowdi
     crowded = (resembled >= SEEN) & (resembled * documents > CROWD * sampled)
     partners = _ends(a[met], b[met], sampled)[crowded] * documents / sampled
     listed = partners / 2
-    if settings.grouping.pairs != "all":
+    if grouping.pairs != "all":
         listed = np.where(partners > CROWD, 1, np.minimum(listed, LISTED))
     scale = documents / sampled
     return Crowding(

@@ -12,7 +12,7 @@ from neardup.run.asked_columns import FindKeywords, reference_of, require_refere
 from neardup.run.found import Found
 from neardup.run.pipeline import Meter
 from neardup.run.reviewed import reviewed
-from neardup.run.stages.order import pipeline_of
+from neardup.run.stages.order import run_stages
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Progress, Silent
@@ -53,7 +53,7 @@ def find(
     columns = choose_columns(opened, text, id)
     old = None if against is None else open_documents(against, reading=chosen.reading)
     reference = reference_of(old, columns, *of_old)
-    base = open_base(ignore, columns, chosen)
+    base = open_base(ignore, columns, chosen.reading)
     review = None if decisions is None else reviewed(decisions)
     inputs = Inputs(opened, columns, chosen, reference, ignore=base, review=review)
     return run(inputs, progress).found
@@ -67,5 +67,5 @@ def run(inputs: Inputs, progress: Progress | None = None) -> Outcome:
     """
     require_reference(inputs.settings, inputs.against)
     outcome: Outcome
-    (outcome,) = pipeline_of(inputs).run(inputs, Meter(progress or Silent()))
+    (outcome,) = run_stages(inputs, Meter(progress or Silent()))
     return outcome

@@ -80,4 +80,4 @@ def _of_join(amounts: Amounts, settings: Settings) -> int:
 
 def _of_candidates(amounts: Amounts, settings: Settings) -> int:
     """Bytes of the shingle sets of proposed pairs."""
-    return HASH_BYTES * min(held_shingles(settings), round(_CANDIDATES * amounts.shingles))
+    return HASH_BYTES * min(held_shingles(settings.search), round(_CANDIDATES * amounts.shingles))

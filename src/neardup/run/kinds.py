@@ -32,13 +32,11 @@ _PAIRS = 16
 """Pairs that one task judges."""
 
 
-def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, meter: Meter) -> pa.Table:
-    """Return the table of pairs with the column ``kind``, if the settings ask for it.
+def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, threads: int, meter: Meter) -> pa.Table:
+    """Return the table of pairs with the column ``kind``.
 
     ``pairs`` are the same pairs by document number (columns a, b). A kind is null where it cannot be determined.
     """
-    if not rows.settings.grouping.kinds:
-        return table
     with meter.stage("kinds", pairs.num_rows, "pairs") as advance:
         a, b = (rows.unique[column(pairs, end)] for end in ("a", "b"))
         kinds = np.full(len(a), -1, np.int8)
@@ -49,7 +47,7 @@ def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, meter: Meter) -> pa
             def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
                 return list(_judged(a[task].tolist(), b[task].tolist(), texts))
 
-            for task, found in zip(tasks, ordered_map(work, tasks, rows.settings.work.threads), strict=True):
+            for task, found in zip(tasks, ordered_map(work, tasks, threads), strict=True):
                 kinds[task] = found
                 advance(len(task))
     names = pa.array(KINDS, pa.string()).take(pa.array(kinds, mask=kinds < 0))

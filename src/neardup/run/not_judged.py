@@ -27,21 +27,21 @@ LISTED = 100
 """Number of entries that ``run.json`` lists; the table has them all."""
 
 
-def dropped_rows(rows: Rows) -> Int64s:
+def dropped_rows(rows: Rows, empty: str) -> Int64s:
     """The rows of the new input without text that the setting ``empty`` removes: those without attachments."""
-    if rows.settings.keep.empty != "drop":
+    if empty != "drop":
         return np.empty(0, np.int64)
     without = _without_text(rows)
     return without[~np.isin(without, np.fromiter(rows.attachments, np.int64, len(rows.attachments)))]
 
 
-def not_judged_table(rows: Rows, dropped: Int64s, ids: Ids) -> pa.Table:
+def not_judged_table(rows: Rows, dropped: Int64s, ids: Ids, empty: str) -> pa.Table:
     """id, kind, bytes, kept, reason of the documents of the new input that were not judged, in input order.
 
     ``dropped`` are the rows that are removed. If the setting ``empty`` is "one", documents without text are
     judged, as copies of each other.
     """
-    without = np.empty(0, np.int64) if rows.settings.keep.empty == "one" else _without_text(rows)
+    without = np.empty(0, np.int64) if empty == "one" else _without_text(rows)
     base_only = _base_only(rows)
     without = np.union1d(without, base_only)
     only_base = np.isin(without, base_only)

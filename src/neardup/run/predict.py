@@ -100,7 +100,8 @@ def predict(
     sample: list[ReadChunk] = []
     begin = first = time.perf_counter()
     later = 0
-    corpus = Corpus.of(parts_of(documents, columns, settings, against), settings)
+    parts = parts_of(documents, columns, settings, against)
+    corpus = Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
     for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
         rows, text, units = rows + len(read), text + read.bytes_read, units + int(read.units.sum())
         sample.append(read.without("signature"))
@@ -117,7 +118,7 @@ def predict(
     limit = search.limit
     different = _different([read.keys for read in sample])
     shingles = round(units * scale * different)
-    crowds = crowding(corpus, sample, round(different * total))
+    crowds = crowding(corpus, sample, round(different * total), settings.grouping)
     amounts = Amounts(total, round(text * scale), shingles)
     choice = None if bands is None else choose(search, shingles, settings.shingles.unit)
     disk = (0 if limit is None else banded * total) + (

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
 from neardup.group.decide import Decisions, decisions_of, heads_of, settle
-from neardup.group.leaders import group, merged
+from neardup.group.leaders import GroupRules, group, merged
 from neardup.group.lost import standing, with_lost
 from neardup.group.rows import Ids, JudgedRows, classes
 from neardup.io.attachments import stored
@@ -68,7 +68,7 @@ def regroup(found: Result, threshold: float) -> Result:
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = found.ranks.sort_by("row").take(pa.array(involved(rows, made.groups.pairs)))
-        groups = group_table(made.decisions, rows, now, counted_copies)
+        groups = group_table(made.decisions, rows, now.search, now.keep.held, counted_copies)
         groups = with_lost_columns(groups, made.decisions)
         run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
     run.update(seconds=meter.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
@@ -175,11 +175,12 @@ def _regrouped(
     near = pairs.filter(pa.array(at_least(pairs, criterion)))
     first_new, documents = rows.first_new_document, classes(rows)
     # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
-    every = replace(settings, grouping=replace(settings.grouping, pairs="all"))
-    grouped = group(near, None, documents.rank, first_new, criterion, every)
+    every = replace(settings.grouping, pairs="all")
+    rules = GroupRules.of(settings.search, settings.keep, every, settings.work)
+    grouped = group(near, None, documents.rank, first_new, rules)
     scored = merged(pairs, far)
     heads = heads_of(rows, documents, grouped.leader)
-    decisions = decisions_of(rows, documents, heads, scored, settings)
+    decisions = decisions_of(rows, documents, heads, scored, rules)
     least_contained = settings.keep.only_contained
     held = scored if MEASURES[settings.search.measure].of_shingles else shingles
     decisions = settle(decisions, rows, documents, held, least_contained)
@@ -222,6 +223,7 @@ def _far_pairs(found: ResultRecord, rows: JudgedRows, pairs: pa.Table, was: Sett
 def _account(found: ResultRecord, made: JudgedRun, pairs: int, was: Settings) -> dict[str, Any]:
     """The account of the stored run, with everything that the other threshold changes."""
     run, settings, rows = found.run, made.settings, made.rows
+    by = settings.search, settings.keep
     dropped = bytes_removed(found.not_judged)
     gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
     source = run["regrouped_from"] or {
@@ -255,8 +257,8 @@ def _account(found: ResultRecord, made: JudgedRun, pairs: int, was: Settings) ->
             *_lost_unknown(made),
             *said["warnings"],
             *not_in_full(run["counts"].get("capped", 0), was.search.measure),
-            *why_nothing_goes(settings, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
-            *why_holders_stay(settings, rows, made.decisions, made.groups.pairs),
+            *why_nothing_goes(*by, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
+            *why_holders_stay(*by, rows, made.decisions, made.groups.pairs),
         ],
         "notes": [*(text for text in run["notes"] if text != note), note],
     }

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError, NeardupError
 from neardup.group.decide import Decisions, Heads, decisions_of, settle
+from neardup.group.leaders import GroupRules
 from neardup.group.lost import standing, with_lost
 from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.io.decisions.store import DecisionStore
@@ -103,12 +104,13 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     asked = applied(given, rows, documents)
     heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(pairs, documents))
     same = stored.unchanged(heads.rows)
-    decisions = decisions_of(rows, documents, heads, pairs, settings)
+    rules = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
+    decisions = decisions_of(rows, documents, heads, pairs, rules)
     held = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
     decisions = settle(stored.with_similarities(decisions), rows, documents, held, settings.keep.only_contained)
     decisions = _decided(stored.with_fates(decisions, same), asked, rows, documents, settings, held, same)
     counted_copies = represented(decisions, rows) if settings.keep.count else None
-    groups = group_table(decisions, rows, settings, counted_copies)
+    groups = group_table(decisions, rows, settings.search, settings.keep.held, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, asked, decisions, settings.search.in_words)
     removed = np.sort(np.sort(column(found.ranks, "row"))[decisions.gone])

@@ -25,17 +25,17 @@ Shares = Mapping[str, Sequence[Entry]]
 """The entries of files, and those of sources."""
 
 
-def removed_by(rows: Rows, decisions: Decisions) -> Shares:
+def removed_by(rows: Rows, decisions: Decisions, sources: str) -> Shares:
     """Return the entry of ``run.json``: the documents read and removed of each data file and of each source.
 
-    ``files`` are data files; the documents of folders are one entry together. ``sources`` are the values of the
-    column of that setting, an empty list without it. Only the first LISTED of each.
+    Its ``files`` are data files; the documents of folders are one entry together. Its
+    ``sources`` are the values of the column ``sources``, an empty list without one. Only the first LISTED of each.
     """
     gone, first = decisions.gone, rows.first_new
     removed = np.zeros(len(rows) - first, np.bool_)
     removed[gone[gone >= first] - first] = True
     found = {"files": _listed(*_files(rows), removed), "sources": []}
-    values = rows.extra.get(rows.settings.keep.sources)
+    values = rows.extra.get(sources)
     if values is not None:
         encoded = pc.cast(values, pa.string()).dictionary_encode()
         codes = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy().astype(np.int64)

@@ -9,13 +9,13 @@ from neardup.group.decide import Decisions
 from neardup.group.rows import JudgedRows
 from neardup.join.pair_file import Pairs, batches
 from neardup.measures import MEASURES
-from neardup.settings import Keep, Settings, ratio
+from neardup.settings import Keep, SearchSettings, ratio
 from neardup.settings.rules import listed
 from neardup.tables import Int64s, column
 
 
 def why_nothing_goes(
-    settings: Settings, decisions: Decisions, pairs: Pairs, rows: Int64s, first_new: int
+    search: SearchSettings, keep: Keep, decisions: Decisions, pairs: Pairs, rows: Int64s, first_new: int
 ) -> list[str]:
     """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
 
@@ -25,16 +25,16 @@ def why_nothing_goes(
     found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in batches(pairs))
     if decisions.none_goes or not found or not decisions.kept.all():
         return []
-    directed = MEASURES[settings.search.measure].directed
-    if settings.keep.only_contained > 0 and len(decisions.rows):
-        share = f"{settings.keep.only_contained:g}"
+    directed = MEASURES[search.measure].directed
+    if keep.only_contained > 0 and len(decisions.rows):
+        share = f"{keep.only_contained:g}"
         why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
-    elif settings.keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
-        share = f"{settings.keep.lose:g}"
+    elif keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
+        share = f"{keep.lose:g}"
         why = f"each document would lose more than {share} of its shingles (lose)"
     elif directed and not first_new:
         why = (
-            f"a document goes if it is contained in one that keep {' then '.join(listed(settings.keep.keep))} "
+            f"a document goes if it is contained in one that keep {' then '.join(listed(keep.keep))} "
             "prefers, and the preferred ones are contained in the others. keep longest prefers these"
         )
     else:
@@ -42,15 +42,17 @@ def why_nothing_goes(
     return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
 
 
-def why_holders_stay(settings: Settings, rows: JudgedRows, decisions: Decisions, pairs: Pairs) -> list[str]:
+def why_holders_stay(
+    search: SearchSettings, keep: Keep, rows: JudgedRows, decisions: Decisions, pairs: Pairs
+) -> list[str]:
     """Say how many new documents hold one of the reference set and stay, and the setting that removes them.
 
     Only for a measure with a direction, by which a new document goes if it is itself held in the other one.
     """
-    directed = MEASURES[settings.search.measure].directed
-    if not rows.first_new or not directed or settings.keep.held != Keep().held or decisions.none_goes:
+    directed = MEASURES[search.measure].directed
+    if not rows.first_new or not directed or keep.held != Keep().held or decisions.none_goes:
         return []
-    numerator, denominator = ratio(settings.search.threshold)
+    numerator, denominator = ratio(search.threshold)
     holds = np.zeros(len(rows), np.bool_)
     for some in batches(pairs):
         old = rows.unique[column(some, "a")] < rows.first_new
@@ -64,7 +66,7 @@ def why_holders_stay(settings: Settings, rows: JudgedRows, decisions: Decisions,
     if not stay:
         return []
     holding = f"{counted(found, 'document')} that hold a document of the reference set"
-    threshold = f"{settings.search.threshold:g}"
+    threshold = f"{search.threshold:g}"
     return [
         f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "
         "only if it is itself held in one of the reference set. held old-in-new removes them"

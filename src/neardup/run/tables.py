@@ -15,7 +15,7 @@ from neardup.join.criterion import similarity_of
 from neardup.join.pair_file import Pairs, documents_in
 from neardup.measures import MEASURES
 from neardup.run.represented import Represented
-from neardup.settings import Settings
+from neardup.settings import SearchSettings
 from neardup.tables import Bools, Int64s, UInt64s, column
 
 COUNTS = ("shared", "size_a", "size_b")
@@ -119,13 +119,14 @@ def involved(rows: JudgedRows, pairs: Pairs, more: Int64s | None = None) -> Int6
 
 
 def group_table(
-    decisions: Decisions, rows: JudgedRows, settings: Settings, counted: Represented | None = None
+    decisions: Decisions, rows: JudgedRows, search: SearchSettings, held: str, counted: Represented | None = None
 ) -> pa.Table:
     """id, group, representative, similarity, kept, reason, size: one row per member.
 
     An unknown similarity is null; ``size`` is the number of members of the group.
 
-    The reasons name the measure of the ``settings``. ``counted`` adds its columns. If documents carry attachments,
+    The reasons name the measure, and the side it is seen from (``held``). ``counted`` adds its columns. If
+    documents carry attachments,
     a last column lists them.
     """
     heads = rows.ids.of(decisions.representative_row)
@@ -135,7 +136,7 @@ def group_table(
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, rows, settings),
+        "reason": _reasons(decisions, rows, search, held),
         "size": pa.array(group_sizes(decisions)),
     }
     table = pa.table(columns)
@@ -151,16 +152,20 @@ def group_sizes(decisions: Decisions) -> Int64s:
     return np.bincount(heads)[heads] if len(heads) else np.empty(0, np.int64)
 
 
-def _reasons(decisions: Decisions, rows: JudgedRows, settings: Settings) -> pa.Array:
+def _reasons(decisions: Decisions, rows: JudgedRows, search: SearchSettings, held: str) -> pa.Array:
     """The reasons, made slice by slice: a sentence takes several times its size while it is made."""
     counts, members = group_sizes(decisions) - 1, len(decisions.rows)
     if rows.attachments or members <= _SLICE:  # the reason of one member may be an attachment of another
-        return _reasons_of(decisions, counts, rows, settings)
+        return _reasons_of(decisions, counts, rows, search, held)
     parts = [slice(first, first + _SLICE) for first in range(0, members, _SLICE)]
-    return pa.concat_arrays([_reasons_of(decisions.part(part), counts[part], rows, settings) for part in parts])
+    return pa.concat_arrays(
+        [_reasons_of(decisions.part(part), counts[part], rows, search, held) for part in parts]
+    )
 
 
-def _reasons_of(decisions: Decisions, counts: Int64s, rows: JudgedRows, settings: Settings) -> pa.Array:
+def _reasons_of(
+    decisions: Decisions, counts: Int64s, rows: JudgedRows, search: SearchSettings, held: str
+) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
     leading = rows.ids.text(heads)
@@ -168,7 +173,7 @@ def _reasons_of(decisions: Decisions, counts: Int64s, rows: JudgedRows, settings
     same = same_side(rows, decisions.rows, heads) & ~decisions.is_representative & (not decisions.none_goes)
     stays = pa.array(np.where(same & decisions.kept, SAME_VALUE, "").astype(str))
     said = _spared(decisions, spared | same)
-    alike = _similarities(decisions, settings, rows.first_new)
+    alike = _similarities(decisions, search, held, rows.first_new)
     near = pc.binary_join_element_wise("near copy of ", leading, where, alike, carried, said, stays, "")
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, stays, "")
     first = rows.copy_of[decisions.rows]
@@ -191,13 +196,13 @@ HELD_WORDS = {
 """Which side a measure with a direction is seen from."""
 
 
-def _similarities(decisions: Decisions, settings: Settings, first_new: int) -> pa.Array:
+def _similarities(decisions: Decisions, search: SearchSettings, held: str, first_new: int) -> pa.Array:
     """The similarities to representatives, in words, each different one made once."""
-    measure = settings.search.in_words
+    measure = search.in_words
     of_old = (decisions.representative_row < first_new).astype(np.int64)
     sides = ("", "")
-    if MEASURES[settings.search.measure].directed:
-        sides = HELD_WORDS["new-in-old"], HELD_WORDS[settings.keep.held]
+    if MEASURES[search.measure].directed:
+        sides = HELD_WORDS["new-in-old"], HELD_WORDS[held]
     pairs, at = np.unique(np.column_stack((of_old, decisions.similarity)), axis=0, return_inverse=True)
     said = [
         f" by a chain of pairs: {measure} not stored"

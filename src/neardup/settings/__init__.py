@@ -25,7 +25,14 @@ from neardup.settings.records import (
     Work,
     names_of,
 )
-from neardup.settings.settings import Settings, as_compared, ratio, refuse_mistakes
+from neardup.settings.settings import (
+    JoinSettings,
+    Settings,
+    TextSettings,
+    as_compared,
+    ratio,
+    refuse_mistakes,
+)
 
 __all__ = [
     "CLEANING",
@@ -39,6 +46,7 @@ __all__ = [
     "CollectionKeywords",
     "Field",
     "GroupSettings",
+    "JoinSettings",
     "Keep",
     "ReadingSettings",
     "Relations",
@@ -49,6 +57,7 @@ __all__ = [
     "Shingles",
     "SimHashing",
     "Sketch",
+    "TextSettings",
     "Work",
     "as_compared",
     "names_of",

@@ -33,7 +33,31 @@ from neardup.settings.simhash_rules import require_none, require_search
 
 
 @dataclass(frozen=True)
-class Settings:
+class TextSettings:
+    """How a text becomes tokens, shingles and a signature: the settings that ``sketch`` and collections know."""
+
+    shingles: Shingles = Shingles()
+    cleaning: Cleaning = Cleaning()
+    sketch: Sketch = Sketch()
+    simhash: SimHashing = SimHashing()
+
+    @property
+    def by_simhash(self) -> bool:
+        """Whether candidates come from SimHash fingerprints, without MinHash signatures."""
+        return self.sketch.sketch == "simhash"
+
+
+@dataclass(frozen=True)
+class JoinSettings(TextSettings):
+    """And which pairs are searched for, and how: the settings that ``join`` knows. None of them says what goes."""
+
+    base: BaseTextSettings = BaseTextSettings()
+    search: SearchSettings = SearchSettings()
+    work: Work = Work()
+
+
+@dataclass(frozen=True)
+class Settings(JoinSettings):
     """All settings of a run. Create them with :meth:`of`, which checks the values and fills in the defaults.
 
     >>> Settings.of(threshold=0.9).search.threshold
@@ -43,17 +67,10 @@ class Settings:
     neardup.errors.SettingError: length is 0. Allowed: a number from 1 to 64 tokens or characters.
     """
 
-    shingles: Shingles = Shingles()
-    cleaning: Cleaning = Cleaning()
-    base: BaseTextSettings = BaseTextSettings()
-    sketch: Sketch = Sketch()
-    simhash: SimHashing = SimHashing()
-    search: SearchSettings = SearchSettings()
     grouping: GroupSettings = GroupSettings()
     relations: Relations = Relations()
     keep: Keep = Keep()
     reading: ReadingSettings = ReadingSettings()
-    work: Work = Work()
 
     @classmethod
     def of(cls, **values: Unpack[SettingKeywords]) -> Settings:
@@ -75,9 +92,9 @@ class Settings:
         return made
 
     @property
-    def by_simhash(self) -> bool:
-        """Whether candidates come from SimHash fingerprints, without MinHash signatures."""
-        return self.sketch.sketch == "simhash"
+    def records(self) -> tuple[Any, ...]:
+        """The records, in the order of ``RECORDS``."""
+        return tuple(getattr(self, record) for record in RECORDS)
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, in the order of the table."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import SettingError
 from neardup.kernels.shingles import mix_all
-from neardup.settings import Settings
+from neardup.settings import TextSettings
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.sketch.inputs import text_arrays, whole_numbers
 from neardup.sketch.provenance import Provenance
@@ -27,7 +27,7 @@ class ShingleFamily:
 
     family: ClassVar[str]
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: TextSettings) -> None:
         self.settings = settings
 
     @property

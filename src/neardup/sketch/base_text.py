@@ -15,7 +15,7 @@ import pyarrow as pa
 from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
-from neardup.settings import Settings
+from neardup.settings import TextSettings
 from neardup.sketch.batches import text_batch
 from neardup.sketch.cleaning import some_cleaned
 from neardup.sketch.coefficients import classic_coefficients
@@ -54,14 +54,14 @@ class BaseText:
 NO_BASE_TEXT = BaseText(np.empty(0, np.uint64), np.empty(0, np.uint64))
 
 
-def base_text_of(texts: pa.Array, settings: Settings, key: Key) -> BaseText:
+def base_text_of(texts: pa.Array, settings: TextSettings, key: Key) -> BaseText:
     """Return the shingles of all ``texts``."""
     rows = np.arange(len(texts))
     return BaseText(*(np.unique(shingle_sets(texts, rows, settings, each).hashes) for each in (key, PUBLIC)))
 
 
 def left_sets(
-    texts: pa.Array, rows: Int64s, settings: Settings, key: Key, features: Features, base: BaseText
+    texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, features: Features, base: BaseText
 ) -> ShingleSets:
     """Return the ``features`` left of each text in ``rows``, like ``sketch.documents.shingle_sets``."""
     from neardup.kernels.sketch.left import left_sets as left
@@ -81,7 +81,7 @@ def left_sets(
     return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
 
 
-def count_left(texts: pa.Array, rows: Int64s, settings: Settings, key: Key, base: BaseText) -> Int64s:
+def count_left(texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, base: BaseText) -> Int64s:
     """int64[rows, 3] of the texts in ``rows``: all shingles, those that count, and the units that count."""
     from neardup.kernels.sketch.left import count_left as count
 
@@ -91,7 +91,7 @@ def count_left(texts: pa.Array, rows: Int64s, settings: Settings, key: Key, base
     return counts
 
 
-def sign_left(texts: pa.Array, rows: Int64s, settings: Settings, base: BaseText, slots: int) -> UInt32s:
+def sign_left(texts: pa.Array, rows: Int64s, settings: TextSettings, base: BaseText, slots: int) -> UInt32s:
     """uint32[rows, slots]: the signatures of what is left of the texts in ``rows``."""
     from neardup.kernels.sketch.minhash import sketch_sets  # other runs need not wait for it
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from neardup.kernels.sketch.documents import TextBatch
 from neardup.kernels.text.words import PADDING
-from neardup.settings import Cleaning, Settings
+from neardup.settings import Cleaning, TextSettings
 from neardup.sketch.batches import text_batch
 from neardup.tables import Int64s, UInt8s, UInt64s
 from neardup.text.cleaning import Cleaner, covered
@@ -38,11 +38,11 @@ class Cleaned:
     """
 
     texts: pa.Array
-    settings: Settings
+    settings: TextSettings
     counts: Int64s
 
 
-def cleaned(texts: pa.Array, settings: Settings) -> Cleaned:
+def cleaned(texts: pa.Array, settings: TextSettings) -> Cleaned:
     """Leave out the parts of string or binary ``texts`` that the settings name; nulls count as empty.
 
     >>> made = cleaned(pa.array(["Paid 12 to a@b.org"]), Settings.of(mask=[r"\\S+@\\S+"], ignore_numbers=True))
@@ -66,13 +66,13 @@ def cleaned(texts: pa.Array, settings: Settings) -> Cleaned:
     return Cleaned(made, replace(settings, cleaning=Cleaning()), counts)
 
 
-def nothing_left_out(settings: Settings) -> Int64s:
+def nothing_left_out(settings: TextSettings) -> Int64s:
     """Return the ``counts`` of no texts, to which others are added."""
     rows = len(settings.cleaning.mask) + 2 if settings.cleaning.is_on else 0
     return np.zeros((rows, 2), np.int64)
 
 
-def some_cleaned(texts: pa.Array, rows: Int64s, settings: Settings) -> tuple[pa.Array, Int64s, Settings]:
+def some_cleaned(texts: pa.Array, rows: Int64s, settings: TextSettings) -> tuple[pa.Array, Int64s, TextSettings]:
     """Return texts without the parts that the settings leave out, the places of ``rows`` in them, and settings.
 
     Only the texts in ``rows`` are cleaned; all are returned as they are if the settings leave out nothing.
@@ -84,7 +84,7 @@ def some_cleaned(texts: pa.Array, rows: Int64s, settings: Settings) -> tuple[pa.
     return made.texts, np.arange(len(rows)), made.settings
 
 
-def without_masks(text: bytes, settings: Settings) -> tuple[bytes, Settings]:
+def without_masks(text: bytes, settings: TextSettings) -> tuple[bytes, TextSettings]:
     """Return a text with spaces over its masked places, tokenized, and the settings that leave out the rest.
 
     The rest are tokens: a text may be cut between tokens first.

@@ -11,7 +11,7 @@ from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.sketch.sharing import count_sharing
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
-from neardup.settings import Settings
+from neardup.settings import TextSettings
 from neardup.settings.simhash_rules import features_of
 from neardup.sketch.batches import text_batch
 from neardup.sketch.cleaning import cleaned, some_cleaned
@@ -42,7 +42,7 @@ class ShingleSets:
         return np.diff(self.offsets)
 
 
-def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
+def fingerprint(texts: pa.Array, settings: TextSettings) -> pa.RecordBatch:
     """Fingerprint each text: a RecordBatch of ``tables.fingerprint_schema``, one row per text, in order.
 
     All columns use the public key, so they are the same in every installation. Releases the GIL while it computes.
@@ -56,7 +56,7 @@ def fingerprint(texts: pa.Array, settings: Settings) -> pa.RecordBatch:
 
 
 def sign(
-    texts: pa.Array, settings: Settings, signatures: UInt32s, keys: UInt64s, counting: Key = PUBLIC
+    texts: pa.Array, settings: TextSettings, signatures: UInt32s, keys: UInt64s, counting: Key = PUBLIC
 ) -> tuple[Int64s, Int64s]:
     """Write the signatures (uint32[n, slots]) and stream keys (uint64[n, 2]; [0, 2]: none) of n texts.
 
@@ -78,7 +78,7 @@ def sign(
 
 
 def sign_with_sets(
-    texts: pa.Array, settings: Settings, keys: UInt64s, counting: Key, features: Features
+    texts: pa.Array, settings: TextSettings, keys: UInt64s, counting: Key, features: Features
 ) -> tuple[Int64s, Int64s, ShingleSets]:
     """Write the stream keys of n texts as :func:`sign` does, and make their sets as :func:`shingle_sets` does.
 
@@ -111,13 +111,13 @@ def simhash_rows(texts: pa.Array, features: str, out: UInt64s) -> None:
     simhash_texts(text_batch(texts), unicode_tables(), (unit, length), PUBLIC, out)
 
 
-def simhash_words(settings: Settings) -> int:
+def simhash_words(settings: TextSettings) -> int:
     """Return the 64-bit words that a run keeps of the SimHash of each text; 0 if it does not use SimHash."""
     return settings.simhash.bits // 64 if settings.by_simhash else 0
 
 
 def shingle_sets(
-    texts: pa.Array, rows: Int64s, settings: Settings, key: Key, features: Features = "shingles"
+    texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, features: Features = "shingles"
 ) -> ShingleSets:
     """Return the shingle set, or other ``features``, of each text in ``rows``, in that order, hashed by ``key``.
 
@@ -138,7 +138,7 @@ def shingle_sets(
     return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
 
 
-def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: Key) -> Int64s:
+def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: TextSettings, key: Key) -> Int64s:
     """Return int64[n]: how many of the shingles ``wanted`` (uint64, distinct, by ``key``) each text contains.
 
     Needs half the time of making the sets. Releases the GIL while it computes.
@@ -149,7 +149,7 @@ def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: Settings, key: K
     return shared
 
 
-def form_of(settings: Settings) -> Int64s:
+def form_of(settings: TextSettings) -> Int64s:
     """Return the settings for the kernels as int64[3]: unit, shingle length, sketch."""
     unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)
     return np.array([unit, settings.shingles.length, sketch], np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.sketch.minhash import sketch_sets
-from neardup.settings import Settings
+from neardup.settings import Settings, TextSettings
 from neardup.sketch.base import Ids, mix, mixed
 from neardup.sketch.coefficients import SEED, classic_coefficients
 from neardup.sketch.documents import sign
@@ -130,7 +130,7 @@ class MinHashSketch(Signature):
     bucketed: Bools = field(kw_only=True)
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> TextSettings:
         """The settings of its family: length, unit, slots and sketch."""
         return self.family.settings
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from neardup.group.decide import decisions_of, heads_of, leader_pairs, settle
 from neardup.group.keep import keep_rank
-from neardup.group.leaders import group, merged
+from neardup.group.leaders import GroupRules, group, merged
 from neardup.group.lost import standing, with_lost
 from neardup.group.rows import Ids, JudgedRows, classes
 from neardup.join.corpus import Corpus
@@ -176,11 +176,12 @@ def _decided(part: Component) -> dict[str, pa.Table]:
     pairs, first_new = _closed(part), rows.first_new_document
     index = joined(part.hub, len(rows.unique), store, criterion, 1).hubs if len(part.hub) else None
     documents = classes(rows)
-    groups = group(pairs, index, documents.rank, first_new, criterion, settings)
+    rules = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
+    groups = group(pairs, index, documents.rank, first_new, rules)
     heads = heads_of(rows, documents, groups.leader)
     far = _far_leaders(part, leader_pairs(heads.rows, documents, groups.pairs))
     scored = merged(groups.pairs, far)
-    decisions = decisions_of(rows, documents, heads, scored, settings)
+    decisions = decisions_of(rows, documents, heads, scored, rules)
     decisions = settle(decisions, rows, documents, scored, settings.keep.only_contained)
     after = standing(decisions, documents, groups.leader, first_new, scored)
     if settings.keep.keep == KEEP_NONE:
@@ -189,7 +190,7 @@ def _decided(part: Component) -> dict[str, pa.Table]:
         decisions, _ = with_lost(decisions, documents, after, settings.keep.lose, store)
     reported = merged(groups.pairs, far.filter(pa.array(_wanted(far, part, first_new))))
     return {
-        "groups": with_lost_columns(group_table(decisions, rows, settings), decisions),
+        "groups": with_lost_columns(group_table(decisions, rows, settings.search, settings.keep.held), decisions),
         "pairs": pair_table(reported, reported, rows, settings.search.measure),
         "copies": copy_table(rows),
     }

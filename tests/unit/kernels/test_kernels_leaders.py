@@ -67,7 +67,7 @@ class Example:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stage, "CROWD", self.crowd)
             rank, least = np.array(self.rank, np.int64), made_sets.criterion(self.threshold)
-            return group(table, self.hubs, rank, self.reference, least, form)
+            return group(table, self.hubs, rank, self.reference, made_sets.rules(least, form))
 
     def expected(self, groups: str) -> list[int]:
         if groups == "components":
@@ -192,7 +192,10 @@ def test_groups_of_a_chain(
     case = Example([{1}] * 4, Fraction(1, 2), [], [], rank, reference, 1000)
     least, form = made_sets.criterion(Fraction(1, 2)), Settings.of(groups=groups, threshold=0.5)
     table = chain(shared, [15, 15, 15, 15])
-    assert group(table, case.hubs, np.array(rank), reference, least, form).leader.tolist() == expected
+    assert (
+        group(table, case.hubs, np.array(rank), reference, made_sets.rules(least, form)).leader.tolist()
+        == expected
+    )
 
 
 @pytest.mark.parametrize("pairs", ["needed", "all"])
@@ -216,7 +219,7 @@ def test_similarities_are_compared_without_rounding(better: int) -> None:
     table = verified_table(*np.array(rows, np.int64).T)
     for rank in ([0, 1, 2], [1, 0, 2]):
         least, form = made_sets.criterion(Fraction(9, 10)), Settings.of(threshold=0.9)
-        leader = group(table, None, np.array(rank), 0, least, form).leader
+        leader = group(table, None, np.array(rank), 0, made_sets.rules(least, form)).leader
         assert leader.tolist() == [0, 1, better]
 
 

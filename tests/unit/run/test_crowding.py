@@ -13,7 +13,7 @@ import pytest
 from neardup.io.readers import choose_columns, open_files
 from neardup.run.crowding import A_MET_PAIR, A_SHINGLE, CROWD, LISTED, PAIR_MEMORY, Crowding, crowding_of
 from neardup.run.predict import RunCost, predict
-from neardup.settings import Settings
+from neardup.settings import GroupSettings, SearchSettings, Settings
 from neardup.sketch.documents import ShingleSets
 
 DOCUMENTS = 3000
@@ -22,6 +22,10 @@ DOCUMENTS = 3000
 def sets(*members: range) -> ShingleSets:
     hashes = np.concatenate([np.array(one, np.uint64) for one in members])
     return ShingleSets(hashes, np.cumsum([0, *(len(one) for one in members)]))
+
+
+def asked(settings: Settings) -> tuple[SearchSettings, GroupSettings]:
+    return settings.search, settings.grouping
 
 
 def test_time_and_memory_follow_from_shingles_and_pairs() -> None:
@@ -35,9 +39,9 @@ def test_a_crowd_below_the_threshold_has_shingles_and_no_pairs() -> None:
     """Four sets of 20 share 12 of 28: resemblance .43, of a threshold of .8; four others share nothing."""
     alike = [[*range(12), *range(100 * k, 100 * k + 8)] for k in range(1, 5)]
     apart = [range(10_000 * k, 10_000 * k + 10) for k in range(1, 5)]
-    made = crowding_of(sets(*alike, *apart), 80_000, Settings.of(threshold=0.8))
+    made = crowding_of(sets(*alike, *apart), 80_000, *asked(Settings.of(threshold=0.8)))
     assert made == Crowding(documents=40_000, shingles=800_000, pairs=0)
-    assert crowding_of(sets(*alike, *apart), 80_000, Settings.of(threshold=0.9)) == Crowding()
+    assert crowding_of(sets(*alike, *apart), 80_000, *asked(Settings.of(threshold=0.9))) == Crowding()
 
 
 def test_pairs_are_those_that_a_run_lists() -> None:
@@ -45,21 +49,21 @@ def test_pairs_are_those_that_a_run_lists() -> None:
     sample = sets(*[range(10)] * 5)
     few, many = CROWD + 200, 100 * CROWD  # 960 partners each, and 80,000
     needed, every = Settings.of(), Settings.of(pairs="all")
-    assert crowding_of(sample, few, every) == Crowding()  # 960 do not make a crowd
-    assert crowding_of(sample, many, needed) == Crowding(many, 10 * many, many)
-    assert crowding_of(sample, many, every).pairs == many * 80_000 / 2
+    assert crowding_of(sample, few, *asked(every)) == Crowding()  # 960 do not make a crowd
+    assert crowding_of(sample, many, *asked(needed)) == Crowding(many, 10 * many, many)
+    assert crowding_of(sample, many, *asked(every)).pairs == many * 80_000 / 2
     # of 30 documents, two meet: 400 partners each in a crowd of 12,000 documents that are alike
     base = list(range(40))
     members = [[*base[:30], *range(1000 * k, 1000 * k + 10)] for k in range(1, 31)]
     members[1] = [*members[0][:-1], 9_999]
-    made = crowding_of(sets(*members), 12_000, Settings.of(threshold=0.9))
+    made = crowding_of(sets(*members), 12_000, *asked(Settings.of(threshold=0.9)))
     assert (made.documents, made.pairs) == (12_000, 2 * 400 * LISTED)
 
 
 def test_a_small_family_is_no_crowd() -> None:
     """Two of the sample are alike: that may be chance, however many documents there are."""
     sample = sets(range(10), range(10), *(range(100 * k, 100 * k + 10) for k in range(1, 9)))
-    assert crowding_of(sample, 10**9, Settings.of()) == Crowding()
+    assert crowding_of(sample, 10**9, *asked(Settings.of())) == Crowding()
 
 
 def words(draw: random.Random, count: int) -> list[str]:

@@ -17,6 +17,7 @@ from neardup.measures import MEASURES
 from neardup.run.audit.count import Count, Known, Reported, Tally
 from neardup.run.audit.sample import Strata, draw, strata_of
 from neardup.runtime import Advance
+from neardup.settings import SearchSettings
 from neardup.tables import VERIFIED, Int64s, column, verified_table
 
 
@@ -74,20 +75,20 @@ class Audit:
         }
 
 
-def audit(rows: Rows, reported: Reported, advance: Advance) -> Audit:
+def audit(rows: Rows, reported: Reported, search: SearchSettings, advance: Advance) -> Audit:
     """Draw the number of documents in the settings and compare them with all; ``advance`` counts documents.
 
     Every pair that the run looks for has an end in the new input, so only documents of the new input are drawn.
     The choice does not depend on the number of threads.
     """
-    settings, first_new = rows.settings, rows.first_new_document
+    first_new = rows.first_new_document
     units = rows.units[rows.unique[first_new:]]
     if not len(units):
         return Audit((), 0, 0, None, None, VERIFIED.empty_table())
-    wanted, features = settings.search.audit, MEASURES[settings.search.measure].features
+    wanted, features = search.audit, MEASURES[search.measure].features
     strata = strata_of(units, reported.has_pair()[first_new:], wanted)
     drawn = draw(strata, wanted)
-    known = Known(rows.unique, first_new, criterion_of(settings.search), reported, rows.related)
+    known = Known(rows.unique, first_new, criterion_of(search), reported, rows.related)
     count = Count(rows.sets(features).get(drawn + first_new).only(drawn + first_new), strata.of[drawn], known)
     tally = _total(rows.corpus.with_shingle_sets(rows.unique, count.of_chunk, features), advance)
     return _outcome(strata, strata.of[drawn], tally, most=2 if first_new else 1)

@@ -116,7 +116,8 @@ def read_documents(
     documents: Documents, columns: Chosen, settings: Settings, key: Key, progress: Progress
 ) -> ReadDocuments:
     """Fingerprint new documents under the key of saved ones."""
-    corpus = Corpus(parts_of(documents, columns, settings, None), settings, key)
+    parts = parts_of(documents, columns, settings, None)
+    corpus = Corpus(parts, settings, key, empty_alike=settings.keep.empty == "one")
     slots = 0 if simhash_words(settings) else settings.sketch.slots
     saved = []
     with progress.stage("fingerprint", documents.size_bytes, "bytes") as advance:

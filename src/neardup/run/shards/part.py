@@ -94,7 +94,8 @@ def save_fingerprints(
     secret = shared_secret(file, new_secret()) if key is None else read_secret(file)
     words = simhash_words(settings)
     slots = 0 if words else settings.sketch.slots
-    corpus = Corpus(parts_of(documents, columns, settings, None), settings, key_of(secret))
+    parts = parts_of(documents, columns, settings, None)
+    corpus = Corpus(parts, settings, key_of(secret), empty_alike=settings.keep.empty == "one")
     documents_read = rejected = 0
     with FingerprintFolder(folder, settings, (slots, words), secret, overwrite=overwrite) as made:
         made.restrict(access_of(documents))

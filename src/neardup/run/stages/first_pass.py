@@ -21,6 +21,7 @@ from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.not_judged import left_aside_notes
 from neardup.run.pipeline import Meter
 from neardup.run.stages.records import Bands, CommonText, Inputs, LearnedSets, Notes
+from neardup.settings import Keep, Relations
 
 _SORTED = 1 << 16
 """Sorted ids that are compared with their neighbours at a time."""
@@ -37,7 +38,8 @@ def bands(inputs: Inputs) -> Bands:
 def corpus(inputs: Inputs) -> Corpus:
     """Name the columns to read from each input, and choose the key of the hashes."""
     settings = inputs.settings
-    return Corpus.of(parts_of(inputs.documents, inputs.columns, settings, inputs.against), settings)
+    parts = parts_of(inputs.documents, inputs.columns, settings, inputs.against)
+    return Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
 
 
 def base_text(inputs: Inputs, corpus: Corpus, meter: Meter) -> tuple[Corpus, ReadBase]:
@@ -62,7 +64,7 @@ def common_text(rows: Rows, sketches: Sketches, meter: Meter) -> tuple[Rows, Ske
     return rows, sketches, CommonText(learned.table, learned.different), LearnedSets(learned.sets)
 
 
-def names(inputs: Inputs, rows: Rows) -> tuple[Rows, Notes]:
+def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple[Rows, Notes]:
     """Refuse a chosen id column that does not name every row once; drop a guessed one, and note that."""
     against, columns = inputs.against, inputs.columns
     guesses = (*(() if against is None else (against.columns.id_guessed,)), columns.id_guessed)
@@ -80,8 +82,15 @@ def names(inputs: Inputs, rows: Rows) -> tuple[Rows, Notes]:
         if fault:
             unnamed.add(number)
             faults.append(f"{fault}; rows are named by source and row number instead")
-    unlisted = never_listed(rows.settings.keep.keep, rows.extra)
-    notes = (*columns.notes, *faults, *left_aside_notes(rows), *_read_notes(rows), *unlisted, *related_notes(rows))
+    unlisted = never_listed(keep.keep, rows.extra)
+    notes = (
+        *columns.notes,
+        *faults,
+        *left_aside_notes(rows),
+        *_read_notes(rows),
+        *unlisted,
+        *related_notes(rows, relations),
+    )
     return rows.unnamed(unnamed), Notes(notes)
 
 

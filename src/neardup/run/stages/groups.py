@@ -18,11 +18,11 @@ from neardup.group.decide import (
 )
 from neardup.group.in_parts import group_found
 from neardup.group.keep import keep_rank
-from neardup.group.leaders import Grouped, merged, only_pairs
+from neardup.group.leaders import Grouped, GroupRules, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost
 from neardup.group.passages import with_passages
 from neardup.group.rows import CopyClasses, JudgedRows, classes
-from neardup.join.criterion import at_least, criterion_of, every_pair
+from neardup.join.criterion import at_least, every_pair
 from neardup.join.evidence import ExactJoin, FoundPairs
 from neardup.join.pair_file import PairLookup, Pairs, documents_in, together
 from neardup.join.portions import verified_room
@@ -35,24 +35,36 @@ from neardup.run.not_judged import dropped_rows
 from neardup.run.pipeline import Meter
 from neardup.run.represented import Represented, represented
 from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, ShinglePairs
+from neardup.settings import GroupSettings, Keep, SearchSettings, Shingles, Work
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
 
 
-def order(rows: Rows) -> tuple[JudgedRows, CopyClasses]:
+def group_rules(search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> GroupRules:
+    """Say how pairs become groups."""
+    return GroupRules.of(search, keep, grouping, work)
+
+
+def order(rows: Rows, keep: Keep) -> tuple[JudgedRows, CopyClasses]:
     """Rank the rows by the keep policy, and the documents by their best row."""
-    rank = keep_rank(rows.settings.keep.keep, rows.units, rows.first_new, rows.extra)
-    judged = JudgedRows.of_run(rows, rank)
+    rank = keep_rank(keep.keep, rows.units, rows.first_new, rows.extra)
+    judged = JudgedRows.of_run(rows, rank, keep.sources)
     return judged, classes(judged)
 
 
 def group(
-    rows: Rows, judged: JudgedRows, documents: CopyClasses, found: FoundPairs, exact: ExactJoin, meter: Meter
+    rows: Rows,
+    judged: JudgedRows,
+    documents: CopyClasses,
+    found: FoundPairs,
+    exact: ExactJoin,
+    rules: GroupRules,
+    search: SearchSettings,
+    meter: Meter,
 ) -> tuple[Grouped, Heads]:
     """Choose the representatives."""
-    settings, first_new = rows.settings, judged.first_new_document
-    room, criterion = verified_room(settings, rows.corpus.scratch), criterion_of(settings.search)
+    first_new, room = judged.first_new_document, verified_room(search, rows.corpus.scratch)
     with meter.stage("group", None, "documents"):
-        groups = group_found(found, exact, documents.rank, first_new, criterion, settings, room)
+        groups = group_found(found, exact, documents.rank, first_new, rules, room)
         return groups, heads_of(judged, documents, groups.leader)
 
 
@@ -68,26 +80,38 @@ def people_groups(
 
 
 def leader_distances(
-    rows: Rows, documents: CopyClasses, groups: Grouped, heads: Heads, meter: Meter
+    rows: Rows,
+    documents: CopyClasses,
+    groups: Grouped,
+    heads: Heads,
+    search: SearchSettings,
+    shingles: Shingles,
+    work: Work,
+    meter: Meter,
 ) -> LeaderPairs:
     """Compare documents with their representative where no pair does."""
     a, b = leader_pairs(heads.rows, documents, groups.pairs)
     far = VERIFIED.empty_table()
     if len(a):
         chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
-        far = _counted(rows, chained, MEASURES[rows.settings.search.measure], meter)
+        far = _counted(rows, chained, search, shingles, work, meter)
     pairs = merged(_pairs_needed(groups.pairs, heads.rows, documents), far)
-    return LeaderPairs(pairs, on_shingles(rows, pairs, meter), far)
+    return LeaderPairs(pairs, on_shingles(rows, pairs, search, work, meter), far)
 
 
 def fates(
-    rows: Rows, judged: JudgedRows, documents: CopyClasses, heads: Heads, pairs: LeaderPairs
+    rows: Rows,
+    judged: JudgedRows,
+    documents: CopyClasses,
+    heads: Heads,
+    pairs: LeaderPairs,
+    rules: GroupRules,
+    keep: Keep,
 ) -> tuple[Decisions, LookedAt]:
     """Decide which rows stay, by the keep policy and its exceptions."""
-    settings = rows.settings
-    decisions = decisions_of(judged, documents, heads, pairs.pairs, settings)
-    decisions = settle(decisions, judged, documents, pairs.shingles, settings.keep.only_contained)
-    return replace(decisions, dropped=dropped_rows(rows)), LookedAt(np.empty(0, np.int64))
+    decisions = decisions_of(judged, documents, heads, pairs.pairs, rules)
+    decisions = settle(decisions, judged, documents, pairs.shingles, keep.only_contained)
+    return replace(decisions, dropped=dropped_rows(rows, keep.empty)), LookedAt(np.empty(0, np.int64))
 
 
 def people_fates(asked: Applied, decisions: Decisions, judged: JudgedRows) -> tuple[Decisions, LookedAt]:
@@ -113,11 +137,11 @@ def people_exceptions(asked: Applied, decisions: Decisions, judged: JudgedRows) 
 
 
 def lost_text(
-    rows: Rows, documents: CopyClasses, decisions: Decisions, before: Standing, meter: Meter
+    rows: Rows, documents: CopyClasses, decisions: Decisions, before: Standing, keep: Keep, meter: Meter
 ) -> tuple[Decisions, Standing]:
     """Count the text that removed documents take with them; documents that would lose too much stay."""
     with meter.stage("lost text", None, "documents"):
-        return with_lost(decisions, documents, before, rows.settings.keep.lose, rows.sets())
+        return with_lost(decisions, documents, before, keep.lose, rows.sets())
 
 
 def people_last_word(
@@ -134,13 +158,15 @@ def people_last_word(
         return settled(asked, decisions, documents, before, judged.rank, rows.sets())
 
 
-def reported_pairs(rows: Rows, groups: Grouped, pairs: LeaderPairs) -> tuple[Grouped, ShinglePairs]:
+def reported_pairs(
+    rows: Rows, groups: Grouped, pairs: LeaderPairs, rules: GroupRules, search: SearchSettings
+) -> tuple[Grouped, ShinglePairs]:
     """Add the pairs with representatives that reach the threshold to the reported ones."""
-    criterion, room = criterion_of(rows.settings.search), verified_room(rows.settings, rows.corpus.scratch)
+    room = verified_room(search, rows.corpus.scratch)
     # two documents of the reference set may follow one leader; their pair is not wanted
     ends = column(pairs.far, "a"), column(pairs.far, "b")
     new = ends[1] >= rows.first_new_document
-    wanted = at_least(pairs.far, criterion) & new & rows.related.may_pair(*ends)
+    wanted = at_least(pairs.far, rules.criterion) & new & rows.related.may_pair(*ends)
     groups = replace(groups, pairs=together(room, groups.pairs, pairs.far.filter(pa.array(wanted))))
     in_memory = isinstance(groups.pairs, pa.Table)
     return groups, ShinglePairs(only_pairs(pairs.shingles, groups.pairs) if in_memory else None)
@@ -170,11 +196,11 @@ def audited_rows(rows: Rows, looked_at: LookedAt, audit: Audit) -> LookedAt:
     return LookedAt(np.concatenate((looked_at.rows, missed)))
 
 
-def on_shingles(rows: Rows, pairs: pa.Table, meter: Meter) -> pa.Table:
+def on_shingles(rows: Rows, pairs: pa.Table, search: SearchSettings, work: Work, meter: Meter) -> pa.Table:
     """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
-    if MEASURES[rows.settings.search.measure].of_shingles:
+    if MEASURES[search.measure].of_shingles:
         return pairs
-    return _counted(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], meter)
+    return _verified(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], work, meter)
 
 
 def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses) -> pa.Table:
@@ -184,12 +210,21 @@ def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses) -> pa.Tab
     return PairLookup(pairs).at(leader_keys(heads, documents))
 
 
-def _counted(rows: Rows, pairs: pa.Table, measure: Measure, meter: Meter) -> pa.Table:
-    """The VERIFIED table of these pairs at any similarity, counted as the ``measure`` requires."""
-    store, criterion = rows.sets(measure.features), every_pair(measure.formula)
-    with meter.stage("verify", pairs.num_rows, "pairs") as advance:
-        if measure.features == "tokens":
-            from neardup.join.common_text import count_common  # other runs need not wait for its kernels
+def _counted(
+    rows: Rows, pairs: pa.Table, search: SearchSettings, shingles: Shingles, work: Work, meter: Meter
+) -> pa.Table:
+    """The VERIFIED table of these pairs at any similarity, counted as the measure requires."""
+    measure = MEASURES[search.measure]
+    if measure.features != "tokens":
+        return _verified(rows, pairs, measure, work, meter)
+    from neardup.join.common_text import count_common, counting_of  # other runs need not wait for its kernels
 
-            return count_common(pairs, store, criterion, rows.settings, advance).pairs
-        return verify(pairs, store, criterion, rows.settings.work.threads, advance)
+    criterion, counting = every_pair(measure.formula), counting_of(search, shingles)
+    with meter.stage("verify", pairs.num_rows, "pairs") as advance:
+        return count_common(pairs, rows.sets("tokens"), criterion, counting, work.threads, advance).pairs
+
+
+def _verified(rows: Rows, pairs: pa.Table, measure: Measure, work: Work, meter: Meter) -> pa.Table:
+    """The same, counted on the sets of features of a ``measure``."""
+    with meter.stage("verify", pairs.num_rows, "pairs") as advance:
+        return verify(pairs, rows.sets(measure.features), every_pair(measure.formula), work.threads, advance)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from neardup.join.evidence import ExactJoin, HeldSets
 from neardup.run.account import Run
 from neardup.run.pipeline import Condition, Meter, Pipeline, Stage
 from neardup.run.stages import first_pass, groups, result, search
 from neardup.run.stages.records import Inputs, LearnedSets
 from neardup.run.stages.result import Outcome
+from neardup.settings import RECORDS
 from neardup.settings.rules import KEEP_NONE
 
 
@@ -48,6 +51,7 @@ STAGES = (
     Stage(first_pass.names),
     Stage(search.propose),
     Stage(search.prove, holds=(LearnedSets,)),
+    Stage(groups.group_rules),
     Stage(groups.order),
     Stage(groups.group),
     Stage(groups.people_groups, DECISIONS),
@@ -66,8 +70,10 @@ STAGES = (
     Stage(search.audit, AUDIT, holds=(ExactJoin,)),
     Stage(groups.audited_rows, AUDIT),
     Stage(search.missing),
-    Stage(result.row_tables),
+    Stage(result.member_table),
     Stage(result.people_reasons, DECISIONS),
+    Stage(result.row_tables),
+    Stage(result.pair_form),
     Stage(result.pairs),
     Stage(result.kinds_of_copies, KINDS),
     Stage(result.missed_pairs, AUDIT),
@@ -79,4 +85,9 @@ STAGES = (
 def pipeline_of(inputs: Inputs, *, wanted: tuple[type, ...] = (Outcome,)) -> Pipeline:
     """The stages of a run over these inputs."""
     stages = [stage for stage in STAGES if stage.when.holds(inputs)]
-    return Pipeline(stages, given=(Inputs, Meter), wanted=wanted)
+    return Pipeline(stages, given=(Inputs, Meter, *RECORDS.values()), wanted=wanted)
+
+
+def run_stages(inputs: Inputs, meter: Meter, *, wanted: tuple[type, ...] = (Outcome,)) -> list[Any]:
+    """Run the stages over these inputs; the settings are taken apart here, and a stage reads its own records."""
+    return pipeline_of(inputs, wanted=wanted).run(inputs, meter, *inputs.settings.records)

@@ -14,7 +14,7 @@ from neardup.join.estimates import Missing
 from neardup.join.shingle_store import DocumentSets
 from neardup.lsh.bands import Plan
 from neardup.run.decided import ReviewedResult
-from neardup.settings import Settings
+from neardup.settings import SearchSettings, Settings, Work
 from neardup.tables import Int64s
 
 Action = Literal["find", "dedup", "group", "annotate"]
@@ -102,10 +102,25 @@ class MissingPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class RowTables:
-    """The tables of a result with ids: members of groups, exact copies, ranks, and documents not judged."""
+class MemberTable:
+    """The members of groups, with ids."""
 
-    groups: pa.Table
+    table: pa.Table
+
+
+@dataclass(frozen=True)
+class PairForm:
+    """The form of a table of pairs: the measure, and whether it has the ``kinds`` of difference."""
+
+    search: SearchSettings
+    kinds: bool
+    work: Work
+
+
+@dataclass(frozen=True, eq=False)
+class RowTables:
+    """The tables of a result with ids: exact copies, ranks, and documents not judged."""
+
     copies: pa.Table
     ranks: pa.Table
     not_judged: pa.Table

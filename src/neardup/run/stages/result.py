@@ -24,9 +24,18 @@ from neardup.run.not_judged import not_judged_table
 from neardup.run.pipeline import Meter
 from neardup.run.represented import Represented
 from neardup.run.stages.groups import on_shingles
-from neardup.run.stages.records import LookedAt, MissedTable, PairTable, RowTables, ShinglePairs
+from neardup.run.stages.records import (
+    LookedAt,
+    MemberTable,
+    MissedTable,
+    PairForm,
+    PairTable,
+    RowTables,
+    ShinglePairs,
+)
 from neardup.run.tables import copy_table, group_table, pair_table, rank_table
 from neardup.runtime import Silent, release_memory
+from neardup.settings import GroupSettings, Keep, SearchSettings, Work
 
 
 @dataclass(frozen=True)
@@ -37,32 +46,45 @@ class Outcome:
     run: Run
 
 
+def member_table(
+    judged: JudgedRows,
+    decisions: Decisions,
+    represented: Represented | None,
+    search: SearchSettings,
+    keep: Keep,
+    meter: Meter,
+) -> MemberTable:
+    """Make the table of groups."""
+    release_memory()
+    with meter.stage("tables", None, "rows"):
+        members = group_table(decisions, judged, search, keep.held, represented)
+        return MemberTable(with_lost_columns(members, decisions))
+
+
+def people_reasons(
+    members: MemberTable, asked: Applied, decisions: Decisions, search: SearchSettings, meter: Meter
+) -> MemberTable:
+    """Name the decisions of people among the reasons."""
+    with meter.stage("tables", None, "rows"):
+        return MemberTable(with_decided(members.table, asked, decisions, search.in_words))
+
+
 def row_tables(
     rows: Rows,
     judged: JudgedRows,
     groups: Grouped,
     decisions: Decisions,
     looked_at: LookedAt,
-    represented: Represented | None,
+    keep: Keep,
     meter: Meter,
 ) -> RowTables:
-    """Make the tables of groups, copies, ranks and documents that were not judged."""
-    release_memory()
+    """Make the tables of copies, ranks and documents that were not judged."""
     with meter.stage("tables", None, "rows"):
-        members = group_table(decisions, judged, rows.settings, represented)
         return RowTables(
-            with_lost_columns(members, decisions),
             copy_table(judged),
             rank_table(judged, groups.pairs, looked_at.rows),
-            not_judged_table(rows, decisions.dropped, judged.ids),
+            not_judged_table(rows, decisions.dropped, judged.ids, keep.empty),
         )
-
-
-def people_reasons(rows: Rows, tables: RowTables, asked: Applied, decisions: Decisions, meter: Meter) -> RowTables:
-    """Name the decisions of people among the reasons."""
-    with meter.stage("tables", None, "rows"):
-        members = with_decided(tables.groups, asked, decisions, rows.settings.search.in_words)
-        return replace(tables, groups=members)
 
 
 def kinds_of_copies(rows: Rows, judged: JudgedRows, tables: RowTables, meter: Meter) -> RowTables:
@@ -70,14 +92,21 @@ def kinds_of_copies(rows: Rows, judged: JudgedRows, tables: RowTables, meter: Me
     return replace(tables, copies=with_kinds_of_copies(tables.copies, judged.new_copies, rows, meter))
 
 
-def pairs(rows: Rows, judged: JudgedRows, groups: Grouped, shingles: ShinglePairs, meter: Meter) -> PairTable:
+def pair_form(search: SearchSettings, grouping: GroupSettings, work: Work) -> PairForm:
+    """Say which columns the tables of pairs have."""
+    return PairForm(search, grouping.kinds, work)
+
+
+def pairs(
+    rows: Rows, judged: JudgedRows, groups: Grouped, shingles: ShinglePairs, form: PairForm, meter: Meter
+) -> PairTable:
     """Make the table of pairs, with the kinds of difference if they are asked for."""
-    return PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, judged, meter))
+    return PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, judged, form, meter))
 
 
-def missed_pairs(rows: Rows, judged: JudgedRows, audit: Audit, meter: Meter) -> MissedTable:
+def missed_pairs(rows: Rows, judged: JudgedRows, audit: Audit, form: PairForm, meter: Meter) -> MissedTable:
     """Make the table of the pairs that the audit found missing."""
-    return MissedTable(_pairs_with_ids(audit.missed, None, rows, judged, meter))
+    return MissedTable(_pairs_with_ids(audit.missed, None, rows, judged, form, meter))
 
 
 def result(run: Run, meter: Meter) -> Outcome:
@@ -85,7 +114,7 @@ def result(run: Run, meter: Meter) -> Outcome:
     tables = run.tables
     found = Found(
         pairs=run.pairs.table,
-        groups=tables.groups,
+        groups=run.members.table,
         copies=tables.copies,
         run=account(run, meter.seconds),
         problems=run.rows.problems,
@@ -100,26 +129,29 @@ def result(run: Run, meter: Meter) -> Outcome:
 
 
 def _pairs_with_ids(
-    pairs: Pairs, shingles: pa.Table | None, rows: Rows, judged: JudgedRows, meter: Meter
+    pairs: Pairs, shingles: pa.Table | None, rows: Rows, judged: JudgedRows, form: PairForm, meter: Meter
 ) -> pa.Table:
     """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
 
     The table of pairs in a file is in a working file, too.
     """
     if isinstance(pairs, pa.Table):
-        shingles = on_shingles(rows, pairs, meter) if shingles is None else shingles
-        return _table_with_ids(pairs, shingles, rows, judged, meter)
+        shingles = on_shingles(rows, pairs, form.search, form.work, meter) if shingles is None else shingles
+        return _table_with_ids(pairs, shingles, rows, judged, form, meter)
     quiet, scratch = Meter(Silent()), rows.corpus.scratch
     assert scratch is not None
     with meter.stage("tables", pairs.num_rows, "pairs") as advance, scratch.table() as made:
         for some in batches(pairs, TABLE_ROWS):
-            made.add(_table_with_ids(some, on_shingles(rows, some, quiet), rows, judged, quiet))
+            counted = on_shingles(rows, some, form.search, form.work, quiet)
+            made.add(_table_with_ids(some, counted, rows, judged, form, quiet))
             advance(some.num_rows)
     return made.table
 
 
-def _table_with_ids(pairs: pa.Table, shingles: pa.Table, rows: Rows, judged: JudgedRows, meter: Meter) -> pa.Table:
+def _table_with_ids(
+    pairs: pa.Table, shingles: pa.Table, rows: Rows, judged: JudgedRows, form: PairForm, meter: Meter
+) -> pa.Table:
     with meter.stage("tables", None, "rows"):
-        table = pair_table(pairs, shingles, judged, rows.settings.search.measure)
+        table = pair_table(pairs, shingles, judged, form.search.measure)
         table = with_full_sizes(table, pairs, rows)
-    return with_kinds(table, pairs, rows, meter)
+    return with_kinds(table, pairs, rows, form.work.threads, meter) if form.kinds else table

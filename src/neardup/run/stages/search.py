@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.group.leaders import Grouped
-from neardup.join.criterion import criterion_of
+from neardup.group.leaders import Grouped, GroupRules
 from neardup.join.evidence import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.missing import missing_among
 from neardup.join.missing_crowds import missing_members
@@ -18,6 +17,7 @@ from neardup.run.audit.outcome import Audit
 from neardup.run.audit.outcome import audit as audited
 from neardup.run.pipeline import Meter
 from neardup.run.stages.records import Bands, MissingPairs
+from neardup.settings import SearchSettings, Sketch
 
 
 def propose(rows: Rows, sketches: Sketches, bands: Bands, meter: Meter) -> tuple[Search, Proposal]:
@@ -32,26 +32,41 @@ def prove(
     return search.prove(rows, proposal, meter)
 
 
-def audit(rows: Rows, found: FoundPairs, outcome: SearchOutcome, groups: Grouped, meter: Meter) -> Audit:
+def audit(
+    rows: Rows,
+    found: FoundPairs,
+    outcome: SearchOutcome,
+    groups: Grouped,
+    search: SearchSettings,
+    meter: Meter,
+) -> Audit:
     """Compare some documents with all others, and check the pairs that the run reports for them."""
     joined = np.zeros(len(rows.unique), np.bool_)
     joined[outcome.hub] = True
     reported = Reported((found.pairs, groups.pairs), joined, groups.limited)
     with meter.stage("audit", len(rows.unique), "documents") as advance:
-        return audited(rows, reported, advance)
+        return audited(rows, reported, search, advance)
 
 
-def missing(rows: Rows, exact: ExactJoin, outcome: SearchOutcome, groups: Grouped, meter: Meter) -> MissingPairs:
+def missing(
+    rows: Rows,
+    exact: ExactJoin,
+    outcome: SearchOutcome,
+    groups: Grouped,
+    rules: GroupRules,
+    sketch: Sketch,
+    search: SearchSettings,
+    meter: Meter,
+) -> MissingPairs:
     """Estimate the pairs that the search missed, also among the documents that were joined exactly."""
     if outcome.missing is None:
         return MissingPairs(None)
-    settings, plan = rows.settings, outcome.plan
+    plan, family, threads = outcome.plan, sketch.sketch, rules.threads
     with meter.stage("recall", None, "pairs"):
         if exact.index is None or outcome.in_buckets is None or not isinstance(plan, Plan):
             return MissingPairs(outcome.missing)
-        sketch, threads = settings.sketch.sketch, settings.work.threads
-        room, criterion = verified_room(settings, rows.corpus.scratch), criterion_of(settings.search)
+        room = verified_room(search, rows.corpus.scratch)
         limited, pairs = groups.limited, groups.pairs
-        among = missing_among(pairs, exact.index, outcome.in_buckets, limited, plan, sketch, room, threads)
-        members = missing_members(pairs, exact.index, limited, criterion, plan, sketch, threads)
+        among = missing_among(pairs, exact.index, outcome.in_buckets, limited, plan, family, room, threads)
+        members = missing_members(pairs, exact.index, limited, rules.criterion, plan, family, threads)
         return MissingPairs(outcome.missing + among + members)
