@@ -1,19 +1,18 @@
 """``Advice`` as HTML for a notebook; all text is escaped, because ids and texts are those of the documents."""
 
 from collections.abc import Iterator
-from html import escape
 
 from neardup.advice.plot import picture
 from neardup.advice.record import AdviceRecord
 from neardup.advice.section import AdviceSection
 from neardup.advice.sections import sections
-from neardup.display.view import heading, paragraph, table, view
+from neardup.display.view import heading, paragraph, preformatted, table, view
 
 
 def html(advice: AdviceRecord) -> str:
     """Return all advice: the picture, the sections, the command."""
     body = "".join(part for section in sections(advice) for part in _section(section))
-    return view(picture(advice).figure(), body, f"<pre>{escape(advice.recommended.command)}</pre>")
+    return view(picture(advice).figure(), body, preformatted(advice.recommended.command))
 
 
 def _section(section: AdviceSection) -> Iterator[str]:

@@ -24,14 +24,19 @@ def view(*parts: str) -> str:
     return f'<div class="neardup view"><style>{notebook_style()}</style>{"".join(parts)}</div>'
 
 
-def heading(words: str) -> str:
+def heading(words: str, level: int = 4) -> str:
     """Return a heading, escaped."""
-    return f"<h4>{escape(printable(words))}</h4>"
+    return f"<h{level}>{escape(printable(words))}</h{level}>"
 
 
 def paragraph(words: str) -> str:
     """Return a paragraph, escaped."""
     return f"<p>{escape(printable(words))}</p>"
+
+
+def preformatted(words: str) -> str:
+    """Return lines in a monospaced font, escaped."""
+    return f"<pre>{escape(words)}</pre>"
 
 
 def facts(lines: Iterable[Line]) -> str:

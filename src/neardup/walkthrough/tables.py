@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from textwrap import wrap
 
 from neardup.display import columns, shortened
 from neardup.display.svg import Picture
-from neardup.display.view import table
+from neardup.display.view import heading, paragraph, preformatted, table
 
 GAP = 2
 
@@ -61,7 +60,7 @@ class Drawing:
         """Return the pictures as figures; without any, the lines in a monospaced font, escaped."""
         if self.pictures:
             return "".join(picture.figure() for picture in self.pictures)
-        return f"<pre>{escape(chr(10).join(self.lines))}</pre>"
+        return preformatted("\n".join(self.lines))
 
 
 @dataclass(frozen=True)
@@ -88,11 +87,9 @@ class Section:
 
     def html(self, inline: bool = True, level: int = 4) -> str:
         """Return the section as HTML with a heading of this level; all text is escaped."""
-        before, after = (
-            "".join(f"<p>{escape(text)}</p>" for text in texts) for texts in (self.beside or self.says, self.notes)
-        )
+        before, after = ("".join(map(paragraph, texts)) for texts in (self.beside or self.says, self.notes))
         parts = "".join(part.html(inline) for part in self.parts)
-        return f"<h{level}>{escape(self.title)}</h{level}>{before}{parts}{after}"
+        return f"{heading(self.title, level)}{before}{parts}{after}"
 
 
 def folded(texts: Sequence[str], width: int) -> Iterator[str]:
