@@ -10,8 +10,7 @@ import numpy as np
 from neardup.collection.added import Action, NearCopy, StoredCounts
 from neardup.collection.base_texts import Role, require_no_groups, require_same_role, role_of
 from neardup.collection.contract import Entries
-from neardup.collection.groups.grouping import Grouping
-from neardup.collection.groups.journal import About
+from neardup.collection.groups.grouping import About, Grouping
 from neardup.collection.near import Finder, Near, Repeated
 from neardup.collection.sets import Sets
 from neardup.collection.store import Store

@@ -14,8 +14,7 @@ import numpy as np
 
 from neardup.collection.added import Action, GroupedPending, NearCopy
 from neardup.collection.contract import Entries
-from neardup.collection.groups.grouping import Grouping
-from neardup.collection.groups.journal import About
+from neardup.collection.groups.grouping import About, Grouping
 from neardup.collection.near import READ, Finder, Near, Repeated
 from neardup.collection.sets import Sets
 from neardup.collection.store import Store

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from neardup.collection.contract import GroupRow, MemberRow
-from neardup.collection.groups.ties import Ties
+from neardup.collection.groups.forming import Ties
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
 from neardup.io.decisions.records import TOGETHER

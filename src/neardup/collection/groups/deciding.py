@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neardup.collection.groups.grouping import Grouping
-from neardup.collection.groups.journal import About
-from neardup.collection.groups.ties import Pair, Ties
+from neardup.collection.groups.forming import Pair, Ties
+from neardup.collection.groups.grouping import About, Grouping
 from neardup.collection.sets import Sets
 from neardup.collection.store import Store
 from neardup.display import counted, printable
@@ -136,6 +135,3 @@ class Deciding:
 
 def _subject(pair: Pair) -> tuple[str, int, int]:
     return "pair", *pair
-
-
-__all__ = ["Deciding"]
