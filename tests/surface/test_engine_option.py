@@ -6,6 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from neardup.cli.batch import LocalEngine
+from neardup.cli.engine import ALL_OPTIONS, Engine, run_on
+from neardup.cli.on_spark import SparkEngine
+from neardup.cli.option import options_of
+from neardup.cli.options.on_files import DedupOptions
+from neardup.cli.shards import SavedEngine
+from neardup.errors import SettingError
 from support.command_line import ROWS, Run, write_rows
 
 
@@ -29,6 +36,19 @@ def test_an_option_that_does_not_fit_is_refused_before_the_work(
     assert refused.status == 2
     assert named in " ".join(refused.err.split())
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "engine", [LocalEngine(), SavedEngine([]), SparkEngine()], ids=["local", "saved", "spark"]
+)
+def test_every_option_is_supported_or_refused_by_its_name(engine: Engine) -> None:
+    assert engine.supported <= ALL_OPTIONS
+    for option in options_of(DedupOptions):
+        if option.name not in engine.supported:
+            given = DedupOptions(inputs=["x.jsonl"], explicit=frozenset({option.name}))
+            with pytest.raises(SettingError) as refused:
+                run_on(engine, "dedup", given)
+            assert refused.value.given == f"{option.spelling[-1]} cannot be given {engine.where}"
 
 
 def test_a_cluster_needs_an_output_and_an_input(run: Run, tmp_path: Path) -> None:
