@@ -138,11 +138,11 @@ def tests_of(mutant: Mutant, line: int, tests: Map | None) -> tuple[list[str], l
     return short, others
 
 
-def run(folder: Path, names: list[str], kernels: bool, short: bool) -> bool:
-    """Whether a test fails in the copy."""
+def run(folder: Path, names: list[str], kernels: bool, short: bool) -> str:
+    """Return the first test that fails in the copy; "" if all pass."""
     names = [name for name in names if (folder / name.partition("::")[0]).exists()]
     if not names:
-        return False
+        return ""
     environment = {**os.environ, "PYTHONPATH": f"{folder / 'src'}{os.pathsep}{folder / 'tests'}"}
     environment |= {"PYTHONHASHSEED": "0", "NEARDUP_SHARED_DATA": str(folder / "none")}
     if short:
@@ -163,7 +163,10 @@ def run(folder: Path, names: list[str], kernels: bool, short: bool) -> bool:
     )
     if done.returncode not in (0, 1, 2, 5) and done.returncode > 0:
         raise RuntimeError(done.stdout[-2000:] + done.stderr[-2000:])
-    return done.returncode not in (0, 5)
+    if done.returncode in (0, 5):
+        return ""
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+    return failed[1] if failed else names[0]
 
 
 def judge(mutant: Mutant, tests: Map | None) -> tuple[str, float]:
@@ -176,17 +179,18 @@ def judge(mutant: Mutant, tests: Map | None) -> tuple[str, float]:
         lines = path.read_text(encoding="utf-8").splitlines()
         number = place(mutant, path.read_text(encoding="utf-8"))
         indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())]
-        lines[number] = indent + mutant.replacement
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        changed = [*lines[:number], indent + mutant.replacement, *lines[number + 1 :]]
+        path.write_text("\n".join(changed) + "\n", encoding="utf-8")
         short, others = tests_of(mutant, number + 1, tests)
         kernels = "/kernels/" in mutant.file
-        seen = (
-            "short"
-            if run(folder, short, kernels, True)
-            else "all"
-            if run(folder, others, kernels, False)
-            else "none"
-        )
+        seen = "short"
+        failed = run(folder, short, kernels, True)
+        if not failed:
+            failed = run(folder, others, kernels, False)
+            seen = "all" if failed else "none"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if failed and run(folder, [failed], kernels, seen == "short"):
+            seen = "unclear: the test fails without the fault, too"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return seen, sum(os.times()[:4]) - begin
