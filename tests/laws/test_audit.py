@@ -18,9 +18,10 @@ import neardup as nd
 from neardup.intervals import Sampled, share_of_totals
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import searches
-from neardup.run import find as dedup
 from neardup.run.audit.sample import SEED, Strata, allocate, draw
-from neardup.runtime import Silent
+from neardup.run.find import run
+from neardup.run.stages import groups
+from neardup.run.stages.records import Inputs
 from support import reference, reference_audit, shared_data
 from support.made_texts import Writer, punctuated
 
@@ -94,14 +95,14 @@ def test_the_exact_method_has_no_miss(name: str, threshold: float) -> None:
 
 def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the join is believed: take every third pair away behind its back."""
-    name, whole = shared_data.or_own("license_texts"), dedup.group_found
+    name, whole = shared_data.or_own("license_texts"), groups.group_found
 
     def lossy(*arguments: Any) -> Any:
         grouped = whole(*arguments)
         keep = pa.array(np.arange(grouped.pairs.num_rows) % 3 != 0)
         return replace(grouped, leader=np.arange(len(grouped.leader)), pairs=grouped.pairs.filter(keep))
 
-    monkeypatch.setattr(dedup, "group_found", lossy)
+    monkeypatch.setattr(groups, "group_found", lossy)
     found = nd.find(texts_of(name), threshold=0.5, method="exact", audit=EVERYTHING)
     assert pairs_in(found.missed) == true_pairs(name, 0.5) - pairs_in(found.pairs)
     assert len(pairs_in(found.missed)) == -(-len(true_pairs(name, 0.5)) // 3)
@@ -249,7 +250,7 @@ def test_threads_and_chunks_change_nothing() -> None:
 def run_in_chunks(texts: list[str], threads: int, size: int) -> Any:
     documents = open_documents(texts, chunk_bytes=size)
     settings = nd.Settings.of(**WEAK, audit=120, threads=threads)
-    return dedup.run(documents, choose_columns(documents, None, None), settings, None, Silent()).found
+    return run(Inputs(documents, choose_columns(documents, None, None), settings)).found
 
 
 @pytest.mark.parametrize("texts", [[], ["", " "], ["one text that stands alone here"]])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.join.criterion import shared_by, similarity_of
 from neardup.measures import MEASURES
-from neardup.run.lost import COLUMNS
+from neardup.run.lost_text import COLUMNS
 from neardup.settings import Settings
 from support import shared_data
 from support.grouped import HOWS, expected_groups, groups_of

@@ -23,7 +23,7 @@ from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint
 from neardup.run.find import run
-from neardup.run.lost import COLUMNS
+from neardup.run.lost_text import COLUMNS
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent

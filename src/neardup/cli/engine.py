@@ -9,7 +9,7 @@ from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.errors import OutputError, SettingError
 
 if TYPE_CHECKING:
-    from neardup.run.decided import ReviewedResult
+    from neardup.run.review_decisions import ReviewedResult
     from neardup.run.stages.records import Action
 
 Options: TypeAlias = DedupOptions | GroupOptions
@@ -40,7 +40,7 @@ def run_on(engine: Engine, action: Action, options: Options) -> int:
 
 def review_of(options: Options) -> ReviewedResult | None:
     """Return the decisions to follow. Raises OutputError if the output would replace them."""
-    from neardup.run.reviewed import reviewed
+    from neardup.run.stored_review import reviewed
 
     if not isinstance(options, DedupOptions) or options.decisions is None:
         return None

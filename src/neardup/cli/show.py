@@ -31,7 +31,7 @@ def show(options: ShowOptions) -> int:
     """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
     from neardup.run.found import load
     from neardup.run.looking import typed_id
-    from neardup.run.reviewed import as_reviewed
+    from neardup.run.stored_review import as_reviewed
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")

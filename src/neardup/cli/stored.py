@@ -17,7 +17,7 @@ def apply(options: ApplyOptions) -> int:
     from neardup.io.writers import common_access
     from neardup.run.final import fill_final, final_result
     from neardup.run.found import load
-    from neardup.run.reviewed import review_in
+    from neardup.run.stored_review import review_in
 
     with target.reports_aside(options.out):
         target.refuse_unusable_out(options)

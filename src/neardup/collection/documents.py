@@ -21,7 +21,7 @@ from neardup.collection.pages import short_repr
 from neardup.collection.store import Store
 from neardup.collection.stored import loaded
 from neardup.display import counted
-from neardup.display.view import first_words, name_of
+from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
 from neardup.io.writers.access import common_access
 from neardup.io.writers.documents import document_bytes, form_of
@@ -98,7 +98,7 @@ class DocumentPage:
         return shown.listed(head, rows, frozenset((1, 2)), "Documents")
 
     def _words(self, one: ListedDocument) -> list[str]:
-        return [] if one.text is None else [first_words(one.text)]
+        return [] if one.text is None else [excerpt(one.text)]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from neardup.display import Line, counted, number, similarity, size
-from neardup.display.view import facts, first_words, heading, name_of, paragraph, table, view
+from neardup.display.view import excerpt, facts, heading, name_of, paragraph, table, view
 
 SHOWN = 20
 """Rows of a table in a notebook."""
@@ -24,7 +24,7 @@ def evidence_cells(
     if counts is None or score is None:
         return "", "", ""
     shared, a, b = counts
-    return similarity(score), f"{number(shared)} of {number(a)} + {number(b)}", first_words(passage or "")
+    return similarity(score), f"{number(shared)} of {number(a)} + {number(b)}", excerpt(passage or "")
 
 
 def hits(rows: Iterable[tuple[str, tuple[str, ...]]], lines: Sequence[Line], warnings: Sequence[str]) -> str:
@@ -37,8 +37,8 @@ def hits(rows: Iterable[tuple[str, tuple[str, ...]]], lines: Sequence[Line], war
 
 def document(id: str, text: str, metadata: Mapping[str, Any], lines: Sequence[Line]) -> str:
     """Return a document: its metadata, and the beginning of its text."""
-    fields = [(first_words(name, 30), first_words(str(value))) for name, value in list(metadata.items())[:FIELDS]]
-    return view(facts([("document", name_of(id)), *lines, *fields]), paragraph(first_words(text, SHOWN_TEXT)))
+    fields = [(excerpt(name, 30), excerpt(str(value))) for name, value in list(metadata.items())[:FIELDS]]
+    return view(facts([("document", name_of(id)), *lines, *fields]), paragraph(excerpt(text, SHOWN_TEXT)))
 
 
 def listed(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: frozenset[int], title: str) -> str:

@@ -87,10 +87,10 @@ def name_of(id: object) -> str:
     return shortened(printable(id)[: 4 * NAME], NAME)
 
 
-def first_words(text: str, width: int = WORDS) -> str:
+def excerpt(text: str, width: int = WORDS) -> str:
     r"""Return the beginning of a text on one line, with escapes.
 
-    >>> first_words("pay\u202e  12\r\nnow and then", 14)
+    >>> excerpt("pay\u202e  12\r\nnow and then", 14)
     'pay\\u202e 12…'
     """
     # not more than the line could show: the text may be long

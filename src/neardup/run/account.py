@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.display import counted, percent, similarity
+from neardup.display import counted, number, percent, similarity
 from neardup.group.decide import Decisions
 from neardup.group.leaders import CROWD, Grouped
 from neardup.group.rows import JudgedRows
@@ -19,20 +19,19 @@ from neardup.join.base_documents import ReadBase
 from neardup.join.closing import families_in
 from neardup.join.corpus import Part
 from neardup.join.evidence import SearchOutcome
-from neardup.join.pair_file import batches
+from neardup.join.pair_file import Pairs, batches
 from neardup.join.rows import Met, Rows
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.audit.outcome import Audit
 from neardup.run.base_text import base_text_account
-from neardup.run.decided import Applied
 from neardup.run.kinds import counts_of
-from neardup.run.lost import lost_counts
+from neardup.run.lost_text import lost_counts
 from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.represented import Represented
+from neardup.run.review_decisions import Applied
 from neardup.run.shares import Shares, removed_by, suspicious
-from neardup.run.spared import why_holders_stay, why_nothing_goes
 from neardup.run.stages.records import (
     CommonText,
     Inputs,
@@ -45,8 +44,8 @@ from neardup.run.stages.records import (
 )
 from neardup.run.texts import InputTexts
 from neardup.runtime import installed_version, peak_memory
-from neardup.settings import Settings
-from neardup.settings.rules import KEEP_NONE
+from neardup.settings import Keep, SearchSettings, Settings, ratio
+from neardup.settings.rules import KEEP_NONE, listed
 from neardup.tables import FORMAT_VERSION, Int64s, column, distinct
 from neardup.text.tokenizers import GROUP as TOKENIZERS
 from neardup.text.tokenizers import tokenizer_version
@@ -381,4 +380,63 @@ def _large_group(judged: JudgedRun, documents: int) -> list[str]:
     return [
         f"one group holds {largest:,} of {documents:,} different documents "
         f"({percent(largest, documents)}): look at it before you remove it"
+    ]
+
+
+def why_nothing_goes(
+    search: SearchSettings, keep: Keep, decisions: Decisions, pairs: Pairs, rows: Int64s, first_new: int
+) -> list[str]:
+    """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
+
+    ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
+    """
+    # not those within the reference set
+    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in batches(pairs))
+    if decisions.none_goes or not found or not decisions.kept.all():
+        return []
+    directed = MEASURES[search.measure].directed
+    if keep.only_contained > 0 and len(decisions.rows):
+        share = f"{keep.only_contained:g}"
+        why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
+    elif keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
+        share = f"{keep.lose:g}"
+        why = f"each document would lose more than {share} of its shingles (lose)"
+    elif directed and not first_new:
+        why = (
+            f"a document goes if it is contained in one that keep {' then '.join(listed(keep.keep))} "
+            "prefers, and the preferred ones are contained in the others. keep longest prefers these"
+        )
+    else:
+        return []
+    return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
+
+
+def why_holders_stay(
+    search: SearchSettings, keep: Keep, rows: JudgedRows, decisions: Decisions, pairs: Pairs
+) -> list[str]:
+    """Say how many new documents hold one of the reference set and stay, and the setting that removes them.
+
+    Only for a measure with a direction, by which a new document goes if it is itself held in the other one.
+    """
+    directed = MEASURES[search.measure].directed
+    if not rows.first_new or not directed or keep.held != Keep().held or decisions.none_goes:
+        return []
+    numerator, denominator = ratio(search.threshold)
+    holds = np.zeros(len(rows), np.bool_)
+    for some in batches(pairs):
+        old = rows.unique[column(some, "a")] < rows.first_new
+        inside = column(some, "shared") * denominator >= numerator * column(some, "size_a")
+        holds[rows.unique[column(some, "b")[old & inside]]] = True
+    holders = holds[rows.copy_of] | (rows.copy_of < rows.first_new)  # copies of one hold it, too
+    holders[: rows.first_new] = False
+    found = int(np.count_nonzero(holders))
+    holders[decisions.gone] = False
+    stay = int(np.count_nonzero(holders))
+    if not stay:
+        return []
+    holding = f"{counted(found, 'document')} that hold a document of the reference set"
+    threshold = f"{search.threshold:g}"
+    return [
+        f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "
+        "only if it is itself held in one of the reference set. held old-in-new removes them"
     ]

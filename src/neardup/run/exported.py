@@ -11,10 +11,10 @@ from neardup.display import counted
 from neardup.errors import SettingError
 from neardup.io.decisions.forms import FORMS, as_bytes_of, formulas
 from neardup.io.decisions.records import DecisionState, Id, JudgedPair
-from neardup.run.decided import ReviewedResult, items_of, sizes_of
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
-from neardup.run.reviewed import after_review
+from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of
+from neardup.run.stored_review import after_review
 
 Exported = Literal["groups", "decisions", "tags"]
 EXPORTS: tuple[Exported, ...] = ("groups", "decisions", "tags")

@@ -13,13 +13,13 @@ from neardup.io.readers.kinds import partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, WrittenRows, write_kept
-from neardup.run.decided import ReviewedResult
 from neardup.run.fates import FileFates
 from neardup.run.found import Found, write_result
 from neardup.run.looking import no_places
 from neardup.run.pipeline import Meter
 from neardup.run.recorded import StoredTexts
-from neardup.run.reviewed import after_review
+from neardup.run.review_decisions import ReviewedResult
+from neardup.run.stored_review import after_review
 from neardup.runtime import Progress, Silent, peak_memory
 from neardup.settings import Settings
 from neardup.tables import Int64s

@@ -11,10 +11,10 @@ from neardup.join.base_documents import open_base
 from neardup.run.asked_columns import FindKeywords, reference_of, require_reference
 from neardup.run.found import Found
 from neardup.run.pipeline import Meter
-from neardup.run.reviewed import reviewed
 from neardup.run.stages.order import run_stages
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
+from neardup.run.stored_review import reviewed
 from neardup.runtime import Progress, Silent
 from neardup.settings import SettingKeywords, Settings
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display.view import WORDS, first_words
+from neardup.display.view import WORDS, excerpt
 from neardup.errors import NeardupError
 from neardup.run.records import Id, ResultRecord
 from neardup.tables import column
@@ -37,7 +37,7 @@ def words_of(
         for number, text in texts.sweep(column(chosen, "row")):
             row = known[number]
             if (row["bytes"] in (None, len(text))) and not (row["reference"] and row["id"] in words):
-                words[row["id"]] = first_words(text[: 16 * width].decode("utf-8", "replace"), width)
+                words[row["id"]] = excerpt(text[: 16 * width].decode("utf-8", "replace"), width)
     except (NeardupError, OSError, pa.ArrowException, LookupError, ValueError):
         return {}  # the input has changed or is gone: a view does without
     return words

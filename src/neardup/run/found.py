@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from neardup import display
 from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
-from neardup.run import found_view, lost
+from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.looking import Outside, is_known, links, looked, no_places, outside, stored_pairs
 from neardup.run.recorded import stored_texts
@@ -252,7 +252,7 @@ class Found(ResultRecord):
         for row in rows:
             this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
-            gone = lost.of_member(row, self.run["settings"])
+            gone = lost_text.of_member(row, self.run["settings"])
             members.append(Member(**values, pair=shared.get((this, other)), lost=gone))
         return tuple(members)
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.display import printable
+from neardup.display.view import excerpt
 from neardup.run.records import Id
 from neardup.run.stages.result import Outcome
 
-_READ = 4000
+_WIDEST = 500
+"""Columns of the first words; a terminal shows fewer."""
+_READ = 8 * _WIDEST
 """Bytes of a text that are looked at for its first words."""
 
 
@@ -58,4 +60,4 @@ def _first_words(outcome: Outcome, rows: Sequence[int]) -> dict[int, str]:
     if texts is None or not rows:
         return {}
     read = texts.each(np.array(rows, np.int64))
-    return {row: printable(" ".join(text[:_READ].decode("utf-8", "replace").split())) for row, text in read}
+    return {row: excerpt(text[:_READ].decode("utf-8", "replace"), _WIDEST) for row, text in read}

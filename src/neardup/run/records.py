@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 
 from neardup import display
-from neardup.display.view import first_words
+from neardup.display.view import excerpt
 from neardup.io.readers.base import Problem
 from neardup.run import views
 from neardup.run.not_judged import no_table
@@ -215,7 +215,7 @@ class Looked:
         return f"row {self.row:,} of {self.path or 'the input in memory'}"
 
     def __repr__(self) -> str:
-        return f"Looked({self.id!r}, {display.counted(self.size, 'byte')}, {first_words(self.text, 40)!r})"
+        return f"Looked({self.id!r}, {display.counted(self.size, 'byte')}, {excerpt(self.text, 40)!r})"
 
     def _repr_html_(self) -> str:
         return views.looked(self.id, self.size, self.where, self.text)

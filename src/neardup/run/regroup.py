@@ -26,15 +26,14 @@ from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
-from neardup.run.account import JudgedRun, decided, judgement, not_in_full
+from neardup.run.account import JudgedRun, decided, judgement, not_in_full, why_holders_stay, why_nothing_goes
 from neardup.run.kinds import counts_of
-from neardup.run.lost import lost_counts, with_lost_columns
+from neardup.run.lost_text import lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
 from neardup.run.pipeline import Meter
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
 from neardup.run.represented import represented
-from neardup.run.spared import why_holders_stay, why_nothing_goes
 from neardup.run.tables import COUNTS, MEASURED, group_table, involved
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import Settings, ratio

@@ -16,8 +16,8 @@ from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES, Measure
 from neardup.run.kinds import KIND, counts_of
-from neardup.run.lost import COLUMNS as LOST_COLUMNS
-from neardup.run.lost import lost_counts
+from neardup.run.lost_text import COLUMNS as LOST_COLUMNS
+from neardup.run.lost_text import lost_counts
 from neardup.run.represented import COUNTED, SOURCES
 from neardup.settings import SearchSettings
 from neardup.tables import Int64s, column

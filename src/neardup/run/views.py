@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from neardup.display import counted, similarity
 from neardup.display.curves import heat_map
-from neardup.display.view import facts, first_words, heading, name_of, paragraph, table, view
+from neardup.display.view import excerpt, facts, heading, name_of, paragraph, table, view
 
 SHOWN_MEMBERS = 8
 """Members of a group that the view of a result shows."""
@@ -75,4 +75,4 @@ def decision(id: object, fate: str, group: object, copy_of: object, sentences: S
 def looked(id: object, size: int, where: str, text: str) -> str:
     """Return a document with the beginning of its text."""
     lines = [("document", name_of(id)), ("size", counted(size, "byte")), ("place", where)]
-    return view(facts(lines), paragraph(first_words(text, SHOWN_TEXT)))
+    return view(facts(lines), paragraph(excerpt(text, SHOWN_TEXT)))

@@ -26,7 +26,7 @@ from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.join.verify import verify
 from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
-from neardup.run.lost import with_lost_columns
+from neardup.run.lost_text import with_lost_columns
 from neardup.run.tables import copy_table, group_table, pair_table
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE

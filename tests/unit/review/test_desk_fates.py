@@ -13,7 +13,7 @@ from neardup.io.decisions.records import Change, FateOf, Judgement, Represents
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide
-from neardup.run.reviewed import as_reviewed
+from neardup.run.stored_review import as_reviewed
 from support.made_reviews import key
 from support.made_texts import Writer, edited
 

@@ -15,7 +15,7 @@ from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.thresholds import WIDTHS
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
 from neardup.run import find
-from neardup.runtime import Silent
+from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support.made_reviews import TEXTS, key, make_result
 
@@ -201,7 +201,7 @@ def test_a_result_of_group_shows_what_dedup_from_would_remove(tmp_path: Path) ->
     settings = Settings.of(threshold=0.5)
     documents = open_files([str(tmp_path / "documents.jsonl")], reading=settings.reading)
     columns = choose_columns(documents, "text", "id")
-    grouped = find.run(documents, columns, settings, None, Silent(), "group").found
+    grouped = find.run(Inputs(documents, columns, settings, action="group")).found
     assert grouped.run["counts"]["removed"] == 0 < removed
     grouped.save(tmp_path / "grouped")
     with closing(Desk.open(tmp_path / "grouped")) as desk:

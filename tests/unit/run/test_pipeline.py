@@ -8,8 +8,8 @@ import pytest
 import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.base_documents import BaseDocuments
-from neardup.run.decided import ReviewedResult
 from neardup.run.pipeline import Pipeline, Stage
+from neardup.run.review_decisions import ReviewedResult
 from neardup.run.stages.order import STAGES, pipeline_of
 from neardup.run.stages.records import Action, Inputs
 

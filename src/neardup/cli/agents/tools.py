@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import pyarrow as pa
 from pydantic import Field
 
-from neardup import display
 from neardup.cli.agents.roots import LONGEST_NAME, Roots
 from neardup.collection import Collection
 from neardup.collection.pages import Hit
 from neardup.collection.search import search
+from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError
 from neardup.io.containers.opened import MARK, is_container
 from neardup.io.readers import AUTO, read_document
@@ -83,7 +83,9 @@ class Tools:
         one, other = self._text(a, path_a, column, "a"), self._text(b, path_b, column, "b")
         found = compare(one, other, length=length, seconds=self.seconds)
         chunks = sorted(found.chunks(), key=lambda chunk: -len(chunk["text_a"]))
-        shown = [{"a": excerpt(chunk["text_a"]), "b": excerpt(chunk["text_b"])} for chunk in chunks[:MOST]]
+        shown = [
+            {"a": excerpt(chunk["text_a"], WORDS), "b": excerpt(chunk["text_b"], WORDS)} for chunk in chunks[:MOST]
+        ]
         measures = dict(found.measures)
         return {
             "difference": found.difference,
@@ -141,7 +143,7 @@ class Tools:
             "exact_copies": found.copies.num_rows,
             "groups": groups,
             "groups_left_out": counts["groups"] - len(groups),
-            **({"note": f"{excerpt(named[0])} was compared as a text; paths reads files"} if named else {}),
+            **({"note": f"{excerpt(named[0], WORDS)} was compared as a text; paths reads files"} if named else {}),
         }
 
     def search(
@@ -162,7 +164,7 @@ class Tools:
         path = self.roots.collection(collection)
         with Collection(path, readonly=True) as opened, opened.view(self.seconds) as view:
             page = search(view, query, limit=limit)
-            texts = {hit.id: excerpt(opened.get(hit.id).text) for hit in page.hits}
+            texts = {hit.id: excerpt(opened.get(hit.id).text, WORDS) for hit in page.hits}
         return {"hits": [_hit(hit, texts[hit.id]) for hit in page.hits], "more": page.next is not None}
 
     def add(
@@ -199,7 +201,7 @@ class Tools:
         if text:
             if looks_like_a_path(text) or self.roots.has(text):
                 raise InputError(
-                    f"{name} is {display.printable(excerpt(text))!r}, which is the name of a file",
+                    f"{name} is {excerpt(text, WORDS)!r}, which is the name of a file",
                     "The text of a document",
                     f"Give it as path_{name} to read the file, or with a space after it to compare the name",
                 )
@@ -234,12 +236,6 @@ def _group(group: Group, words: Mapping[Any, str], places: Mapping[Any, str]) ->
         for member in group.members[:MOST]
     ]
     return {"members": members, "members_left_out": len(group.members) - len(members)}
-
-
-def excerpt(text: str) -> str:
-    """Return the first characters of a text in one line."""
-    line = " ".join(text[: 4 * WORDS].split())
-    return line if len(line) <= WORDS else line[: WORDS - 1] + "…"
 
 
 def _hit(hit: Hit, text: str) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from neardup.io.decisions.records import DecisionState, Id
 from neardup.review.desk.collection import COLLECTION
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.verdicts import Decided
-from neardup.run.decided import ReviewedResult, sizes_of
 from neardup.run.records import ResultRecord
-from neardup.run.reviewed import after_review
+from neardup.run.review_decisions import ReviewedResult, sizes_of
+from neardup.run.stored_review import after_review
 from neardup.tables import Bools, Int64s
 
 Row: TypeAlias = dict[str, Any] | None

@@ -15,7 +15,7 @@ from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.texts import TextReader, Whereabouts
 from neardup.review.desk.verdicts import Decided
 from neardup.review.source import GroupLine, MemberLine, PairLine
-from neardup.run import lost
+from neardup.run import lost_text
 
 _SHOWN = 200
 """Columns of a value of the input that are shown."""
@@ -106,7 +106,7 @@ class Lines:
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
         judged = None if document == head else self.judged(document, head)
         row, why = self._fates.of(document)
-        gone = None if row is None else lost.of_member(row, self._settings)
+        gone = None if row is None else lost_text.of_member(row, self._settings)
         return MemberLine(
             key=int(index.documents.rows[document]),
             id=id,

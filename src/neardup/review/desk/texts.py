@@ -12,6 +12,7 @@ import numpy as np
 
 from neardup.collection.query.syntax import WordsClause
 from neardup.display import counted, number, printable
+from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
 from neardup.kernels.text.keyed import Key
 from neardup.review.desk.background import LAST_WAIT
@@ -31,8 +32,8 @@ HELD_WORDS = 200_000
 """Documents of which the first words are kept."""
 HELD_FIELDS = 10_000
 """Documents of which the other values are kept."""
-_BEGINNING = 400
-_SHOWN = 100
+SHOWN = 100
+"""Width of the first words of a text in a list."""
 
 
 class TextReader:
@@ -91,7 +92,7 @@ class TextReader:
             found = ""
             if self.known:
                 try:
-                    found = beginning(self.look(document).text)
+                    found = excerpt(self.look(document).text, SHOWN)
                 except (NeardupError, OSError):
                     return ""
             self._words[document] = found
@@ -154,18 +155,6 @@ class TextReader:
                 "Make the result again",
             )
         return found
-
-
-def beginning(text: str) -> str:
-    """Return the first words of a text on one line.
-
-    >>> beginning("Dear  all,\\n\\nthe budget")
-    'Dear all, the budget'
-    """
-    words = " ".join(text[:_BEGINNING].split())
-    if len(words) <= _SHOWN:
-        return words if len(text) <= _BEGINNING else f"{words} …"
-    return f"{words[:_SHOWN].rpartition(' ')[0] or words[:_SHOWN]} …"
 
 
 class Whereabouts:

@@ -14,10 +14,10 @@ from neardup.io.decisions.records import NO_DECISIONS
 from neardup.review.desk.background import LAST_WAIT, Budget
 from neardup.review.desk.lines import Lines
 from neardup.review.source import ThresholdLine, ThresholdView
-from neardup.run.decided import ReviewedResult
 from neardup.run.found import Found
 from neardup.run.records import ResultRecord
-from neardup.run.reviewed import after_review
+from neardup.run.review_decisions import ReviewedResult
+from neardup.run.stored_review import after_review
 from neardup.tables import Int64s
 
 VALUES = 13

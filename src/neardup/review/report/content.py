@@ -25,7 +25,7 @@ from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
 from neardup.review.report.reading import TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
-from neardup.run.reviewed import as_reviewed
+from neardup.run.stored_review import as_reviewed
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:

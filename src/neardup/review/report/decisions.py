@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from neardup.display import counted, number, printable
 from neardup.review.report.lists import REASON, Row, Some
 from neardup.review.report.reading import brief
-from neardup.run.reviewed import later_action
+from neardup.run.stored_review import later_action
 
 if TYPE_CHECKING:
     from neardup.run.found import Found

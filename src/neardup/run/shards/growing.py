@@ -25,9 +25,9 @@ from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import parts_of
-from neardup.run.decided import ReviewedResult
 from neardup.run.find import run
 from neardup.run.found import Found
+from neardup.run.review_decisions import ReviewedResult
 from neardup.run.save import fill
 from neardup.run.shards.lookup import NewKeys, meeting
 from neardup.run.shards.names import NamedGroups, named_groups

@@ -30,10 +30,10 @@ from neardup.join.rows import Rows
 from neardup.join.verify import verify
 from neardup.measures import MEASURES, Measure
 from neardup.run.audit.outcome import Audit
-from neardup.run.decided import Applied, alike_by, applied, leaders_at, settled
 from neardup.run.not_judged import dropped_rows
 from neardup.run.pipeline import Meter
 from neardup.run.represented import Represented, represented
+from neardup.run.review_decisions import Applied, alike_by, applied, leaders_at, settled
 from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, ShinglePairs
 from neardup.settings import GroupSettings, Keep, SearchSettings, Shingles, Work
 from neardup.tables import CANDIDATES, VERIFIED, Int64s, column

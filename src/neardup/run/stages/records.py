@@ -13,7 +13,7 @@ from neardup.join.base_documents import BaseDocuments
 from neardup.join.estimates import Missing
 from neardup.join.shingle_store import DocumentSets
 from neardup.lsh.bands import Plan
-from neardup.run.decided import ReviewedResult
+from neardup.run.review_decisions import ReviewedResult
 from neardup.settings import SearchSettings, Settings, Work
 from neardup.tables import Int64s
 

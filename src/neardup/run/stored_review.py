@@ -18,13 +18,20 @@ from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.readers.manifest import ChangedError, read_manifest
 from neardup.measures import MEASURES
-from neardup.run.decided import Applied, ReviewedResult, alike_by, applied, leaders_at, sizes_of
-from neardup.run.decided_reasons import with_decided
-from neardup.run.lost import COLUMNS, lost_counts, with_lost_columns
+from neardup.run.lost_text import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
 from neardup.run.records import ResultRecord
 from neardup.run.regroup import document_pairs, require, stored_rows
 from neardup.run.represented import represented
+from neardup.run.review_decisions import (
+    Applied,
+    ReviewedResult,
+    alike_by,
+    applied,
+    leaders_at,
+    sizes_of,
+    with_decided,
+)
 from neardup.run.stored import read_result
 from neardup.run.tables import group_table
 from neardup.settings import Settings
