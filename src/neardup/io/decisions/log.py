@@ -200,10 +200,14 @@ class DecisionLog:
                 "",
                 f"Undo action {found.undone_by:,} to restore it",
             )
-        for row in self.rows_of_action(action):
-            last = self._last_row(row.subject)
-            if last is not None and last.after != row.after:
-                raise self._changed_by(last.action, "Nothing was undone")
+        [(later,)] = self._run(
+            "SELECT max(l.action) FROM decisions v JOIN decisions l ON l.number = (SELECT max(c.number) "
+            "FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b) "
+            "WHERE v.action = ? AND l.after IS NOT v.after",
+            action,
+        )
+        if later is not None:
+            raise self._changed_by(later, "Nothing was undone")
         return found
 
     def require_unchanged(self, subjects: Iterable[Subject], seen: int) -> None:
@@ -285,8 +289,10 @@ class DecisionLog:
 
     def _version(self, subject: Subject) -> int | None:
         """Return the number of the row that holds about a subject."""
-        last = self._last_row(subject)
-        return None if last is None else last.after
+        rows = self._run(
+            f"SELECT v.after FROM decisions v WHERE {_SUBJECT} ORDER BY v.number DESC LIMIT 1", *subject
+        )
+        return rows[0][0] if rows else None
 
     def _in_force(self, where: str, *parameters: Any) -> list[InForce]:
         rows = self._logged(f"{_DECISION} WHERE {_IN_FORCE}{where}", *parameters)
