@@ -91,11 +91,6 @@ class Settings(JoinSettings):
         _refuse_what_does_not_go_together(made)
         return made
 
-    @property
-    def records(self) -> tuple[Any, ...]:
-        """The records, in the order of ``RECORDS``."""
-        return tuple(getattr(self, record) for record in RECORDS)
-
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, in the order of the table."""
         values = {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}

@@ -90,4 +90,5 @@ def pipeline_of(inputs: Inputs, *, wanted: tuple[type, ...] = (Outcome,)) -> Pip
 
 def run_stages(inputs: Inputs, meter: Meter, *, wanted: tuple[type, ...] = (Outcome,)) -> list[Any]:
     """Run the stages over these inputs; the settings are taken apart here, and a stage reads its own records."""
-    return pipeline_of(inputs, wanted=wanted).run(inputs, meter, *inputs.settings.records)
+    records = (getattr(inputs.settings, record) for record in RECORDS)
+    return pipeline_of(inputs, wanted=wanted).run(inputs, meter, *records)
