@@ -165,7 +165,7 @@ def keyword(field: Field) -> str:
 
 def architecture() -> str:
     """ARCHITECTURE.md with the table of stages as the list of stages has it."""
-    rows = ["| stage | what it does | reads | gives | only with |", "|---|---|---|---|---|"]
+    rows = ["| stage | task | reads | gives | only with |", "|---|---|---|---|---|"]
     for stage in STAGES:
         reads = ", ".join(need.record.__name__ for need in stage.needs if need.record is not Meter)
         gives = ", ".join(record.__name__ for record in stage.gives)

@@ -82,7 +82,7 @@ def told_if_stopped(said: Callable[[], str]) -> Iterator[None]:
 
 
 def _written(stopped: KeyboardInterrupt) -> str:
-    """Return what a stopped command has written."""
+    """Return the words for the output of a stopped command."""
     return "; ".join(getattr(stopped, "__notes__", ())) or "nothing was written"
 
 

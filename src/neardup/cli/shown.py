@@ -144,7 +144,7 @@ class Shown:
 
 
 class CountedStages:
-    """A watcher that forwards everything, and counts what was done.
+    """A watcher that forwards everything, and counts the steps.
 
     Without a terminal it prints a line for each tenth of long work: such work is stored in pieces.
     """

@@ -14,7 +14,7 @@ class Field:
     """One row of the table of settings.
 
     ``many``: several values of the type may be given. ``panel``: the purpose under which the help shows it.
-    ``metavar``: what the help calls a value; "" for a name or a number.
+    ``metavar``: the word for a value in the help; "" for a name or a number.
     """
 
     record: str

@@ -60,7 +60,7 @@ class Relations:
 
 @dataclass(frozen=True)
 class Keep:
-    """Which member of a group stays, and what the kept documents say about the others."""
+    """Which member of a group stays, and the columns of kept documents about the others."""
 
     PANEL: ClassVar = STAY
 

@@ -265,7 +265,7 @@ class SearchSettings:
 
 @dataclass(frozen=True)
 class GroupSettings:
-    """How pairs become groups, and what is written about pairs."""
+    """How pairs become groups, and the columns of the tables of pairs."""
 
     PANEL: ClassVar = GROUPS
 

@@ -49,7 +49,7 @@ class TextSettings:
 
 @dataclass(frozen=True)
 class JoinSettings(TextSettings):
-    """And which pairs are searched for, and how: the settings that ``join`` knows. None of them says what goes."""
+    """And which pairs are searched for, and how: the settings that ``join`` knows. None of them removes a row."""
 
     base: BaseTextSettings = BaseTextSettings()
     search: SearchSettings = SearchSettings()
@@ -166,7 +166,7 @@ def _refuse_what_does_not_go_together(made: Settings) -> None:
 
 
 def _refuse_choices_apart(made: Settings) -> None:
-    """Raise SettingError for choices of what stays that contradict each other."""
+    """Raise SettingError for choices about the documents to keep that contradict each other."""
     keep, apart = made.keep, made.relations
     none, across = keep.keep == KEEP_NONE, apart.across
     contradictions = (

@@ -1,6 +1,6 @@
 """Rules for the text that is left out: masks, and choices of stop words.
 
-What they need of ``text`` is imported only for a value that is given.
+Modules of ``text`` are imported only for a value that is given.
 """
 
 from __future__ import annotations
