@@ -17,8 +17,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from coverage import CoverageData
-
 ROOT = Path(__file__).parents[1]
 MAP = ROOT / ".testmap"
 SECONDS = 30.0
@@ -112,6 +110,8 @@ class Map:
         times = json.loads((MAP / "times.json").read_text(encoding="utf-8"))
         self.commit: str = times["commit"]
         self.seconds: dict[str, float] = times["seconds"]
+        from coverage import CoverageData  # not in the environment of the short run, nor needed without a map
+
         self.data = CoverageData(str(MAP / "lines"))
         self.data.read()
 

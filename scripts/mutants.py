@@ -126,7 +126,7 @@ def tests_of(mutant: Mutant, line: int, tests: Map | None) -> tuple[list[str], l
     """Return the tests of the short run that may see a fault, and the others."""
     chosen = choice()
     covering = tests.covering_lines(mutant.file, {line}) if tests is not None else None
-    by_import = sorted(importers({module_of(mutant.file)}))
+    by_import = sorted(name for name in importers({module_of(mutant.file)}) if "/house/" not in name)
     if not covering or tests is None:
         if not by_import:
             package = module_of(mutant.file).rpartition(".")[0]
