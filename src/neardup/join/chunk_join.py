@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.common_text import CommonText, counting_of, pairs_of
+from neardup.join.common_text import CommonText, Streams, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import Numbered, Prefixes, index_of
 from neardup.join.related import EVERYONE, Related
@@ -24,14 +24,17 @@ from neardup.kernels.match.information import Counting
 from neardup.kernels.sets import Criterion
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import VERIFIED, Int32s, UInt64s, column, verified_table
+from neardup.tables import VERIFIED, Int32s, Int64s, UInt64s, column, verified_table
 
 _SLICE = 256
 """Documents whose prefixes one task chooses."""
 
 
-def join_chunks(rows: Rows, progress: Progress) -> CommonText:
-    """Find every pair of documents at or above the threshold, except pairs of two of the reference set."""
+def join_chunks(rows: Rows, progress: Progress, rank: Int64s | None = None) -> CommonText:
+    """Find every pair of documents at or above the threshold, except pairs of two of the reference set.
+
+    With ``rank``, the pairs within a crowd are only those with leaders (``common_crowds.py``).
+    """
     documents, settings = np.arange(len(rows.unique)), rows.settings
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
@@ -43,8 +46,8 @@ def join_chunks(rows: Rows, progress: Progress) -> CommonText:
         factors, threads = rows.corpus.key.shingles, settings.work.threads
         index = chunk_index(sets, streams, criterion, counting, threads, factors, rows.related)
     with progress.stage("chunks", len(documents), "documents") as advance:
-        old = rows.first_new_document
-        found = pairs_of(index, meeting_pairs, streams, old, criterion, counting, threads, advance)
+        tokens = Streams(streams, criterion, counting, threads)
+        found = pairs_of(index, meeting_pairs, tokens, rows.first_new_document, rank, advance)
     short = equal_short_texts(sets, streams, settings.shingles.length, rows.related, rows.first_new_document)
     if not short.num_rows:
         return found

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.common_crowds import apart, crowds_of
 from neardup.join.shingle_store import ShingleStore
 from neardup.join.verify import blocks
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.match.chunks import WorkLimits, common_text
 from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
 from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
@@ -87,35 +89,72 @@ def count_common(
     return _total(parts)
 
 
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """The tokens of every document, and how the common text of two is counted and judged."""
+
+    sets: ShingleSets
+    criterion: Criterion
+    counting: Counting
+    threads: int
+
+    def count(self, ends: Int64s) -> _Part:
+        """Count the common text of pairs (int64[n, 2], a < b)."""
+        return _counted(ends, ends, self.sets, self.counting, self.criterion)
+
+    def count_many(self, ends: Int64s) -> list[_Part]:
+        """Count the common text of pairs in all threads."""
+        slices = range(0, len(ends), _PAIRS)
+        return list(ordered_map(lambda first: self.count(ends[first : first + _PAIRS]), slices, self.threads))
+
+
 def pairs_of(
-    meeting: Any,
+    index: PrefixIndex,
     meets: Meets,
-    streams: ShingleSets,
+    streams: Streams,
     reference: int,
-    criterion: Criterion,
-    counting: Counting,
-    threads: int,
+    rank: Int64s | None,
     advance: Advance,
 ) -> CommonText:
-    """Return the pairs that ``meets`` proposes from a ``meeting`` and that meet the criterion.
+    """Return the pairs that ``meets`` proposes from an ``index`` and that meet the criterion.
 
-    ``streams`` holds the tokens of every document; ``advance`` is called with the number of documents done.
+    ``advance`` is called with the number of documents done. With ``rank`` (a permutation, 0 the best to keep) the
+    pairs within a crowd are only those with leaders.
     """
-    documents = len(meeting.documents)
+    if rank is None or reference or len(index.across) or len(index.within):
+        return _total(_met(index, meets, streams, reference, advance))
+    with_leaders: list[_Part] = []
+
+    def count(ends: Int64s) -> Int64s:
+        parts = streams.count_many(ends)
+        with_leaders.extend(part._replace(rows=part.rows[:0]) for part in parts)
+        return np.concatenate([np.empty((0, 5), np.int64), *(part.rows for part in parts)])
+
+    crowds = crowds_of(index, rank, streams.criterion.measure, count)
+    while crowds is not None and crowds.members.any():
+        parts = _met(apart(index, crowds.members), meets, streams, reference, advance)
+        outside = np.concatenate([part.rows[:, :2] for part in parts])
+        certain = crowds.without_doubtful(outside, rank)
+        if (certain.members == crowds.members).all():
+            return _total([*parts, *with_leaders, _Part(crowds.inside, 0, 0)])
+        crowds = certain
+    return _total(_met(index, meets, streams, reference, advance))
+
+
+def _met(index: PrefixIndex, meets: Meets, streams: Streams, reference: int, advance: Advance) -> list[_Part]:
+    documents, counted = len(index.documents), []
 
     def work(first: int) -> list[_Part]:
         seen, until, parts = np.full(documents, -1, np.int64), min(first + _SLICE, documents), []
         while first < until:
-            met, first = meets(meeting, (first, until), seen, reference, _ENOUGH)
-            ends = np.sort(meeting.documents[met], axis=1)
-            parts.append(_counted(ends, ends, streams, counting, criterion))
+            pairs, first = meets(index, (first, until), seen, reference, _ENOUGH)
+            parts.append(streams.count(np.sort(index.documents[pairs], axis=1)))
         return parts
 
-    found = []
-    for parts in ordered_map(work, range(0, documents, _SLICE), threads):
-        found += parts
+    for parts in ordered_map(work, range(0, documents, _SLICE), streams.threads):
+        counted += parts
         advance(min(_SLICE, documents))
-    return _total(found)
+    return counted
 
 
 class _Part(NamedTuple):

@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from neardup.join.common_text import CommonText, counting_of, pairs_of
+from neardup.join.common_text import CommonText, Streams, counting_of, pairs_of
 from neardup.join.criterion import criterion_of
 from neardup.join.prefix_join import candidates_of, join_hubs
 from neardup.join.rows import Rows
@@ -20,11 +20,14 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion
 from neardup.runtime import Progress
 from neardup.settings import ratio
-from neardup.tables import VERIFIED
+from neardup.tables import VERIFIED, Int64s
 
 
-def join_in_order(rows: Rows, progress: Progress) -> CommonText:
-    """Find every pair of documents at or above the threshold, except pairs of two of the reference set."""
+def join_in_order(rows: Rows, progress: Progress, rank: Int64s | None = None) -> CommonText:
+    """Find every pair of documents at or above the threshold, except pairs of two of the reference set.
+
+    With ``rank``, the pairs within a crowd are only those with leaders (``common_crowds.py``).
+    """
     documents, settings = np.arange(len(rows.unique)), rows.settings
     if not len(documents):
         return CommonText(VERIFIED.empty_table(), 0, 0)
@@ -37,9 +40,10 @@ def join_in_order(rows: Rows, progress: Progress) -> CommonText:
         index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
         del held
     with progress.stage("lcs", len(documents), "documents") as advance:
-        meets, old = partial(candidates_of, criterion), rows.first_new_document
         wanted, counting = criterion_of(settings.search), counting_of(settings.search, settings.shingles)
-        return pairs_of(index, meets, streams, old, wanted, counting, settings.work.threads, advance)
+        tokens = Streams(streams, wanted, counting, settings.work.threads)
+        meets = partial(candidates_of, criterion)
+        return pairs_of(index, meets, tokens, rows.first_new_document, rank, advance)
 
 
 def of_multisets(threshold: float) -> Criterion:

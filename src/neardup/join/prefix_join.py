@@ -200,7 +200,7 @@ def index_of(numbered: Numbered, listed: Prefixes, reach: Int32s | None, total: 
         largest=numbered.largest,
         least=np.zeros(0, np.int64) if numbered.least is None else numbered.least,
         **_parities(numbered, threads),
-        **_sides(members, first, numbered.across),
+        **sides(members, first, numbered.across),
         within=np.zeros(0, np.uint64) if numbered.within is None else numbered.within,
     )
 
@@ -310,7 +310,7 @@ def prefixes_of(
     return Prefixes(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
 
 
-def _sides(members: Int64s, first: Int64s, across: UInt64s | None) -> dict[str, Any]:
+def sides(members: Int64s, first: Int64s, across: UInt64s | None) -> dict[str, Any]:
     """The sides of all documents, and the runs of members of one side in the lists; empty without sides."""
     if across is None or not len(across):
         return {"across": np.zeros(0, np.uint64), **dict.fromkeys(("run_begin", "run_end"), np.zeros(0, np.int64))}

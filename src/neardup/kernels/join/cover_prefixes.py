@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import may_pair
+from neardup.kernels.join.prefix_index import may_pair, same_side
 from neardup.kernels.match.information import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys
 from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
@@ -194,10 +194,15 @@ def meeting_pairs(index, span, seen, reference, enough):
             return found[:used], x
         for e in range(index.begin[x], index.begin[x + 1]):
             k = index.list_of[e]
-            for j in range(index.first[k] + index.place[e] + 1, index.first[k + 1]):
+            j, end = index.first[k] + index.place[e], index.first[k + 1]
+            while j + 1 < end:
+                j += 1
                 y = index.members[j]
                 if index.sizes[y] > index.largest[x]:
                     break  # members ascend in size
+                if same_side(index, x, y):
+                    j = index.run_end[j] - 1  # a crowd of one side is passed in one step
+                    continue
                 if seen[y] == x or (index.documents[x] < reference and index.documents[y] < reference):
                     continue
                 seen[y] = x
