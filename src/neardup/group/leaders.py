@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from neardup.join.common_crowds import CROWD
 from neardup.join.criterion import criterion_of, formula_of_old, whole
 from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
@@ -17,9 +18,6 @@ from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
-
-CROWD = 1000
-"""A leader with more partners than this makes its group a crowd, whose pairs are not all looked at."""
 
 _LOOKED_AT = 1 << 22
 """Entries of partner lists that are looked at together."""

@@ -1,11 +1,12 @@
 """Crowds of documents with common text, found by their leaders, so that not every pair within them is counted.
 
-Groups are formed in the order of a rank: a document follows a leader before it, and pairs within a crowd are
-reported only with the leader. So it is enough to count the pairs of a crowd's members with leaders, one or a few
-for each member instead of one for each pair.
+Groups are formed in the order of a rank: a document follows the most similar leader before it. Of a document that
+follows a leader with more than CROWD partners, and of one that has more than CROWD partners itself, only the pair
+with its leader is reported. So for two such members it is enough to count the pairs with leaders, a few for each
+document instead of all.
 
-The members are those documents for which this is certain: every leader with which a member has enough common text
-has more than CROWD such partners, and no document outside, of better rank, has enough in common with the member.
+The leaders are those of the documents in long lists, the candidates. A document of another list that is of better
+rank and has enough text in common with a candidate could change who leads: what is near it is counted in full.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from neardup.join.criterion import similarity_of
 from neardup.join.prefix_join import sides
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.tables import Bools, Int64s
@@ -25,8 +27,8 @@ CROWD = 1000
 _BATCH = 512
 """Documents that are compared with the leaders, and where they have none with each other, at a time."""
 
-_FEW, _MANY = 64, 32
-"""The search ends at more leaders than a ``_MANY``-th of the documents and ``_FEW``: these are no crowds."""
+_FEW, _SHARE, _MANY = 64, 32, 1000
+"""The search ends at more leaders than ``_FEW`` and one in ``_SHARE`` documents, or ``_MANY``: no crowds."""
 
 Count = Callable[[Int64s], Int64s]
 """Counts pairs (int64[n, 2], a < b); returns those with enough common text, int64[m, 5]: a, b, common, sizes."""
@@ -34,49 +36,67 @@ Count = Callable[[Int64s], Int64s]
 
 @dataclass(frozen=True, eq=False)
 class Crowds:
-    """The ``members`` (bool[documents]) of crowds, leaders included, and the counted ``pairs`` (int64[m, 5]).
+    """The ``candidates`` and those that are ``members`` (both bool[documents]), and the pairs counted so far.
 
-    The pairs are those of all candidates with leaders; ``leader`` and ``follower`` (int64[m]) are their ends.
+    ``pairs`` is int64[m, 5]; ``leader`` and ``follower`` (int64[n]) are the ends of the first n of them, which are
+    the pairs of all candidates with leaders.
     """
 
+    candidates: Bools
     members: Bools
     pairs: Int64s
     leader: Int64s
     follower: Int64s
 
     def without_doubtful(self, outside: Int64s, rank: Int64s) -> Crowds:
-        """Return the crowds without members that are doubtful after the pairs with others are counted.
+        """Return the crowds without the members that the pairs ``outside`` (int64[n, 2]) make doubtful.
 
-        ``outside`` (int64[n, 2]) are the pairs with an end outside the crowds. A member that pairs with a document
-        outside of better rank is doubtful, and so are all documents that pair with a doubtful leader.
+        These pairs have an end that is no member. A member is doubtful if it pairs with a document of better rank
+        that is no candidate, and so are all followers of a doubtful leader.
         """
         doubtful = np.zeros(len(rank), np.bool_)
         for member, other in (outside.T, outside.T[::-1]):
-            doubtful[member[~self.members[other] & (rank[other] < rank[member])]] = True
+            doubtful[member[~self.candidates[other] & (rank[other] < rank[member])]] = True
         doubtful[self.follower[doubtful[self.leader]]] = True
         return replace(self, members=self.members & ~doubtful)
 
     @property
     def inside(self) -> Int64s:
-        """The counted pairs of two members."""
-        rows: Int64s = self.pairs[self.members[self.leader] & self.members[self.follower]]
+        """The counted pairs of two members, each once."""
+        a, b = self.pairs[:, 0], self.pairs[:, 1]
+        rows: Int64s = np.unique(self.pairs[self.members[a] & self.members[b]], axis=0)
         return rows
 
 
-def crowds_of(index: PrefixIndex, rank: Int64s, count: Count) -> Crowds | None:
-    """Return the crowds among the documents in long lists; ``rank`` is a permutation, 0 the best to keep."""
+def crowds_of(index: PrefixIndex, rank: Int64s, formula: int, count: Count) -> Crowds | None:
+    """Return the crowds among the documents in long lists; ``rank`` is a permutation, 0 the best to keep.
+
+    ``formula`` is that of the measure, without a direction. None if there are no crowds.
+    """
     listed = index.documents[_in_long_lists(index)]
     if len(listed) <= 2 * CROWD:
         return None
-    parts = _pairs_with_leaders(listed[np.argsort(rank[listed])], count)
-    if parts is None:
+    in_order = listed[np.argsort(rank[listed])]
+    counted = _pairs_with_leaders(in_order, count)
+    if counted is None:
         return None
-    pairs, leader, follower = parts
-    partners = np.bincount(leader, minlength=len(rank))
-    members, small = np.zeros(len(rank), np.bool_), partners[leader] <= CROWD
-    members[leader[~small]] = members[follower[~small]] = True
-    members[leader[small]] = members[follower[small]] = False
-    return Crowds(members, pairs, leader, follower) if members.any() else None
+    pairs, leader, follower = counted
+    candidates, big = np.zeros(len(rank), np.bool_), np.bincount(leader, minlength=len(rank)) > CROWD
+    candidates[listed] = True
+    similarity = similarity_of(pairs[:, 2], pairs[:, 3], pairs[:, 4], formula)
+    nearest = np.zeros((2, len(rank)))  # the similarity to the nearest leader of few partners, and of many
+    np.maximum.at(nearest, (big[leader].astype(np.int64), follower), similarity)
+    members = big | (nearest[1] > nearest[0])
+    popular = [_pairs_of_popular(document, in_order, count) for document in in_order[~members[in_order]]]
+    members[in_order[~members[in_order]]] = [len(rows) > 0 for rows in popular]
+    return Crowds(candidates, members, np.concatenate([pairs, *popular]), leader, follower)
+
+
+def _pairs_of_popular(document: int, candidates: Int64s, count: Count) -> Int64s:
+    """More than CROWD pairs of a document with the first of the candidates; none if it has not as many."""
+    others = candidates[: 2 * CROWD]
+    pairs = count(np.sort(np.column_stack((np.full(len(others), document), others)), axis=1)[others != document])
+    return pairs if len(pairs) > CROWD else pairs[:0]
 
 
 def _in_long_lists(index: PrefixIndex) -> Bools:
@@ -100,7 +120,7 @@ def _pairs_with_leaders(in_order: Int64s, count: Count) -> tuple[Int64s, Int64s,
         while free.any():
             place = int(np.argmax(free))
             leaders = np.append(leaders, batch[place])
-            if len(leaders) > _FEW + (first + place) // _MANY:
+            if len(leaders) > min(_FEW + (first + place) // _SHARE, _MANY):
                 return None
             parts.append(_counted(batch[place : place + 1], batch[place + 1 :], count))
             free[place] = False

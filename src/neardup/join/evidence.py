@@ -113,5 +113,9 @@ class Search(Protocol):
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose pairs to verify, and documents to join exactly."""
 
-    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
-        """Return the pairs that meet the criterion."""
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
+        """Return the pairs that meet the criterion.
+
+        With ``rank``, the order of the documents from the best to keep (a permutation), a search may leave out
+        pairs within a crowd that no group of this order needs.
+        """

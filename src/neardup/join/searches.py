@@ -51,7 +51,7 @@ class LshSearch:
             proposed = kept_candidates(rows.corpus.journal, room, lambda: candidates(*asked))
         return Proposal(self.choice, self.plan, proposed, ExactJoin(sets=self.sets))
 
-    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Verify and close the proposed pairs, and prepare the exact join."""
         return _proved(rows, proposal, progress)
 
@@ -79,7 +79,7 @@ class HammingSearch:
             proposed = kept_candidates(rows.corpus.journal, room, search)
         return Proposal(self.choice, plan, proposed)
 
-    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Verify and close the proposed pairs, and prepare the exact join."""
         return _proved(rows, proposal, progress)
 
@@ -101,7 +101,7 @@ class ExactSearch:
         exact, tied = _joined(everything.hub, rows, progress)
         return Proposal(self.choice, self.plan, everything, exact, tied)
 
-    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Hand on the index: its pairs are looked up when the documents are grouped."""
         outcome = SearchOutcome.of(proposal)
         return Evidence(FoundPairs(VERIFIED.empty_table()), proposal.exact, HeldSets(), outcome)
@@ -118,7 +118,7 @@ class CommonTextSearch:
         """Propose no pairs: the join counts the ones that meet at once."""
         return Proposal(self.choice, self.plan, join_everything(len(rows.unique)))
 
-    def prove(self, rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Find the pairs by a measure of common text; no documents are left to an index."""
         # other runs need not wait for these kernels
         if MEASURES[rows.settings.search.measure].counting == "order":
@@ -126,7 +126,7 @@ class CommonTextSearch:
         else:
             from neardup.join.chunk_join import join_chunks as join
 
-        found = join(rows, progress)
+        found = join(rows, progress, rank)
         outcome = replace(SearchOutcome.of(proposal), compared=found.candidates, capped=found.capped)
         return Evidence(FoundPairs(found.pairs), ExactJoin(), HeldSets(), outcome)
 

@@ -11,12 +11,13 @@ import numpy as np
 
 from neardup.display import counted, number, percent, similarity
 from neardup.group.decide import Decisions
-from neardup.group.leaders import CROWD, Grouped
+from neardup.group.leaders import Grouped
 from neardup.group.rows import JudgedRows
 from neardup.io.formats import packages
 from neardup.io.writers import access_of
 from neardup.join.base_documents import ReadBase
 from neardup.join.closing import families_in
+from neardup.join.common_crowds import CROWD
 from neardup.join.corpus import Part
 from neardup.join.evidence import SearchOutcome
 from neardup.join.pair_file import Pairs, batches

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from neardup.io.fingerprints.chunk import ReadChunk
+from neardup.join.common_crowds import CROWD
 from neardup.join.corpus import Corpus, CorpusChunk
 from neardup.join.criterion import criterion_of, every_pair, whole
 from neardup.kernels import sets as kernels
@@ -30,9 +31,6 @@ STEPS = 60_000_000
 
 ALIKE = 2
 """Documents resemble each other from the threshold divided by this: two letters of one template have .47 at .7."""
-
-CROWD = 1000
-"""A document is in a crowd if it resembles more documents than this, and lists only its pairs that are needed."""
 
 SEEN = 3
 """A document is in a crowd only if it resembles this many of the sample: fewer may be a small family."""

@@ -336,12 +336,11 @@ def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]
     """Return the names in the first record of a file. Raises an error of UNREADABLE if it has none."""
     with closing(_Records(opened, dialect)) as records:
         fields = next(records.fields(), None)
-        if records.error is not None:  # a cut off file is not an empty one
-            raise records.error
-    if isinstance(fields, str):
-        raise pa.ArrowInvalid(fields)
-    if fields is None or not records.ended:
-        raise pa.ArrowInvalid("no line ends the first row")
+        if isinstance(fields, str):
+            raise pa.ArrowInvalid(fields)
+        if fields is None or not records.ended:
+            # a cut off file is not an empty one
+            raise records.error or pa.ArrowInvalid("no line ends the first row")
     try:
         return tuple(name.encode("latin-1").decode() for name in fields)
     except UnicodeDecodeError as error:

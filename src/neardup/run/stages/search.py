@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from neardup.group.decide import CopyClasses
 from neardup.group.leaders import Grouped, GroupRules
 from neardup.join.evidence import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.missing import missing_among
@@ -26,10 +27,17 @@ def propose(rows: Rows, sketches: Sketches, bands: Bands, meter: Meter) -> tuple
 
 
 def prove(
-    rows: Rows, search: Search, proposal: Proposal, meter: Meter
+    rows: Rows,
+    search: Search,
+    proposal: Proposal,
+    documents: CopyClasses,
+    rules: GroupRules,
+    asked: SearchSettings,
+    meter: Meter,
 ) -> tuple[FoundPairs, ExactJoin, HeldSets, SearchOutcome]:
     """Count the common shingles of each proposed pair, and of those that chains of pairs connect."""
-    return search.prove(rows, proposal, meter)
+    with_leaders = rules.grouping.groups == "principal" and rules.grouping.pairs == "needed" and not asked.audit
+    return search.prove(rows, proposal, meter, documents.rank if with_leaders else None)
 
 
 def audit(
