@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from neardup.group.decide import CopyClasses
 from neardup.group.leaders import Grouped, GroupRules
+from neardup.group.rows import CopyClasses
 from neardup.join.evidence import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.missing import missing_among
 from neardup.join.missing_crowds import missing_members
