@@ -34,7 +34,7 @@ from neardup.run.represented import Represented
 from neardup.run.review_decisions import Applied
 from neardup.run.shares import Shares, removed_by, suspicious
 from neardup.run.stages.records import (
-    CommonText,
+    CommonShingles,
     Inputs,
     MemberTable,
     MissedTable,
@@ -89,7 +89,7 @@ class Run:
     represented: Represented | None
     applied: Applied | None
     base: ReadBase | None
-    common: CommonText | None
+    common: CommonShingles | None
 
     @property
     def settings(self) -> Settings:

@@ -9,14 +9,14 @@ import pyarrow as pa
 
 from neardup.join.base_documents import ReadBase
 from neardup.join.rows import Rows
-from neardup.run.stages.records import CommonText
+from neardup.run.stages.records import CommonShingles
 from neardup.tables import Int64s, column
 
 FULL = ("full_size_a", "full_size_b")
 """The columns of pairs with the shingles of both documents, base text included."""
 
 
-def base_text_account(rows: Rows, read: ReadBase | None, common: CommonText | None) -> dict[str, Any]:
+def base_text_account(rows: Rows, read: ReadBase | None, common: CommonShingles | None) -> dict[str, Any]:
     """The entry of ``run.json``; empty for a run without base text."""
     if read is None and common is None:
         return {}

@@ -28,7 +28,7 @@ from neardup.review.desk.lists import Ordered, Queues, page
 from neardup.review.desk.subjects import ResultSubject, Subject
 from neardup.review.desk.texts import TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
-from neardup.review.desk.verdicts import Decided
+from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.desk.views import group_view, in_group, keys_of, neighbours, pair_view
 from neardup.review.source import (
     Acted,
@@ -103,7 +103,7 @@ class Desk:
         """Put the tables in order."""
         found = self._subject.found
         self._index = index = ResultIndex(found)
-        self._made = Decided(index)
+        self._made = VerdictIndex(index)
         self._reader = TextReader(index.documents, found.texts)
         whereabouts = Whereabouts(index.documents, found.texts)
         self._lines = Lines(index, self._made, self._reader, whereabouts, kernels)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup.io.decisions.records import DecisionState, Id
 from neardup.review.desk.collection import COLLECTION
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.verdicts import Decided
+from neardup.review.desk.verdicts import VerdictIndex
 from neardup.run.records import ResultRecord
 from neardup.run.review_decisions import ReviewedResult, sizes_of
 from neardup.run.stored_review import after_review
@@ -33,7 +33,7 @@ ALONE = "it is in no group"
 class Fates:
     """The row of each document in the table of groups, as the decisions leave it. Threads may ask at once."""
 
-    def __init__(self, index: ResultIndex, made: Decided) -> None:
+    def __init__(self, index: ResultIndex, made: VerdictIndex) -> None:
         self._index, self._made = index, made
         self._lock = threading.Lock()
         self._settled: dict[int, Row] = {}

@@ -18,7 +18,7 @@ from neardup.errors import InputError, QueryError
 from neardup.io.decisions.records import Id
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.texts import Whereabouts
-from neardup.review.desk.verdicts import VERDICTS, Decided
+from neardup.review.desk.verdicts import VERDICTS, VerdictIndex
 from neardup.tables import Bools, Floats
 
 NUMBERS = {
@@ -59,7 +59,7 @@ class GroupFields:
     def __init__(
         self,
         index: ResultIndex,
-        made: Decided,
+        made: VerdictIndex,
         whereabouts: Whereabouts,
         bring_kinds: Callable[[], None],
         other: Callable[[FieldClause, str], Bools] | None = None,

@@ -14,7 +14,7 @@ from neardup.tables import Int64s
 
 
 class KindSweep:
-    """Fills in ``Decided.kinds`` for members whose pair with the representative has no stored kind."""
+    """Fills in ``VerdictIndex.kinds`` for members whose pair with the representative has no stored kind."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines

@@ -13,7 +13,7 @@ from neardup.review.desk.differences import ComputedPairs, Differences, Kernels,
 from neardup.review.desk.fates import Fates
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.texts import TextReader, Whereabouts
-from neardup.review.desk.verdicts import Decided
+from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import GroupLine, MemberLine, PairLine
 from neardup.run import lost_text
 
@@ -27,7 +27,7 @@ class Lines:
     def __init__(
         self,
         index: ResultIndex,
-        made: Decided,
+        made: VerdictIndex,
         reader: TextReader,
         whereabouts: Whereabouts,
         kernels: Kernels | None = None,

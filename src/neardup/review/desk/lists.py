@@ -14,7 +14,7 @@ from neardup.errors import InputError
 from neardup.review.desk.background import Budget
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
-from neardup.review.desk.verdicts import Decided
+from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.desk.views import PairPlace, neighbours
 from neardup.review.source import ORDERS, QUEUES, Order, PairList, Queue
 from neardup.tables import Bools, Int64s
@@ -26,7 +26,7 @@ class Ordered:
     def __init__(self, index: ResultIndex) -> None:
         self._index = index
 
-    def keys(self, order: Order, decided: Decided) -> Int64s:
+    def keys(self, order: Order, decided: VerdictIndex) -> Int64s:
         """Return int64[groups], ascending in the order of the list. Raises InputError for an unknown order."""
         if order not in ORDERS:
             raise InputError(f"There is no order {order!r}", ", ".join(ORDERS))

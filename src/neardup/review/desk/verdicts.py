@@ -24,7 +24,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 K = TypeVar("K")
 
 
-class Decided:
+class VerdictIndex:
     """The verdicts on the members of each group.
 
     ``verdict`` (int8[members]) is a number in ``VERDICTS``, −1 without one; ``heads`` are the representatives,

@@ -20,19 +20,19 @@ from neardup.lsh.bands import plan
 from neardup.run.asked_columns import parts_of, related_notes
 from neardup.run.not_judged import left_aside_notes
 from neardup.run.pipeline import Meter
-from neardup.run.stages.records import Bands, CommonText, Inputs, LearnedSets, Notes
+from neardup.run.stages.records import BandPlan, CommonShingles, Inputs, LearnedSets, Notes
 from neardup.settings import Keep, Relations
 
 _SORTED = 1 << 16
 """Sorted ids that are compared with their neighbours at a time."""
 
 
-def bands(inputs: Inputs) -> Bands:
+def bands(inputs: Inputs) -> BandPlan:
     """Choose the bands in which similar documents meet."""
     settings = inputs.settings
     if settings.by_simhash:
-        return Bands(None)
-    return Bands(plan(settings.search.threshold, settings.search.recall, settings.sketch.slots))
+        return BandPlan(None)
+    return BandPlan(plan(settings.search.threshold, settings.search.recall, settings.sketch.slots))
 
 
 def corpus(inputs: Inputs) -> Corpus:
@@ -49,19 +49,21 @@ def base_text(inputs: Inputs, corpus: Corpus, meter: Meter) -> tuple[Corpus, Rea
     return replace(corpus, base=read.base if len(read.base) else None), read
 
 
-def first_pass(corpus: Corpus, bands: Bands, meter: Meter) -> tuple[Rows, Sketches]:
+def first_pass(corpus: Corpus, bands: BandPlan, meter: Meter) -> tuple[Rows, Sketches]:
     """Read every text: its tokens, shingles and signature, and the rows that are exact copies."""
     settings, slots = corpus.settings, corpus.settings.sketch.slots
     unsigned = bands.plan is None or surely_exact(settings.search)
     return fingerprint(corpus, 0 if unsigned else slots, meter, bands.plan)
 
 
-def common_text(rows: Rows, sketches: Sketches, meter: Meter) -> tuple[Rows, Sketches, CommonText, LearnedSets]:
+def common_text(
+    rows: Rows, sketches: Sketches, meter: Meter
+) -> tuple[Rows, Sketches, CommonShingles, LearnedSets]:
     """Learn the shingles that many documents have, and leave them out."""
     from neardup.join.common_shingles import leave_out_common  # other runs need none of it
 
     rows, sketches, learned = leave_out_common(rows, sketches, meter)
-    return rows, sketches, CommonText(learned.table, learned.different), LearnedSets(learned.sets)
+    return rows, sketches, CommonShingles(learned.table, learned.different), LearnedSets(learned.sets)
 
 
 def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple[Rows, Notes]:

@@ -39,14 +39,14 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Bands:
+class BandPlan:
     """The bands of the search; None for a search by SimHash."""
 
     plan: Plan | None
 
 
 @dataclass(frozen=True, eq=False)
-class CommonText:
+class CommonShingles:
     """The ``table`` of the shingles that are left out because many of the ``different`` documents have them."""
 
     table: pa.Table

@@ -17,11 +17,11 @@ from neardup.run.audit.count import Reported
 from neardup.run.audit.outcome import Audit
 from neardup.run.audit.outcome import audit as audited
 from neardup.run.pipeline import Meter
-from neardup.run.stages.records import Bands, MissingPairs
+from neardup.run.stages.records import BandPlan, MissingPairs
 from neardup.settings import SearchSettings, Sketch
 
 
-def propose(rows: Rows, sketches: Sketches, bands: Bands, meter: Meter) -> tuple[Search, Proposal]:
+def propose(rows: Rows, sketches: Sketches, bands: BandPlan, meter: Meter) -> tuple[Search, Proposal]:
     """Choose the search, and propose pairs."""
     return proposed(rows, sketches, bands.plan, meter)
 
