@@ -20,7 +20,7 @@ import neardup
 
 ROOT = Path(__file__).parents[1]
 BESIDE = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "NOTICE")
-API = "docs/reference/api.md"
+API, DECISIONS = "docs/reference/api.md", "docs/contributing/decisions"
 FRONT = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">
 <title>neardup</title></head><body><p><a href="docs/index.html">neardup</a></p></body></html>
@@ -58,7 +58,8 @@ def contents() -> Iterator[str]:
     measured = [
         f"../benchmarks/results/{page.stem}" for page in sorted((ROOT / "benchmarks/results").glob("*.md"))
     ]
-    yield from (*beside, "contributing/language", *measured, "```", "")
+    decisions = [f"contributing/decisions/{page.stem}" for page in sorted((ROOT / DECISIONS).glob("*.md"))]
+    yield from (*beside, "contributing/language", *decisions, *measured, "```", "")
 
 
 def lay_out(folder: Path) -> None:
