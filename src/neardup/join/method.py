@@ -99,6 +99,7 @@ def join_room(search: SearchSettings) -> int:
 def by_simhash(settings: JoinSettings, shingles: int) -> Choice:
     """The choice for a run that was asked to use fingerprints within a distance as candidates.
 
+    >>> from neardup.settings import Settings
     >>> by_simhash(Settings.of(sketch="simhash", distance=5), 1_000).why
     'asked for: Hamming distance at most 5 of 64-bit SimHash, features char:4'
     """

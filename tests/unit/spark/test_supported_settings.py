@@ -63,8 +63,9 @@ def test_a_setting_of_one_machine_is_refused_by_its_name(name: str) -> None:
 
 
 def test_all_refused_settings_are_named_together() -> None:
-    with pytest.raises(SettingError, match=r"within lang, kinds, measure vocabulary"):
+    with pytest.raises(SettingError) as refused:
         checked({"kinds": True, "within": "lang", "measure": "vocabulary"})
+    assert all(name in str(refused.value) for name in ("within lang", "kinds", "measure vocabulary"))
 
 
 @pytest.mark.parametrize("name", set(FIELDS) - WITH_SIMHASH)
