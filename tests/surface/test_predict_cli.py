@@ -17,7 +17,7 @@ from neardup.join.method import choose
 from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
 from neardup.run.predict import RunCost, predict
 from neardup.settings import Settings
-from neardup.settings.memory import CHUNK, PROCESS
+from neardup.settings.records import CHUNK, PROCESS
 from support.command_line import Run
 
 DOCUMENTS = 3000

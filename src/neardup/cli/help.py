@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from neardup.cli.commands import COMMANDS, EXAMPLES, PURPOSES, Command
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options.shared import CONFIG, NO_CONFIG
-from neardup.settings.panels import OTHER, PANELS
+from neardup.settings.fields import OTHER, PANELS
 
 LONG = 15
 """Commands with this many options or more show them by purpose."""

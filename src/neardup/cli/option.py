@@ -31,7 +31,7 @@ from neardup.settings import (
     Sketch,
     Work,
 )
-from neardup.settings.panels import INPUT, OTHER
+from neardup.settings.fields import INPUT, OTHER
 
 REQUIRED = inspect.Parameter.empty
 

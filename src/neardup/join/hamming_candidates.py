@@ -14,7 +14,7 @@ from neardup.join.lsh_candidates import HUB
 from neardup.lsh.hamming.pairs import NearPairs, near_pairs, products
 from neardup.lsh.hamming.words import FingerprintWords, distinct, read_fingerprints
 from neardup.runtime import Advance
-from neardup.settings.simhash_rules import check
+from neardup.settings.rules import check
 from neardup.tables import CANDIDATES, Int64s, UInt64s
 
 

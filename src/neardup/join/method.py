@@ -17,7 +17,7 @@ from typing import Any
 from neardup.display import duration, size
 from neardup.measures import MEASURES
 from neardup.settings import JoinSettings, SearchSettings
-from neardup.settings.memory import join_bytes_of
+from neardup.settings.records import join_bytes_of
 
 BYTES_A_SHINGLE = 16
 """Upper bound for an exact join: 8 for the hash, up to 6 to count, the rest for prefix lists (measured: 9)."""

@@ -1,7 +1,7 @@
 """How much each stage holds at a time under a memory limit; the results do not depend on it.
 
 A stage frees its portion before the next one begins, so each may take a large share of the *room*: the rest of the
-limit besides the process and the chunks in flight (``settings/memory.py``). The other shares are for the bytes
+limit besides the process and the chunks in flight (``settings/records.py``). The other shares are for the bytes
 that are held for every document (docs/explanation/memory.md).
 """
 

@@ -12,7 +12,7 @@ from neardup.join.method import Choice, join_room, surely_exact
 from neardup.join.portions import held_shingles
 from neardup.runtime import worker_count
 from neardup.settings import Settings
-from neardup.settings.memory import CHUNK, PROCESS
+from neardup.settings.records import CHUNK, PROCESS
 
 A_DOCUMENT = 175
 """Bytes that are held for every document at the moment that needs most, after the search."""

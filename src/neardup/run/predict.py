@@ -25,7 +25,7 @@ from neardup.run.asked_columns import parts_of, require_reference
 from neardup.run.crowding import NO_CROWDS, Crowding, crowding
 from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
 from neardup.settings import SearchSettings, Settings
-from neardup.settings.memory import PROCESS
+from neardup.settings.records import PROCESS
 
 CHUNKS = 3
 """Chunks of the sample, of about 8 MB each."""

@@ -4,7 +4,6 @@ The command line, the reference page, the validation and their tests are derived
 """
 
 from neardup.settings.fields import Field
-from neardup.settings.keeping import Keep, Relations
 from neardup.settings.keywords import CollectionKeywords, SettingKeywords
 from neardup.settings.records import (
     CLEANING,
@@ -16,7 +15,9 @@ from neardup.settings.records import (
     BaseTextSettings,
     Cleaning,
     GroupSettings,
+    Keep,
     ReadingSettings,
+    Relations,
     SampleSettings,
     SearchSettings,
     Shingles,

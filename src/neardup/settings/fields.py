@@ -55,3 +55,10 @@ def setting(default: Any, rule: Rule, text: str, *, many: bool = False, panel: s
     """Return the declaration of a field of a record; without ``panel`` it has the ``PANEL`` of its record."""
     described = {"rule": rule, "help": text, "many": many, "panel": panel, "metavar": metavar}
     return dataclasses.field(default=default, metadata=described)
+
+
+INPUT, ACCESS, COMPARED, SEARCH, GROUPS = "Input", "Access", "What is compared", "Search", "Groups"
+STAY, EARLIER, OUTPUT, WORK, OTHER = "Documents that stay", "Earlier results", "Output", "Work", "Help"
+
+PANELS = (INPUT, ACCESS, COMPARED, SEARCH, GROUPS, STAY, EARLIER, OUTPUT, WORK, OTHER)
+"""The purposes, in the order of the help."""

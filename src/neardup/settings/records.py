@@ -12,24 +12,34 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from neardup import measures
 from neardup.measures import MEASURES, aliases
-from neardup.settings.fields import Field, setting
-from neardup.settings.keeping import Keep, Relations
-from neardup.settings.memory import join_bytes_of, room_of
-from neardup.settings.panels import COMPARED, GROUPS, INPUT, OUTPUT, SEARCH, WORK
+from neardup.settings.fields import COMPARED, GROUPS, INPUT, OUTPUT, SEARCH, STAY, WORK, Field, setting
 from neardup.settings.rules import (
+    KEEP_NONE,
+    KEEP_ORDERS,
+    LONGEST_FEATURE,
+    OPTIONAL_COLUMN,
+    TRUE_OR_FALSE,
+    WIDTHS,
     Rule,
+    features_of,
     is_delimiter,
     is_encoding,
+    keep_policies,
+    keep_policy,
+    masks_rule,
     memory_size,
     number,
     of_features,
+    of_keep,
     of_share,
     one_of,
+    several,
+    share,
     share_of,
     similarity,
+    stop_words_rule,
+    tokenizer_rule,
 )
-from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
-from neardup.settings.text_rules import masks_rule, stop_words_rule, tokenizer_rule
 
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
@@ -90,7 +100,7 @@ class Cleaning:
     )
     ignore_numbers: bool = setting(
         False,
-        Rule("true or false", lambda value: True),
+        TRUE_OR_FALSE,
         "Leave out tokens that consist of digits.",
     )
     stop_words: str = setting(
@@ -184,6 +194,43 @@ class SimHashing:
         'Hamming distance at most 3 of 64-bit SimHash, features char:4'
         """
         return f"Hamming distance at most {self.distance} of {self.bits}-bit SimHash, features {self.features}"
+
+
+PROCESS = 240_000_000
+"""Bytes of a process that has read nothing: interpreter, libraries and compiled kernels (measured on Linux)."""
+
+CHUNK = 36_000_000
+"""Bytes of a chunk of 8 MB in flight: the bytes themselves, the columns, the tokens (measured: 32 to 39 MB)."""
+
+_CHUNKS = 3
+"""Chunks that a limit counts. On two cores there are four, but the search holds none."""
+
+_LEAST_SHARE = 20
+"""A limit that does not even hold the process leaves a twentieth: the stages then hold as little as they can."""
+
+JOIN_BYTES = 1_000_000_000
+"""The bytes that an exact join may use in a run without a memory limit."""
+
+JOIN_SHARE = 0.6
+"""The share of the memory for documents that an exact join may use; the rest is for everything else."""
+
+
+def room_of(limit: int) -> int:
+    """The bytes of a limit that are left for documents and pairs.
+
+    >>> room_of(2_000_000_000), room_of(1_000_000)
+    (1652000000, 50000)
+    """
+    return max(limit - PROCESS - _CHUNKS * CHUNK, limit // _LEAST_SHARE)
+
+
+def join_bytes_of(limit: int | None) -> int:
+    """The bytes that an exact join may use.
+
+    >>> join_bytes_of(None), join_bytes_of(2_000_000_000)
+    (1000000000, 991200000)
+    """
+    return JOIN_BYTES if limit is None else round(JOIN_SHARE * room_of(limit))
 
 
 @dataclass(frozen=True)
@@ -284,11 +331,117 @@ class GroupSettings:
     )
     kinds: bool = setting(
         False,
-        Rule("true or false", lambda value: True),
+        TRUE_OR_FALSE,
         "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
         "reply, one is contained, one passage inserted/removed, moved, or wording; and of each exact copy to "
         "copies.parquet. Reads the texts once more.",
         panel=OUTPUT,
+    )
+
+
+_KEEP_EACH = several(Rule("", keep_policy), least=1)
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Which documents may be pairs and copies of each other, by the values of columns.
+
+    Values are strings, whole numbers, truth values or dates, and are compared as text. Rows without a value count
+    as rows with one and the same value.
+    """
+
+    PANEL: ClassVar = COMPARED
+
+    within: tuple[str, ...] = setting(
+        (),
+        several(Rule("names of columns, each once", bool)),
+        "Compare only documents with the same value in this column, for example a language or a mailbox; others "
+        "are never pairs, copies, or in one group. Given several times: all these columns count.",
+        many=True,
+        metavar="COLUMN",
+    )
+    across: str = setting(
+        "",
+        OPTIONAL_COLUMN,
+        "Compare only documents with different values in this column, for example train and test; copies and near "
+        "copies with the same value stay.",
+        metavar="COLUMN",
+    )
+    no_self: bool = setting(
+        False,
+        TRUE_OR_FALSE,
+        "With a reference set: compare the documents with those of the reference set only, not with each other. "
+        "Copies and near copies among them stay.",
+    )
+
+
+@dataclass(frozen=True)
+class Keep:
+    """Which member of a group stays, and the columns of kept documents about the others."""
+
+    PANEL: ClassVar = STAY
+
+    keep: str | tuple[str, ...] = setting(
+        "longest",
+        Rule(
+            "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in order, or none",
+            lambda value: _KEEP_EACH.holds(value) and keep_policies(value),
+            lambda value: of_keep(value, (*KEEP_ORDERS, KEEP_NONE)),
+        ),
+        "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
+        "and at last the input order. order: the listed values of a column come first, in this order. none: all "
+        "documents of a family go, exact copies included, as for decontamination; families are the groups by "
+        "components.",
+        many=True,
+        metavar="POLICY",
+    )
+    only_contained: float = setting(
+        0.0,
+        Rule(
+            "a number from 0 to 1, or a percentage such as 90%",
+            lambda value: 0 <= value <= 1,
+            of_share,
+            share_of,
+        ),
+        "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
+    )
+    held: str = setting(
+        "new-in-old",
+        one_of("new-in-old", "old-in-new", "either"),
+        "With measure containment and a reference set: which side has to be held in the other for a new document "
+        "to go. new-in-old: the new document, as for excerpts of known texts; old-in-new: the reference document, "
+        "as for test items in training documents.",
+    )
+    lose: float = setting(
+        1.0,
+        share("a number from 0 to 1"),
+        "Remove a near copy only if at most this share of its shingles is lost, that is, in no document of its "
+        "group that stays; 0: lose nothing; 1: off.",
+    )
+    most_removed: float = setting(
+        1.0,
+        share("a number from 0 to 1"),
+        "Write nothing if more than this share of the documents of any input file, or of any value of sources, "
+        "would go; 1: off.",
+    )
+    empty: str = setting(
+        "keep",
+        one_of("keep", "drop", "one"),
+        "Treatment of documents without text, which cannot be compared: keep all; drop all; or keep one, as if "
+        "the others were its exact copies.",
+    )
+    count: bool = setting(
+        False,
+        TRUE_OR_FALSE,
+        "Add to each kept document the number of removed documents it represents: copies, which are exact_copies "
+        "and near_copies together.",
+    )
+    sources: str = setting(
+        "",
+        OPTIONAL_COLUMN,
+        "With count: add the distinct values of this column among a kept document and those it represents, as the "
+        "list sources.",
+        metavar="COLUMN",
     )
 
 

@@ -41,6 +41,10 @@ class Rule:
         return given if self.read is None else self.read(given)
 
 
+TRUE_OR_FALSE = Rule("true or false", lambda value: True)
+OPTIONAL_COLUMN = Rule("the name of a column", lambda value: True)
+
+
 def number(low: float, high: float, unit: str = "") -> Rule:
     """Return the rule for a number from ``low`` to ``high``, both included.
 
@@ -169,11 +173,6 @@ def several(rule: Rule, least: int = 0) -> Rule:
     return Rule(rule.allowed, holds, hint)
 
 
-def is_column(name: str) -> bool:
-    """Whether ``name`` may be the name of a column."""
-    return bool(name)
-
-
 def keep_policy(value: str) -> bool:
     """Whether ``value`` is an order, a column whose largest or smallest value decides, or a list of values."""
     if value.startswith(KEEP_VALUES):
@@ -221,7 +220,6 @@ def is_delimiter(value: str) -> bool:
 
 _KEEP = {
     "order": "Name the column and its values, the preferred one first: order:COLUMN=a,b,c.",
-    "order:": "Name the column and its values, the preferred one first: order:COLUMN=a,b,c.",
     "all": "To remove nothing, use neardup group or --dry-run.",
     "both": "To remove nothing, use neardup group or --dry-run.",
     "newest": "To keep the newest one, name the column of dates: max:COLUMN.",
@@ -230,9 +228,7 @@ _KEEP = {
     "earliest": "To keep the earliest one, name the column of dates: min:COLUMN.",
     "shortest": "To keep the shortest one, name a column of lengths: min:COLUMN.",
     "max": "Name the column: max:COLUMN.",
-    "max:": "Name the column: max:COLUMN.",
     "min": "Name the column: min:COLUMN.",
-    "min:": "Name the column: min:COLUMN.",
 }
 """Advice for common values that are neither an order nor a column."""
 
@@ -274,7 +270,7 @@ def _of_policy(policy: object, orders: Iterable[str]) -> str:
         return ""
     if policy.startswith(KEEP_VALUES) and len(policy) > len(KEEP_VALUES):
         return "Name each value of the column once, the preferred one first: order:COLUMN=a,b,c."
-    return _KEEP.get(policy.lower().strip()) or near_miss(policy, orders)
+    return _KEEP.get(policy.lower().strip().removesuffix(":")) or near_miss(policy, orders)
 
 
 def of_features(value: object) -> str:
@@ -296,3 +292,104 @@ def of_share(value: object) -> str:
     """
     is_percent = isinstance(value, int | float) and not isinstance(value, bool) and 10 <= value <= 100
     return f"Did you mean {value / 100:g}?" if is_percent else ""  # type: ignore[operator]
+
+
+MOST_MASKS, MOST_CHARACTERS = 32, 1_000
+SYNTAX = "https://github.com/google/re2/wiki/Syntax"
+
+
+def masks_rule() -> Rule:
+    """Return the rule for masks, one or several.
+
+    >>> rule = masks_rule()
+    >>> rule.holds([r"\\d{4}", "(?i)page"]), rule.holds("a(?=b)"), rule.hint("a(?=b)")
+    (True, False, 'Correct it; RE2 says: invalid perl operator: (?=')
+    """
+    allowed = (
+        f"RE2 expressions ({SYNTAX}: no look-ahead, look-behind, backreferences or \\C), up to {MOST_MASKS} of at "
+        f"most {MOST_CHARACTERS:,} characters, that do not match the empty text"
+    )
+    each = several(Rule(allowed, lambda value: not _fault(value), _fault))
+    return Rule(allowed, lambda value: len(listed(value)) <= MOST_MASKS and each.holds(value), each.hint)
+
+
+def tokenizer_rule() -> Rule:
+    """Return the rule for the name of a tokenizer.
+
+    >>> tokenizer_rule().holds("code"), tokenizer_rule().holds("no such")
+    (True, False)
+    """
+
+    def names() -> tuple[str, ...]:
+        from neardup.text.tokenizers import tokenizer_names
+
+        return tokenizer_names()
+
+    return Rule(
+        "the name of a tokenizer: code, or one that an installed package registers (neardup.tokenizers)",
+        lambda value: value == "" or value in names(),
+        lambda value: f"Choose one of {', '.join(names())}, or install the package that has it",
+    )
+
+
+def stop_words_rule() -> Rule:
+    """Return the rule for a choice of stop words: languages, words, or a choice that was made of these.
+
+    >>> stop_words_rule().value(["The", "and"])
+    'words:and the'
+    """
+
+    def holds(value: Any) -> bool:
+        if value == "":
+            return True
+        from neardup.text.stop_words import is_choice
+
+        return is_choice(value)
+
+    def read(value: Any) -> Any:
+        if value == "":
+            return value
+        from neardup.text.stop_words import chosen
+
+        return chosen(value)
+
+    return Rule("a language such as en, several with commas, or words", holds, read=read)
+
+
+def _fault(value: Any) -> str:
+    from neardup.text.masks import fault_of
+
+    if not isinstance(value, str):
+        return ""
+    size = len(value)
+    return fault_of(value) if size <= MOST_CHARACTERS else f"Shorten it: it has {size:,} characters"
+
+
+WIDTHS = (64, 128)
+LONGEST_FEATURE = 64
+
+
+def features_of(name: object) -> tuple[str, int] | None:
+    """Return the kind (char, joined, word, shingle) and length of the features; None for an unknown ``name``.
+
+    >>> features_of("char:4"), features_of("word"), features_of("char:0")
+    (('char', 4), ('word', 1), None)
+    """
+    if name == "word":
+        return "word", 1
+    matched = re.fullmatch(r"(char|joined|shingle):([1-9][0-9]?)", name) if isinstance(name, str) else None
+    if matched is None or int(matched[2]) > LONGEST_FEATURE:
+        return None
+    return matched[1], int(matched[2])
+
+
+def check(bits: int, distance: int) -> None:
+    """Raise SettingError unless ``bits`` is a supported width and ``distance`` is allowed for it."""
+    if bits not in WIDTHS:
+        raise SettingError(f"bits is {bits}", "64 or 128")
+    if not 0 <= distance <= bits // 4:
+        raise SettingError(
+            f"distance is {distance}",
+            f"a number from 0 to {bits // 4}, since unrelated fingerprints differ in about {bits // 2} of {bits} "
+            "bits",
+        )

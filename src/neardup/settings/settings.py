@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
@@ -12,7 +12,6 @@ from typing import Any, Unpack
 from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
 from neardup.settings.fields import Field
-from neardup.settings.keeping import Keep, Relations
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     COMPARISON,
@@ -21,15 +20,22 @@ from neardup.settings.records import (
     BaseTextSettings,
     Cleaning,
     GroupSettings,
+    Keep,
     ReadingSettings,
+    Relations,
     SearchSettings,
     Shingles,
     SimHashing,
     Sketch,
     Work,
+    names_of,
 )
-from neardup.settings.rules import KEEP_NONE, near_miss
-from neardup.settings.simhash_rules import require_none, require_search
+from neardup.settings.rules import KEEP_NONE, check, near_miss
+
+_NOT_BY_SIMHASH = ("slots", "recall")
+"""Settings without meaning for a search by SimHash."""
+
+_EMPTY_APART = "Then empty keep or drop: documents without text are not compared", "Choose empty keep or drop"
 
 
 @dataclass(frozen=True)
@@ -87,9 +93,9 @@ class Settings(JoinSettings):
             parts[FIELDS[name].record][name] = FIELDS[name].canonical(value)
         if parts["keep"].get("keep") == KEEP_NONE and parts["grouping"].get("groups") in (None, "principal"):
             parts["grouping"]["groups"] = "components"  # a document goes if any chain of pairs leads to another
-        made = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
-        _refuse_what_does_not_go_together(made)
-        return made
+        chosen = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
+        _refuse_contradictions(chosen)
+        return chosen
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, in the order of the table."""
@@ -128,119 +134,134 @@ def ratio(value: float) -> tuple[int, int]:
     return exact.numerator, exact.denominator
 
 
-def _refuse_what_does_not_go_together(made: Settings) -> None:
-    measure = MEASURES[made.search.measure]
-    together = require_search if made.by_simhash else require_none
-    together(made.as_dict(), {name: field.default for name, field in FIELDS.items()})
-    if made.sketch.sketch == "one-permutation" and made.sketch.slots.bit_count() != 1:
-        below = 1 << made.sketch.slots.bit_length() - 1
-        raise SettingError(
-            f"slots is {made.sketch.slots} and sketch is 'one-permutation'",
-            "A power of two, since the first bits of a hash choose its slot",
-            f"Choose {below} or {2 * below}, or sketch classic, which accepts any number of slots from 1 to 4,096",
-        )
-    if made.by_simhash and measure.of_text:
-        raise SettingError(
-            f"measure is {measure.name!r} and sketch is 'simhash'",
-            "With sketch simhash, measures of sets; common text is not a set",
-            "Choose another measure, or leave out sketch: with this measure every pair is found anyway",
-        )
-    if made.search.method == "lsh" and not measure.by_lsh:
-        raise SettingError(
-            f"method is 'lsh' and measure is {measure.name!r}",
-            "With method lsh, measure resemblance: the bands find pairs only by their resemblance",
-            "Choose method exact or auto for this measure",
-        )
-    if made.search.audit and measure.of_text:
-        raise SettingError(
-            f"audit is {made.search.audit} and measure is {measure.name!r}",
-            "An audit of measures of sets; common text is not a set",
-            "Leave out audit; with this measure every pair is found anyway",
-        )
-    _refuse_choices_apart(made)
-    _refuse_choices_of_reference(made)
-    if made.shingles.unit == "char" and measure.features == "words":
-        raise SettingError(
-            f"unit is 'char' and measure is {measure.name!r}", "With this measure, unit word", "Choose unit word"
-        )
+_Contradiction = tuple[bool, str, str, str]
+"""Whether it is there, what was given, what is allowed, and what to do."""
 
 
-def _refuse_choices_apart(made: Settings) -> None:
-    """Raise SettingError for choices about the documents to keep that contradict each other."""
-    keep, apart = made.keep, made.relations
-    none, across = keep.keep == KEEP_NONE, apart.across
-    contradictions = (
-        (
-            none and made.grouping.groups == "complete",
-            "groups is 'complete' and keep is 'none'",
-            "With keep none, groups components: every document goes that a chain of pairs leads to another",
-            "Leave out groups",
-        ),
-        (
-            none and keep.only_contained > 0,
-            f"only_contained is {keep.only_contained:g} and keep is 'none'",
-            "With keep none, only_contained 0: no document stays that could contain another",
-            "Leave out one of the two",
-        ),
-        (
-            none and keep.lose < 1,
-            f"lose is {keep.lose:g} and keep is 'none'",
-            "With keep none, lose 1: all text of a family goes",
-            "Leave out one of the two",
-        ),
-        (
-            keep.empty == "one" and (none or bool(across)),
-            f"empty is 'one' and {'keep is ' + repr(KEEP_NONE) if none else 'across is ' + repr(across)}",
-            "Then empty keep or drop: documents without text are not compared",
-            "Choose empty keep or drop",
-        ),
-        (
-            bool(across) and across in apart.within,
-            f"across and within both name {across!r}",
-            "Different columns: documents cannot have both the same and different values in one",
-            "Leave out one of the two",
-        ),
-        (
-            bool(keep.sources) and not keep.count,
-            f"sources is {keep.sources!r} without count",
-            "sources together with count, which adds the columns",
-            "Add count (--count)",
-        ),
-    )
-    _refuse_first(contradictions)
-
-
-def _refuse_choices_of_reference(made: Settings) -> None:
-    """Raise SettingError for choices about a reference set that contradict others."""
-    keep, apart = made.keep, made.relations
-    contradictions = (
-        (
-            apart.no_self and bool(apart.across),
-            f"no_self is given and across is {apart.across!r}",
-            "One of the two: no_self already lets no two new documents be a pair",
-            "Leave out across",
-        ),
-        (
-            apart.no_self and keep.empty == "one",
-            "no_self is given and empty is 'one'",
-            "Then empty keep or drop: documents without text are not compared",
-            "Choose empty keep or drop",
-        ),
-        (
-            keep.held != "new-in-old" and not MEASURES[made.search.measure].directed,
-            f"held is {keep.held!r} and measure is {made.search.measure!r}",
-            "held with measure containment, which has a direction",
-            "Choose measure containment, or leave out held",
-        ),
-    )
-    _refuse_first(contradictions)
-
-
-def _refuse_first(contradictions: Iterable[tuple[bool, str, str, str]]) -> None:
-    """Raise SettingError for the first (whether it holds, given, allowed, what to do) that holds."""
-    for holds, given, allowed, todo in contradictions:
-        if holds:
+def _refuse_contradictions(chosen: Settings) -> None:
+    """Raise SettingError for the first choices that exclude each other."""
+    if chosen.by_simhash:
+        check(chosen.simhash.bits, chosen.simhash.distance)
+    for there, given, allowed, todo in (*_of_search(chosen), *_of_keep(chosen), *_of_reference(chosen)):
+        if there:
             raise SettingError(given, allowed, todo)
+
+
+def _of_search(chosen: Settings) -> Iterator[_Contradiction]:
+    """Choices about the search, its sketch and its measure."""
+    measure, sketch, search, simhash = (
+        MEASURES[chosen.search.measure],
+        chosen.sketch,
+        chosen.search,
+        chosen.by_simhash,
+    )
+    given = f"sketch is {sketch.sketch!r}"
+    yield (
+        simhash and search.method != "auto",
+        f"method is {search.method!r} and {given}",
+        "With sketch simhash, method auto: the candidates are all pairs within the distance",
+        "Leave out method, or leave out sketch",
+    )
+    values = chosen.as_dict()
+    for name in _NOT_BY_SIMHASH if simhash else names_of(SimHashing):
+        other = values[name] != FIELDS[name].default
+        what = f"{name} is {values[name]!r} and {given}"
+        if simhash:
+            allowed = "With sketch simhash, neither slots nor recall: the distance alone decides"
+            yield other, what, allowed, f"Leave out {name}; audit measures the recall"
+        else:
+            allowed = f"{', '.join(names_of(SimHashing))} only with sketch simhash"
+            yield other, what, allowed, f"Choose sketch simhash, or leave out {name}"
+    below = 1 << sketch.slots.bit_length() - 1
+    yield (
+        sketch.sketch == "one-permutation" and sketch.slots != below,
+        f"slots is {sketch.slots} and {given}",
+        "A power of two, since the first bits of a hash choose its slot",
+        f"Choose {below} or {2 * below}, or sketch classic, which accepts any number of slots from 1 to 4,096",
+    )
+    yield (
+        simhash and measure.of_text,
+        f"measure is {measure.name!r} and {given}",
+        "With sketch simhash, measures of sets; common text is not a set",
+        "Choose another measure, or leave out sketch: with this measure every pair is found anyway",
+    )
+    yield (
+        search.method == "lsh" and not measure.by_lsh,
+        f"method is 'lsh' and measure is {measure.name!r}",
+        "With method lsh, measure resemblance: the bands find pairs only by their resemblance",
+        "Choose method exact or auto for this measure",
+    )
+    yield (
+        search.audit > 0 and measure.of_text,
+        f"audit is {search.audit} and measure is {measure.name!r}",
+        "An audit of measures of sets; common text is not a set",
+        "Leave out audit; with this measure every pair is found anyway",
+    )
+    yield (
+        chosen.shingles.unit == "char" and measure.features == "words",
+        f"unit is 'char' and measure is {measure.name!r}",
+        "With this measure, unit word",
+        "Choose unit word",
+    )
+
+
+def _of_keep(chosen: Settings) -> Iterator[_Contradiction]:
+    """Choices about the documents to keep."""
+    keep, across = chosen.keep, chosen.relations.across
+    none = keep.keep == KEEP_NONE
+    yield (
+        none and chosen.grouping.groups == "complete",
+        "groups is 'complete' and keep is 'none'",
+        "With keep none, groups components: every document goes that a chain of pairs leads to another",
+        "Leave out groups",
+    )
+    yield (
+        none and keep.only_contained > 0,
+        f"only_contained is {keep.only_contained:g} and keep is 'none'",
+        "With keep none, only_contained 0: no document stays that could contain another",
+        "Leave out one of the two",
+    )
+    yield (
+        none and keep.lose < 1,
+        f"lose is {keep.lose:g} and keep is 'none'",
+        "With keep none, lose 1: all text of a family goes",
+        "Leave out one of the two",
+    )
+    yield (
+        keep.empty == "one" and (none or bool(across)),
+        f"empty is 'one' and {'keep is ' + repr(KEEP_NONE) if none else 'across is ' + repr(across)}",
+        *_EMPTY_APART,
+    )
+    yield (
+        bool(across) and across in chosen.relations.within,
+        f"across and within both name {across!r}",
+        "Different columns: documents cannot have both the same and different values in one",
+        "Leave out one of the two",
+    )
+    yield (
+        bool(keep.sources) and not keep.count,
+        f"sources is {keep.sources!r} without count",
+        "sources together with count, which adds the columns",
+        "Add count (--count)",
+    )
+
+
+def _of_reference(chosen: Settings) -> Iterator[_Contradiction]:
+    """Choices about a reference set."""
+    keep, relations, measure = chosen.keep, chosen.relations, chosen.search.measure
+    yield (
+        relations.no_self and bool(relations.across),
+        f"no_self is given and across is {relations.across!r}",
+        "One of the two: no_self already lets no two new documents be a pair",
+        "Leave out across",
+    )
+    yield relations.no_self and keep.empty == "one", "no_self is given and empty is 'one'", *_EMPTY_APART
+    yield (
+        keep.held != "new-in-old" and not MEASURES[measure].directed,
+        f"held is {keep.held!r} and measure is {measure!r}",
+        "held with measure containment, which has a direction",
+        "Choose measure containment, or leave out held",
+    )
 
 
 def refuse_mistakes(values: Mapping[str, Any], fields: Mapping[str, Field], of: str = "") -> None:

@@ -12,7 +12,7 @@ from neardup.kernels.sketch.sharing import count_sharing
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import TextSettings
-from neardup.settings.simhash_rules import features_of
+from neardup.settings.rules import features_of
 from neardup.sketch.batches import text_batch
 from neardup.sketch.cleaning import cleaned, some_cleaned
 from neardup.sketch.coefficients import classic_coefficients

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_units, solid_units
-from neardup.settings.simhash_rules import LONGEST_FEATURE, WIDTHS, features_of
+from neardup.settings.rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketch.documents import simhash_rows
 from neardup.sketch.inputs import pair_rows, slots_array, text_arrays
 from neardup.sketch.provenance import Provenance, signature_table

@@ -11,7 +11,7 @@ from typing import ClassVar
 from neardup.cli.option import NEVER, SettingOptions, argument, option, settings_of, settings_of_new_collection
 from neardup.cli.options import shared
 from neardup.settings import ReadingSettings, names_of
-from neardup.settings.panels import ACCESS, COMPARED, INPUT, OUTPUT, WORK
+from neardup.settings.fields import ACCESS, COMPARED, INPUT, OUTPUT, WORK
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

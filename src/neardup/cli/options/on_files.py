@@ -21,7 +21,7 @@ from neardup.cli.option import (
 )
 from neardup.cli.options import shared
 from neardup.settings import COMPARISON, SELECTION, ReadingSettings, Shingles, names_of
-from neardup.settings.panels import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
+from neardup.settings.fields import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
 READING = names_of(ReadingSettings)
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from neardup.cli.option import REQUIRED, Declared, SettingOptions, all_settings, option
 from neardup.cli.options import shared
-from neardup.settings.panels import EARLIER, INPUT, OUTPUT
+from neardup.settings.fields import EARLIER, INPUT, OUTPUT
 
 PARTS = Declared(
     (), REQUIRED, "Folders of fingerprints, or a folder of them, in the order of the documents.", "FP", panel=INPUT

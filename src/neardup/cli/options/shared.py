@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from neardup.cli.option import NEVER, REQUIRED, TOP, Declared
 from neardup.cli.typed_path import typed_path
-from neardup.settings.panels import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
+from neardup.settings.fields import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
 from neardup.settings.rules import share_of
 
 SHARE = ("NUMBER", share_of)

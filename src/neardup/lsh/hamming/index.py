@@ -16,7 +16,7 @@ from neardup.display.view import facts, heading, view
 from neardup.errors import InputError
 from neardup.kernels.lsh.hamming import near_queries
 from neardup.lsh.hamming.words import MOST, FingerprintWords, cut, distinct, in_order, read_fingerprints
-from neardup.settings.simhash_rules import check
+from neardup.settings.rules import check
 from neardup.tables import NEIGHBOURS, Int32s, Int64s, UInt64s
 
 WAITING = 1024

@@ -18,7 +18,7 @@ from neardup.display.view import facts, heading, table, view
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike, run_ends
 from neardup.lsh.hamming.words import DistinctWords, FingerprintWords, cut, distinct, in_order, read_fingerprints
 from neardup.runtime import ordered_map
-from neardup.settings.simhash_rules import check
+from neardup.settings.rules import check
 from neardup.tables import COPIES_OF, HAMMING, Int32s, Int64s, UInt64s
 
 SHOWN = 10

@@ -19,7 +19,7 @@ from math import acos, comb, pi
 from typing import Any
 
 from neardup.errors import SettingError
-from neardup.settings.simhash_rules import check
+from neardup.settings.rules import check
 
 PROBE = 32
 """Cost of entering a fingerprint into a table, or finding its place in one, in comparisons of two fingerprints."""
