@@ -15,7 +15,7 @@ import neardup as nd
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.writers import scratch
-from neardup.io.writers.journal import RunJournal
+from neardup.io.writers.scratch import RunJournal
 from neardup.join.base_documents import open_base
 from neardup.run.find import run
 from neardup.run.save import save

@@ -12,7 +12,7 @@ import pytest
 
 import neardup as nd
 from neardup.cli import compare as command
-from neardup.io.writers.stamp import stamped_page
+from neardup.io.writers.output import stamped_page
 from support.command_line import Run
 from support.made_files import docx_of
 from support.paths import GOLDEN, ROOT

@@ -14,9 +14,9 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError, SettingError
-from neardup.io.decisions.forms import FORMS, protected, unprotected
 from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
+from neardup.io.writers.exports import FORMS, protected, unprotected
 from neardup.run.exported import exported
 from neardup.run.imported import import_into
 from support.command_line import Run

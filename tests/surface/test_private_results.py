@@ -9,7 +9,7 @@ import pytest
 
 import neardup as nd
 from neardup.io.writers import common_access
-from neardup.io.writers.access import restrict
+from neardup.io.writers.filesystem import restrict
 from support.command_line import BASE, NEAR, Run
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions there are those of the folder")

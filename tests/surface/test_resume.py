@@ -17,7 +17,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.readers import open_files
 from neardup.io.readers.columns import Chosen
-from neardup.io.writers.journal import RunJournal, journal_of
+from neardup.io.writers.scratch import RunJournal, journal_of
 from neardup.run.resuming import open_journal
 from neardup.settings import Settings
 

@@ -25,7 +25,7 @@ from neardup.settings.rules import memory_size
 if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
-    from neardup.io.writers.journal import RunJournal
+    from neardup.io.writers.scratch import RunJournal
     from neardup.run.found import Found
     from neardup.run.stages.records import Action
     from neardup.run.stages.result import Outcome
@@ -94,8 +94,7 @@ def _settings(options: Options) -> Settings:
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.labels import find_labels
     from neardup.io.writers import common_access
-    from neardup.io.writers.journal import discard
-    from neardup.io.writers.scratch import working_in
+    from neardup.io.writers.scratch import discard, working_in
     from neardup.join.base_documents import open_base
     from neardup.run.by_value import by_value, with_values
     from neardup.run.find import run

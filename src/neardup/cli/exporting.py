@@ -29,7 +29,7 @@ _SHOWN = 10
 def export(options: ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
     from neardup.io.writers import common_access
-    from neardup.io.writers.export import OutputExport
+    from neardup.io.writers.exports import OutputExport
     from neardup.run.exported import described, export_bytes, require_export
 
     if options.what == DOCUMENTS:
@@ -117,7 +117,7 @@ def _unknown(ids: Sequence[str]) -> str:
 
 def _form_of(file: Path) -> str:
     """Return the form that the suffix of a file names. Raises SettingError for any other."""
-    from neardup.io.decisions.forms import FORMS
+    from neardup.io.writers.exports import FORMS
 
     if file == Path("-"):
         raise SettingError("No format was given for standard output", "", f"Give --format {', '.join(FORMS)}")

@@ -23,9 +23,8 @@ from neardup.collection.stored import loaded
 from neardup.display import counted
 from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
-from neardup.io.writers.access import common_access
-from neardup.io.writers.documents import document_bytes, form_of
-from neardup.io.writers.export import OutputExport
+from neardup.io.writers.exports import OutputExport, document_bytes, form_of
+from neardup.io.writers.filesystem import common_access
 
 _PAGE = 1000
 _TEXT_BYTES = 16_000_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.writers.journal import RunJournal
+from neardup.io.writers.scratch import RunJournal
 from neardup.join.pair_file import PairRoom, Pairs, PairSorter, batches
 from neardup.tables import CANDIDATES, Int64s, column
 

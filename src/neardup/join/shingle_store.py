@@ -13,8 +13,7 @@ from weakref import ref
 
 import numpy as np
 
-from neardup.io.writers.journal import RunJournal
-from neardup.io.writers.scratch import NumberFile, Scratch, scratch_array
+from neardup.io.writers.scratch import NumberFile, RunJournal, Scratch, scratch_array
 from neardup.join.corpus import Corpus
 from neardup.join.portions import held_shingles
 from neardup.measures import Features

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from neardup.display import counted
 from neardup.errors import SettingError
-from neardup.io.decisions.forms import FORMS, as_bytes_of, formulas
 from neardup.io.decisions.records import DecisionState, Id, JudgedPair
+from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
 from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of

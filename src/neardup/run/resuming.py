@@ -15,7 +15,7 @@ from neardup.io.readers.columns import Chosen, Reference
 from neardup.io.readers.digests import whole_digest
 from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.urls import without_user
-from neardup.io.writers.journal import RunJournal, journal_of
+from neardup.io.writers.scratch import RunJournal, journal_of
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION
 from neardup.text.keys import new_secret

@@ -24,8 +24,7 @@ from neardup.collection.search import LIMIT, NearMeasure
 from neardup.collection.why import WhyNot
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
 from neardup.io.decisions.records import Verdict
-from neardup.io.writers.documents import document_bytes, form_of
-from neardup.io.writers.export import OutputExport
+from neardup.io.writers.exports import OutputExport, document_bytes, form_of
 from neardup.runtime import Progress, Silent
 from neardup.service.answers import (
     AddedAnswer,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import FormatError, InputError, NeardupError
 from neardup.io.readers.signatures import read_table
-from neardup.io.writers.tables import write_table
+from neardup.io.writers.output import write_table
 from neardup.sketch.bucketed import BucketMinHash
 from neardup.sketch.foreign import Datasketch, taken_over
 from neardup.sketch.minhash import MinHash

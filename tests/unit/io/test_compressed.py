@@ -17,7 +17,7 @@ from neardup.errors import InputError
 from neardup.io.containers.codecs import COMPRESSIONS, unpacked, unpacking
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.writers import OutputFolder, open_kept
-from neardup.io.writers.compressed import CompressedFile
+from neardup.io.writers.kept_formats import CompressedFile
 from support.reading import read_all
 
 # Small blocks, so that a cut off file has whole blocks before the cut.

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from neardup.io.writers.journal import RunJournal
-from neardup.io.writers.scratch import Scratch
+from neardup.io.writers.scratch import RunJournal, Scratch
 from neardup.join.candidates import Candidates, kept_candidates
 from neardup.join.pair_file import PairFile, PairRoom, PairSorter, batches
 

@@ -13,7 +13,7 @@ import pytest
 
 import neardup as nd
 from neardup.io.readers import open_documents
-from neardup.io.writers.journal import RunJournal
+from neardup.io.writers.scratch import RunJournal
 from neardup.join import columns, first_pass
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint

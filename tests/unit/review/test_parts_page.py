@@ -5,7 +5,7 @@ from jinja2 import UndefinedError
 
 from neardup.comparison.compare import compare
 from neardup.display.page import policy_for
-from neardup.io.writers.page import OutputPage
+from neardup.io.writers.output import OutputPage
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import environment, self_contained, style
 from neardup.review.parts.pair import comparison

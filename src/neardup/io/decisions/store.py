@@ -20,8 +20,8 @@ from urllib.parse import quote
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
 from neardup.io.decisions.log import TABLES, DecisionLog, require_name, require_sentence, rows_of
 from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState
-from neardup.io.writers.access import common_access
-from neardup.io.writers.stamp import own_version
+from neardup.io.writers.filesystem import common_access
+from neardup.io.writers.output import own_version
 from neardup.tables import DECISIONS_FILE
 
 WAIT = 10.0

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.decisions.forms import FORMS, QUOTE, SEPARATOR, unprotected
+from neardup.io.writers.exports import FORMS, QUOTE, SEPARATOR, unprotected
 
 _MOST_BYTES = 1 << 30
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.manifest import read_regular
-from neardup.io.writers.access import restrict
-from neardup.io.writers.stamp import stamped
+from neardup.io.writers.filesystem import restrict
+from neardup.io.writers.output import stamped
 from neardup.tables import Int64s
 
 FOLDER = ".neardup-groups"

@@ -36,9 +36,8 @@ from neardup.io.fingerprints.records import (
 )
 from neardup.io.readers import join_ids
 from neardup.io.readers.digests import digest_of_file
-from neardup.io.writers.access import EVERYBODY, restrict
+from neardup.io.writers.filesystem import EVERYBODY, flush, restrict
 from neardup.io.writers.output import Output
-from neardup.io.writers.place import flush
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array
 from neardup.text.unicode_data import UNICODE_VERSION

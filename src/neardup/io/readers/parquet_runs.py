@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from neardup.io.readers.parquet_footer import FooterGroup, StoredColumn
 from neardup.io.readers.parquet_pages import ParquetPage, pages_of
 from neardup.io.readers.sources import Source
-from neardup.io.writers.thrift_bytes import binaries, binary, int32, int32s, int64, struct, struct_bytes, structs
+from neardup.io.writers.parquet_parts import binaries, binary, int32, int32s, int64, struct, struct_bytes, structs
 from neardup.tables import Bools, Int64s
 
 _MAGIC, _NAME = b"PAR1", b"v"

@@ -1,6 +1,7 @@
 """Write results: folders and files that are written atomically, and the kept documents."""
 
-from neardup.io.writers.access import access_of, common_access, creating
+from neardup.io.writers.filesystem import access_of, common_access, creating
+from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept import (
     ChunkRows,
     KeptWriter,
@@ -11,9 +12,7 @@ from neardup.io.writers.kept import (
     write_kept,
 )
 from neardup.io.writers.kept_layout import KeptLayout, value_folder
-from neardup.io.writers.outputs import OutputFolder
-from neardup.io.writers.page import OutputImage, OutputPage
-from neardup.io.writers.problem_list import ProblemList
+from neardup.io.writers.output import OutputImage, OutputPage, ProblemList
 
 __all__ = [
     "ChunkRows",

@@ -21,7 +21,7 @@ from neardup.io.readers.base import NativeFiles, Sink
 from neardup.io.readers.maildirs import PARTS, is_message
 from neardup.io.readers.sources import Source
 from neardup.io.urls import without_user
-from neardup.io.writers.compressed import CompressedFile
+from neardup.io.writers.kept_formats import CompressedFile
 
 
 class FilesSink:

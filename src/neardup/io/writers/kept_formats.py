@@ -16,12 +16,42 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from neardup.io.containers.codecs import packing
 from neardup.io.readers.arrow_rows import chosen, may_compress, no_rows_of, size_of
 from neardup.io.readers.base import NativeLines, NativeTable
 from neardup.io.readers.lines import with_keys
 from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
-from neardup.io.writers.compressed import CompressedFile
 from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
+
+
+class CompressedFile:
+    """A file for writing, which must not exist. Raises OSError."""
+
+    def __init__(self, path: Path, compression: str | None) -> None:
+        self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
+        self._file = packing(self._raw, compression)
+        self.closed = False
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file so far, without those that the compressor holds."""
+        return self._raw.tell()
+
+    def write(self, data: Any) -> int:
+        """Append the data."""
+        return int(self._file.write(data) or 0)
+
+    def flush(self) -> None:
+        """Do nothing: the file is flushed when it is closed."""
+
+    def close(self) -> None:
+        """Finish the file."""
+        try:
+            if not self.closed and self._file is not self._raw:
+                self._file.close()
+        finally:
+            self.closed = True
+            self._raw.close()
 
 
 class LinesSink:

@@ -28,10 +28,16 @@ from neardup.io.writers.parquet_parts import (
     VALUES,
     EncodedFile,
     PartsWriter,
+    binaries,
+    binary,
     encoded,
+    int32,
+    int32s,
+    int64,
     numbers_in,
+    struct,
+    truth,
 )
-from neardup.io.writers.thrift_bytes import binaries, binary, int32, int32s, int64, struct, truth
 from neardup.runtime import ordered_map
 from neardup.tables import Int64s
 

@@ -1,15 +1,21 @@
-"""An output that is whole under its name or absent: the way of files and folders to their names."""
+"""Outputs that are whole under their names or absent, and the kinds of a file: pages, images, tables, lists."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
 from neardup.io.urls import require_local
-from neardup.io.writers.place import WorkingPlace
+from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict
+from neardup.runtime import installed_version
 
 
 class Output:
@@ -76,3 +82,220 @@ class Output:
         """Return the error for a failure to write the output, or the file ``name`` in it."""
         allowed, do = self.possible
         return OutputError(f"Cannot write {self.target / name}: {error.strerror or error}", allowed, do)
+
+
+class OutputFile(Output):
+    """A file as a context manager: complete under its name, or absent.
+
+    It is opened at once, in a separate place next to the target, so that an unwritable location is found before
+    the work. On any exception it is removed. Only files of the same kind (``is_own``) are overwritten, and only on
+    request. ``access``: the permissions of its input (``access.py``). Raises OutputError.
+    """
+
+    kind = "a file"
+    new_target = "A file that does not exist yet"
+    possible = ("A file in a folder that may be written, on a disk with room", "Choose another name")
+
+    def __init__(self, path: str | Path, *, overwrite: bool = False, access: int = EVERYBODY) -> None:
+        super().__init__(path, overwrite)
+        self.access = access
+
+    def begin(self) -> None:
+        """Open the file."""
+        self._check_target()
+        self.place.open()
+        self._file = open(self.place.new, "xb")  # noqa: SIM115 - closed in end
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether this regular file is of this kind."""
+        raise NotImplementedError
+
+    def write_bytes(self, data: bytes) -> None:
+        """Append the data."""
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise self.failed(error) from error
+
+    def end(self, *, whole: bool) -> None:
+        """Close the file; a whole one gets its name."""
+        self._file.close()
+        if whole:
+            self._publish()
+
+    def _publish(self) -> None:
+        restrict(self.place.new, self.access)
+        flush(self.place.new)
+        self._check_target()
+        try:
+            if self.overwrite:
+                self.place.replace()
+            else:
+                self.place.publish()
+        except FileExistsError:
+            self._check_target()
+            raise
+
+    def _check_target(self) -> None:
+        if not self.exists_already():
+            return
+        if self.target.is_symlink() or not self.target.is_file() or not self.is_own(self.target):
+            raise OutputError(
+                f"{self.target} is not {self.kind} of neardup",
+                f"Only {self.kind} of an earlier run is overwritten",
+                "Choose another name, or remove it yourself",
+            )
+
+
+class OutputPage(OutputFile):
+    """A page as a context manager: complete under its name, or absent."""
+
+    kind = "a page"
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether neardup wrote the page."""
+        beginning = _beginning(path)
+        return beginning.startswith(_PAGE_HEAD) and _PAGE_MARK in beginning
+
+    def write(self, page: str) -> None:
+        """Write the page, in UTF-8; a lone surrogate becomes a question mark."""
+        self.write_bytes(stamped_page(page).encode("utf-8", "replace"))
+
+
+class OutputImage(OutputPage):
+    """An image as a context manager; one of an earlier run is replaced."""
+
+    kind = "an image"
+
+    def __init__(self, path: str | Path, *, access: int = EVERYBODY) -> None:
+        super().__init__(path, overwrite=True, access=access)
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether neardup wrote the image."""
+        return _beginning(path).startswith(_IMAGE_HEAD)
+
+
+_BEGINNING = 2048
+# In the head of each page, after its content security policy.
+_PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
+_PAGE_MARK = b'\n<meta name="generator" content="neardup'
+_IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-advice" '
+
+
+def _beginning(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_BEGINNING)
+
+
+class ProblemList(OutputFile):
+    """A ``problems.jsonl`` as a context manager: complete under its name, or absent.
+
+    A list of an earlier run, or an empty file, is replaced.
+    """
+
+    kind = "a list of problems"
+
+    def __init__(self, path: str | Path, *, access: int = EVERYBODY) -> None:
+        super().__init__(path, overwrite=True, access=access)
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether every line is a row of such a list."""
+        rows = msgspec.json.Decoder(_Row)
+        try:
+            with open(path, "rb") as file:
+                for line in file:
+                    rows.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return False
+        return True
+
+    def write(self, problem: object) -> None:
+        """Write a row: one JSON object on a line."""
+        self.write_bytes(msgspec.json.encode(problem) + b"\n")
+
+
+class _Row(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of such a list, with exactly these keys."""
+
+    source: str
+    row: int | None
+    reason: str
+    raw: str | None
+    file: str | None
+    kind: str | None
+
+
+class OutputTable(OutputFile):
+    """A table as a context manager; ``mark`` is the schema metadata key that identifies our tables."""
+
+    kind = "a table of signatures"
+
+    def __init__(self, path: str | Path, mark: bytes, *, overwrite: bool = False) -> None:
+        super().__init__(path, overwrite=overwrite)
+        self._mark = mark
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether it is a table with our mark in its schema."""
+        try:
+            with pa.OSFile(os.fsencode(path)) as file:
+                return self._mark in (_schema(path, file).metadata or {})
+        except (OSError, pa.ArrowException):
+            return False
+
+    def write(self, table: pa.Table) -> None:
+        """Write the table, in the format of the extension."""
+        table = table.cast(stamped(table.schema))
+        if _is_parquet(self.target):
+            # hashes do not repeat: a dictionary would only add cost
+            pq.write_table(table, self._file, use_dictionary=["id"], compression="zstd")
+        else:
+            with pa.ipc.new_file(self._file, table.schema) as writer:
+                writer.write_table(table)
+
+
+def write_table(table: pa.Table, path: str | Path, mark: bytes, *, overwrite: bool = False) -> None:
+    """Write the table as Parquet or as an Arrow file, according to the extension. Raises OutputError.
+
+    ``mark``: a key of the metadata of its schema. Only files with that key are overwritten.
+    """
+    output = OutputTable(path, mark, overwrite=overwrite)
+    if output.target.suffix.lower() not in _PARQUET + _ARROW:
+        raise OutputError(
+            f"{output.target.name} does not say how the table is to be written",
+            f"A name that ends in one of {', '.join(_PARQUET + _ARROW)}",
+        )
+    with output:
+        output.write(table)
+
+
+_PARQUET = (".parquet", ".pq")
+_ARROW = (".arrow", ".feather", ".ipc")
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in _PARQUET
+
+
+def _schema(path: Path, file: pa.NativeFile) -> pa.Schema:
+    return pq.read_schema(file) if _is_parquet(path) else pa.ipc.open_file(file).schema
+
+
+def stamped(schema: Any) -> Any:
+    """Return the schema with the version of this program in its metadata."""
+    return schema.with_metadata({**(schema.metadata or {}), WRITTEN_BY: own_version().encode()})
+
+
+def stamped_page(page: str) -> str:
+    """Return the page with the version of this program in its head, after the name of the command."""
+    mark = f'\n<meta name="{WRITTEN_BY.decode()}" content="{own_version()}">'
+    return _GENERATOR.sub(lambda found: found[0] + mark, page, count=1)
+
+
+def own_version() -> str:
+    """Return the version of this program; "unknown" where it is not installed."""
+    return installed_version("neardup") or "unknown"
+
+
+WRITTEN_BY = b"neardup_version"
+"""The key in the metadata of the schema of a table; JSON files have it as a key of theirs."""
+_GENERATOR = re.compile(r'\n<meta name="generator" content="[^"\n]*">')

@@ -20,8 +20,8 @@ from neardup.collection.sets import Sets, reaches
 from neardup.collection.stored import loaded
 from neardup.comparison.compare import Comparison
 from neardup.errors import InputError
-from neardup.io.decisions.forms import as_bytes_of
 from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, pair_of
+from neardup.io.writers.exports import as_bytes_of
 from neardup.review.desk.subjects import SECONDS, Renewed
 from neardup.review.source import Reviewed
 from neardup.run.records import Looked, ResultRecord

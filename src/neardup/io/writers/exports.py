@@ -1,39 +1,128 @@
-"""Tables as files for other programs: CSV, JSON Lines, Parquet, and DAT, the load file of review platforms."""
+"""Files for other programs: documents and tables as CSV, JSON Lines, Parquet and DAT (for review platforms)."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.display import printable
-from neardup.errors import InputError
-from neardup.io.writers.stamp import stamped
+from neardup.errors import InputError, SettingError
+from neardup.io.writers.output import OutputFile, stamped
 
-MULTIPLE = "; "
-"""Separates the values of a list in CSV and DAT."""
 
-QUOTE, SEPARATOR, NEWLINE = "\u00fe", "\x14", "\u00ae"
-"""The characters of a DAT file: þ around values, the control character 20 between them, ® for a line end."""
+class OutputExport(OutputFile):
+    """An export as a context manager: complete under its name, or absent."""
 
-_ROWS, _BYTES = 10_000, 1 << 20
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-_BREAKS = re.compile(f"[{SEPARATOR}\r\n]")
+    kind = "an export"
+
+    def is_own(self, path: Path) -> bool:
+        """Return whether the file begins like an export."""
+        with open(path, "rb") as file:
+            return file.read(64).startswith(_BEGINNINGS)
+
+
+_BEGINNINGS = (
+    b"id,group,representative,",
+    b"decision,id,other,",
+    b"id,tags\n",
+    b'{"id":',
+    b'{"decision":',
+    b"PAR1",
+    b"\xef\xbb\xbf\xc3\xbeid\xc3\xbe\x14",
+    b"\xef\xbb\xbf\xc3\xbedecision\xc3\xbe\x14",
+)
+
+
+def form_of(path: Path) -> str:
+    """Return the form that the suffix of a file names, whether or not it is one of ``DOCUMENT_FORMS``."""
+    return path.suffix.lower().removeprefix(".")
+
+
+def document_bytes(pages: Iterable[Rows], form: str) -> Iterator[tuple[int, bytes]]:
+    """Yield a file of documents in pieces, each with the number of its rows.
+
+    A row has ``id``, ``text``, ``metadata``, ``role`` and ``group``. In Parquet, metadata is JSON text, because
+    documents may differ in its fields. Raises SettingError for a form that is not one of ``DOCUMENT_FORMS``.
+    """
+    if form not in DOCUMENT_FORMS:
+        raise SettingError(f"The form of the export is {form!r}", f"One of {', '.join(DOCUMENT_FORMS)}")
+    return _document_lines(pages) if form == "jsonl" else _document_table(pages)
+
+
+DOCUMENT_FORMS: tuple[str, ...] = ("jsonl", "parquet")
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+_DOCUMENTS = pa.schema(
+    [
+        ("id", pa.string()),
+        ("text", pa.large_string()),
+        ("metadata", pa.string()),
+        ("role", pa.string()),
+        ("group", pa.int64()),
+    ]
+)
+
+
+def _document_lines(pages: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
+    for rows in pages:
+        lines = [json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows]
+        yield len(rows), "".join(lines).encode("utf-8")
+
+
+def _document_table(pages: Iterable[Rows]) -> Iterator[tuple[int, bytes]]:
+    pieces = _Pieces()
+    with pq.ParquetWriter(pieces, stamped(_DOCUMENTS), compression="zstd") as writer:
+        for rows in pages:
+            plain = [
+                {**row, "metadata": json.dumps(row["metadata"], ensure_ascii=False, allow_nan=False)}
+                for row in rows
+            ]
+            writer.write_table(pa.Table.from_pylist(plain, _DOCUMENTS))
+            yield len(rows), pieces.taken()
+    yield 0, pieces.taken()
+
+
+class _Pieces(io.BytesIO):
+    """A file whose bytes are taken while it is written."""
+
+    _taken = 0
+
+    def tell(self) -> int:
+        """The number of bytes written."""
+        return self._taken + super().tell()
+
+    def taken(self) -> bytes:
+        """Return the bytes written since the last call."""
+        piece = self.getvalue()
+        self._taken += len(piece)
+        self.seek(0)
+        self.truncate()
+        return piece
 
 
 def as_bytes_of(table: pa.Table, form: str, ids: tuple[str, ...] = ("id",)) -> Iterator[bytes]:
     """Yield the table as a file; ``form`` is one of FORMS, and ``ids`` are columns that must not change.
 
-    Raises SettingError for another form, and InputError for an id that a DAT file cannot hold, before the first
-    byte.
+    Raises InputError for an id that a DAT file cannot hold, before the first byte.
     """
     return FORMS[form](table, ids)
+
+
+MULTIPLE = "; "
+"""Separates the values of a list in CSV and DAT."""
+QUOTE, SEPARATOR, NEWLINE = "\u00fe", "\x14", "\u00ae"
+"""The characters of a DAT file: þ around values, the control character 20 between them, ® for a line end."""
+_ROWS, _BYTES = 10_000, 1 << 20
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_BREAKS = re.compile(f"[{SEPARATOR}\r\n]")
 
 
 def protected(value: str) -> str:

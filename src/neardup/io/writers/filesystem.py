@@ -1,36 +1,36 @@
-"""A private folder of this run, next to its output, that nobody else can write into."""
+"""Private folders, permissions, locks and durable names: what an output needs of the file system."""
 
 from __future__ import annotations
 
 import atexit
+import errno
 import os
 import re
 import secrets
 import shutil
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from neardup.display import size
 from neardup.errors import OutputError
-from neardup.io.writers.locks import try_lock
+from neardup.io.readers.base import Documents
 
-_SHOWN = 50
-"""Characters of the output's name in the folder's name; a file name has at most 255 bytes."""
-
-_LOCK_BYTES = 4096
-_ATTEMPTS, _PAUSE = 5, 0.02
-"""Removal of a folder is tried this often, with this many seconds in between."""
-_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-
-
-class _Owner(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of the lock file: the name of the output, and the folder's own random name."""
-
-    target: str
-    token: str
+fcntl: Any
+msvcrt: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+try:
+    import msvcrt
+except ImportError:
+    msvcrt = None
 
 
 class WorkingPlace:
@@ -109,6 +109,21 @@ class WorkingPlace:
         atexit.unregister(self.remove)
 
 
+class _Owner(msgspec.Struct, forbid_unknown_fields=True):
+    """The content of the lock file: the name of the output, and the folder's own random name."""
+
+    target: str
+    token: str
+
+
+_SHOWN = 50
+"""Characters of the output's name in the folder's name; a file name has at most 255 bytes."""
+_LOCK_BYTES = 4096
+_ATTEMPTS, _PAUSE = 5, 0.02
+"""Removal of a folder is tried this often, with this many seconds in between."""
+_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
 def _name(target: Path) -> str:
     return os.fsencode(target.name).decode("utf-8", "replace")
 
@@ -145,17 +160,6 @@ def _clean_up(place: Path, target: Path) -> None:
             "Wait until it has ended, or choose another name",
         )
     _remove(place, target, lock)
-
-
-def is_private(place: Path) -> bool:
-    """Return whether only we can have put something there: we own the folder and nobody else may enter."""
-    try:
-        found = os.lstat(place)
-    except OSError:
-        return False
-    if not stat.S_ISDIR(found.st_mode):
-        return False
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o077)
 
 
 def _is_of(lock: int, place: Path, target: Path) -> bool:
@@ -216,6 +220,17 @@ def _remove_all_but_lock(place: Path) -> None:
             entry.unlink()
 
 
+def is_private(place: Path) -> bool:
+    """Return whether only we can have put something there: we own the folder and nobody else may enter."""
+    try:
+        status = os.lstat(place)
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    return not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & 0o077)
+
+
 def flush(path: Path) -> None:
     """Flush a file, or every file and folder below, to the disk, so that a crash cannot leave empty files."""
     if not path.is_dir():
@@ -246,3 +261,124 @@ def flush_folder(folder: Path) -> None:
             os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def require_room(target: Path, needed: int) -> None:
+    """Raise OutputError if the disk for ``target`` has fewer than ``needed`` bytes left."""
+    folder = Path(os.path.abspath(os.path.expanduser(target))).parent
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    try:
+        free = shutil.disk_usage(folder).free
+    except OSError:
+        return  # opening the folder reports that it cannot be used
+    if free < needed:
+        raise OutputError(
+            f"The documents to be written take up to {size(needed)}, and {folder} has {size(free)} left",
+            "A disk with room for them",
+            "Make room, or choose another output folder",
+        )
+
+
+def common_access(paths: Iterable[str | Path]) -> int:
+    """Return the read and write permissions common to all the given files and folders; the owner's stay.
+
+    Permissions of a group other than ours count for nothing, since the output will belong to our group. Files that
+    cannot be examined, and standard input, restrict nothing.
+
+    >>> oct(common_access([]))
+    '0o666'
+    """
+    bits = EVERYBODY
+    for path in paths:
+        try:
+            bits &= _shared(os.stat(path))
+        except (OSError, ValueError):
+            continue
+    return bits
+
+
+def access_of(documents: Documents, *others: Documents | None) -> int:
+    """Return the permissions common to all files of the documents; data in memory and URLs restrict nothing."""
+    every = (documents, *(other for other in others if other is not None))
+    sources = (source for one in every for source in getattr(one, "sources", ()))
+    files = (source.file for source in sources)
+    return common_access({file for file in files if file is not None})
+
+
+EVERYBODY = 0o666
+"""Restricts nothing beyond the umask: for input that comes from no file of this system."""
+
+
+@contextmanager
+def creating(access: int) -> Iterator[None]:
+    """Limit the permissions of files this process creates within to ``access``; for one thread at a time."""
+    before = os.umask(0o077)
+    os.umask(before | (0o066 & ~access))
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def restrict(path: Path, access: int) -> None:
+    """Remove permissions beyond ``access`` from a file, or from a folder and everything in it."""
+    if access == EVERYBODY or os.name == "nt":
+        return
+    if path.is_dir():
+        for parent, _, names in os.walk(path):
+            for name in names:
+                _restrict_one(os.path.join(parent, name), access)
+            _restrict_one(parent, access)
+    else:
+        _restrict_one(path, access)
+
+
+def _restrict_one(path: str | Path, access: int) -> None:
+    status = os.stat(path, follow_symlinks=False)
+    # in a folder with the set-group-ID bit, new files belong to the folder's group
+    allowed = access if status.st_gid == os.getegid() else _without_group(access)
+    if stat.S_ISDIR(status.st_mode):
+        allowed |= (allowed & 0o444) >> 2  # permission to read a folder implies permission to enter it
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & ~allowed & 0o077:
+        os.chmod(path, mode & (allowed | 0o7700))
+
+
+def _shared(status: os.stat_result) -> int:
+    mode = (status.st_mode & EVERYBODY) | _OWNER
+    if stat.S_ISDIR(status.st_mode):  # without permission to enter, its files are unreadable
+        mode &= ~0o066 | ((status.st_mode & 0o011) * 6)
+    mine = not hasattr(os, "getegid") or status.st_gid == os.getegid()
+    return mode if mine else _without_group(mode)
+
+
+_OWNER, _GROUP, _OTHERS = 0o600, 0o060, 0o006
+
+
+def _without_group(mode: int) -> int:
+    """Return the mode with the group's permissions set to those of all others."""
+    return (mode & ~_GROUP) | ((mode & _OTHERS) << 3)
+
+
+# On Windows nobody can read locked bytes, so the locked byte is one beyond the end of the file.
+_PLACE = 1 << 30
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK, errno.EDEADLK)
+
+
+def try_lock(handle: int) -> bool | None:
+    """Lock the open file: return True on success, False if another process has it, None without lock support."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        elif msvcrt is not None:
+            os.lseek(handle, _PLACE, os.SEEK_SET)
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(handle, 0, os.SEEK_SET)
+        else:
+            return None
+    except OSError as error:
+        return False if error.errno in _HELD else None
+    return True

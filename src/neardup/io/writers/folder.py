@@ -1,4 +1,4 @@
-"""The output folder, written atomically: in a temporary place first, renamed when all is on the disk."""
+"""The folder of a result, written atomically: in a temporary place first, renamed when all is on the disk."""
 
 from __future__ import annotations
 
@@ -9,21 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
 from neardup.io.names import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
-from neardup.io.writers.access import EVERYBODY, restrict
-from neardup.io.writers.output import Output
-from neardup.io.writers.place import flush
+from neardup.io.readers.places import TEXTS
+from neardup.io.writers.filesystem import EVERYBODY, flush, restrict
+from neardup.io.writers.output import Output, stamped
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
-from neardup.io.writers.stamp import stamped
-from neardup.io.writers.texts import write_texts
 from neardup.tables import FORMAT_VERSION
-
-STAGES = "seconds"
-"""The key of the stages of a run."""
 
 
 class OutputFolder(Output):
@@ -135,6 +131,10 @@ class OutputFolder(Output):
             raise
 
 
+STAGES = "seconds"
+"""The key of the stages of a run."""
+
+
 def _require_result(folder: Path, name: Path) -> None:
     """Raise OutputError unless the folder is empty, or a result without added files."""
     why = "it is not a folder"
@@ -159,3 +159,25 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def write_texts(path: Path, texts: Iterable[tuple[int, bytes]]) -> None:
+    """Write pairs (row of the run, text in UTF-8), ascending; holds a few megabytes at a time. Raises OSError."""
+    # statistics would repeat whole texts, uncompressed
+    options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+    options["write_page_checksum"] = True
+    with open(path, "wb") as file, pq.ParquetWriter(file, stamped(TEXTS), **options) as writer:
+        rows: list[int] = []
+        held: list[bytes] = []
+        size = 0
+        for row, text in texts:
+            rows.append(row)
+            held.append(text)
+            size += len(text)
+            if size >= _GROUP_BYTES:
+                writer.write_table(pa.table([rows, held], schema=TEXTS))
+                rows, held, size = [], [], 0
+        writer.write_table(pa.table([rows, held], schema=TEXTS))
+
+
+_GROUP_BYTES = 4 << 20
