@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming.tables import hamming_plan
     from neardup.lsh.index import LSH
     from neardup.review.report.page import report_page
-    from neardup.run.dedup import dedup
-    from neardup.run.find import find
+    from neardup.run.find import dedup, find
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
@@ -146,7 +145,7 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.documents",
     "containment": "neardup.sketch.features",
-    "dedup": "neardup.run.dedup",
+    "dedup": "neardup.run.find",
     "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",

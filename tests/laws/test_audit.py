@@ -18,8 +18,8 @@ import neardup as nd
 from neardup.intervals import Sampled, share_of_totals
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import searches
-from neardup.run.audit.sample import SEED, Strata, allocate, draw
 from neardup.run.find import run
+from neardup.run.recall import SEED, Strata, allocate, draw
 from neardup.run.stages import groups
 from neardup.run.stages.records import Inputs
 from support import reference, reference_audit, shared_data

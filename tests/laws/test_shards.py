@@ -19,9 +19,9 @@ from neardup.io.writers import OutputFolder
 from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.save import save
-from neardup.run.shards.growing import find_against, read_documents
-from neardup.run.shards.kept import kept_of_part
 from neardup.run.shards.merge import open_parts, with_settings
+from neardup.run.shards.rows import kept_of_part
+from neardup.run.shards.update import find_against, read_documents
 from neardup.run.stages.records import Inputs
 from neardup.runtime import Silent
 from support import shared_data

@@ -14,8 +14,7 @@ import pytest
 
 from neardup.io.readers import choose_columns, open_files
 from neardup.join.method import choose
-from neardup.run.footprint import A_DOCUMENT, Amounts, memory_bytes, process_bytes
-from neardup.run.predict import RunCost, predict
+from neardup.run.predict import A_DOCUMENT, Amounts, RunCost, memory_bytes, predict, process_bytes
 from neardup.settings import Settings
 from neardup.settings.records import CHUNK, PROCESS
 from support.command_line import Run

@@ -50,7 +50,7 @@ def test_functions_with_settings_take_typed_keywords() -> None:
 
 
 CALLS = """
-from neardup.run.dedup import dedup
+from neardup.run.find import dedup
 from neardup.run.find import find
 from neardup.settings.settings import Settings
 
@@ -69,7 +69,7 @@ def test_a_misspelt_setting_is_an_error_of_types(tmp_path: Path) -> None:
     files = [
         SOURCE / name
         for name in (
-            "run/dedup.py",
+            "run/find.py",
             "run/find.py",
             "run/asked_columns.py",
             "settings/settings.py",

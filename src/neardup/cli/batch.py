@@ -145,7 +145,7 @@ def _journal(
     if not options.resume or options.out is None:
         yield None
         return
-    from neardup.run.resuming import open_journal
+    from neardup.run.journal import open_journal
 
     decisions = options.decisions if isinstance(options, DedupOptions) else None
     journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)

@@ -76,9 +76,9 @@ def merge(options: MergeOptions) -> int:
     from neardup.io.writers import OutputFolder, common_access
     from neardup.io.writers.scratch import working_in
     from neardup.run.found import write_result
-    from neardup.run.shards.growing import name_parts
     from neardup.run.shards.merge import merge_opened as merged
     from neardup.run.shards.merge import open_parts, parts_to_merge, with_settings
+    from neardup.run.shards.update import name_parts
 
     target.refuse_unusable_out(options)
     folders = [part for name in options.parts for part in parts_to_merge(Path(name))]
@@ -110,7 +110,7 @@ def part(options: PartOptions) -> int:
     from neardup.io.writers import common_access
     from neardup.run.found import load
     from neardup.run.save import check_before
-    from neardup.run.shards.kept import kept_of_part
+    from neardup.run.shards.rows import kept_of_part
     from neardup.settings import Settings
 
     with target.reports_aside(options.out):
@@ -162,8 +162,8 @@ class SavedEngine:
         from neardup.io.writers import common_access
         from neardup.io.writers.scratch import working_in
         from neardup.run.save import check_before
-        from neardup.run.shards.growing import fill_against, find_against, growing_by, read_documents
         from neardup.run.shards.merge import open_parts, require_columns, with_settings
+        from neardup.run.shards.update import fill_against, find_against, growing_by, read_documents
 
         against, shared = open_parts(self.parts, key=options.key)
         review = review_of(options)

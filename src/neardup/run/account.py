@@ -24,12 +24,11 @@ from neardup.join.pair_file import Pairs, batches
 from neardup.join.rows import Met, Rows
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
-from neardup.run.audit.outcome import Audit
 from neardup.run.base_text import base_text_account
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts
 from neardup.run.not_judged import not_judged_counts
-from neardup.run.recall import Predicted, recall_of
+from neardup.run.recall import Audit, Predicted, recall_of
 from neardup.run.represented import Represented
 from neardup.run.review_decisions import Applied
 from neardup.run.shares import Shares, removed_by, suspicious

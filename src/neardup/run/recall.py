@@ -1,30 +1,43 @@
-"""An estimate of the pairs an LSH run missed, from the pairs it found, and the recall that results.
+"""The recall of a run: estimated from the pairs it found, or measured by an audit of sampled documents.
 
 Every found pair has exact integers, so the probability π that LSH finds such a pair is known. A pair found with
 probability π represents 1/π pairs, found and missed (Horvitz and Thompson 1952). The expected number of missed
 pairs is Σ (1/π − 1), unbiased for any corpus. If chains of pairs are closed, 1 − π is the probability that a
 family falls apart between the two documents. ``join/missing.py`` measures it; this module derives the recall from
-it.
+it. A search by SimHash has no such π: see ``within_distance``.
 
-A search by SimHash has no such π: see ``within_distance``.
+An audit draws documents by strata, the same ones in every run, and counts their true pairs with all documents.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from math import ceil, floor, sqrt
+from math import ceil, floor, inf, sqrt
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from neardup.display import similarity
-from neardup.intervals import Share
+from neardup.intervals import Sampled, Share, share_of_totals, wilson
+from neardup.join.criterion import criterion_of
 from neardup.join.estimates import Missing
+from neardup.join.pair_file import Pairs, batches, documents_in, keys_of
+from neardup.join.related import EVERYONE, Related
+from neardup.join.rows import Rows
+from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.join.audit import DrawnDocuments, partners
+from neardup.kernels.sets import Criterion
+from neardup.kernels.shingles import mix_all
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
-from neardup.settings import Settings
+from neardup.runtime import Advance
+from neardup.settings import SearchSettings, Settings
+from neardup.sketch.documents import ShingleSets
+from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 LEVEL = 0.95
 """The probability with which an interval should contain the truth."""
@@ -211,3 +224,335 @@ def _likeliest(mean: float, more: float) -> tuple[int, int]:
         if held >= LEVEL:
             break
     return first + low, first + high
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """The counts of one stratum: its documents, those drawn, the true pairs of the drawn, and the found pairs.
+
+    ``with_partners`` of the drawn documents have a true pair, and ``reached`` of the documents have a found one.
+    """
+
+    name: str
+    documents: int
+    drawn: int
+    pairs: int
+    found: int
+    with_partners: int
+    reached: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain data, with the recall and its Wilson interval; exact if the stratum was drawn whole."""
+        trials = inf if self.drawn == self.documents else self.pairs
+        recall = wilson(self.found / self.pairs, trials) if self.pairs else None
+        return {**vars(self), **_plain(recall)}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The outcome: the drawn documents have ``pairs`` true pairs, and the run ``found`` some of them.
+
+    ``recall`` of pairs and ``reach`` of documents (the share with a partner that have at least one found pair) are
+    estimates for the whole input; None if there are no pairs to find. ``missed`` is a VERIFIED table.
+    """
+
+    strata: tuple[Stratum, ...]
+    pairs: int
+    found: int
+    recall: Share | None
+    reach: Share | None
+    missed: pa.Table
+
+    def as_dict(self) -> dict[str, Any]:
+        """The data for ``run.json``."""
+        totals = {
+            name: sum(getattr(stratum, name) for stratum in self.strata)
+            for name in ("documents", "drawn", "with_partners", "reached")
+        }
+        return {
+            "documents": totals["documents"],
+            "drawn": totals["drawn"],
+            "pairs": self.pairs,
+            "found": self.found,
+            **_plain(self.recall),
+            "by_document": {key: totals[key] for key in ("with_partners", "reached")} | _plain(self.reach),
+            "strata": [stratum.as_dict() for stratum in self.strata],
+        }
+
+
+def audit(rows: Rows, reported: Reported, search: SearchSettings, advance: Advance) -> Audit:
+    """Draw the number of documents in the settings and compare them with all; ``advance`` counts documents.
+
+    Every pair that the run looks for has an end in the new input, so only documents of the new input are drawn.
+    The choice does not depend on the number of threads.
+    """
+    first_new = rows.first_new_document
+    units = rows.units[rows.unique[first_new:]]
+    if not len(units):
+        return Audit((), 0, 0, None, None, VERIFIED.empty_table())
+    wanted, features = search.audit, MEASURES[search.measure].features
+    strata = strata_of(units, reported.has_pair()[first_new:], wanted)
+    drawn = draw(strata, wanted)
+    known = Known(rows.unique, first_new, criterion_of(search), reported, rows.related)
+    count = Count(rows.sets(features).get(drawn + first_new).only(drawn + first_new), strata.of[drawn], known)
+    tally = _total(rows.corpus.with_shingle_sets(rows.unique, count.of_chunk, features), advance)
+    return _outcome(strata, strata.of[drawn], tally, most=2 if first_new else 1)
+
+
+def _total(tallies: Iterable[Tally], advance: Advance) -> Tally:
+    """The sum of the tallies of all chunks; there is at least one chunk."""
+    found: Tally | None = None
+    for tally in tallies:
+        advance(tally.documents)
+        found = tally if found is None else found + tally
+    assert found is not None
+    return found
+
+
+def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
+    """The audit of drawn documents, each with its ``stratum``; a pair adds up to ``most`` to one of them."""
+    partnered, reached = (tally.of > 0).astype(np.int64), (tally.hits > 0).astype(np.int64)
+    members = [stratum == k for k in range(len(strata.names))]
+    sizes = strata.sizes.tolist()
+    seen = [
+        Stratum(
+            name,
+            sizes[k],
+            int(members[k].sum()),
+            int(tally.stratum_pairs[k]),
+            int(tally.stratum_found[k]),
+            int(partnered[members[k]].sum()),
+            int(reached[members[k]].sum()),
+        )
+        for k, name in enumerate(strata.names)
+    ]
+    pairs = [Sampled(size, tally.hits[mine], tally.of[mine]) for size, mine in zip(sizes, members, strict=True)]
+    documents = [Sampled(size, reached[mine], partnered[mine]) for size, mine in zip(sizes, members, strict=True)]
+    missed = verified_table(*(column(tally.missed, name) for name in VERIFIED.names))
+    recall, reach = share_of_totals(pairs, most), share_of_totals(documents)
+    return Audit(tuple(seen), tally.pairs, tally.found, recall, reach, missed)
+
+
+def _plain(share: Share | None) -> dict[str, float | None]:
+    if share is None:
+        return {"recall": None, "low": None, "high": None}
+    return {"recall": share.value, "low": share.low, "high": share.high}
+
+
+SEED = 0x6E6561726475700A
+"""Seed of the sample; fixed, so that an audit can be repeated."""
+
+_SIZES = ("short", "medium", "long")
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The stratum of each document of a population (int64, numbers of ``names``)."""
+
+    of: Int64s
+    names: tuple[str, ...]
+
+    @property
+    def sizes(self) -> Int64s:
+        """Number of documents of each."""
+        return np.bincount(self.of, minlength=len(self.names))
+
+
+def strata_of(units: Int64s, has_pair: Bools, wanted: int) -> Strata:
+    """Thirds by size (``units``) × with or without a reported pair; a single stratum if few are ``wanted``."""
+    ordered = np.sort(units)
+    thirds = [ordered[(len(units) * k + 2) // 3 - 1] for k in (1, 2)]
+    by_size = (units > thirds[0]).astype(np.int64) + (units > thirds[1])
+    label, of = np.unique(2 * by_size + ~has_pair, return_inverse=True)
+    if wanted < len(label):
+        return Strata(np.zeros(len(units), np.int64), ("all",))
+    return Strata(of, tuple(f"{_SIZES[k // 2]}, {'in no pair' if k % 2 else 'in a pair'}" for k in label))
+
+
+def allocate(sizes: Int64s, wanted: int) -> Int64s:
+    """How many documents to draw from each stratum: equal numbers; others make up for strata that are too small.
+
+    >>> allocate(np.array([10, 500, 300]), 100)
+    array([10, 45, 45])
+    """
+    drawn, left = np.zeros(len(sizes), np.int64), wanted
+    order = np.argsort(sizes, kind="stable")
+    for done, k in enumerate(order):
+        drawn[k] = min(int(sizes[k]), left // (len(order) - done))
+        left -= int(drawn[k])
+    return drawn
+
+
+def draw(strata: Strata, wanted: int, seed: int = SEED) -> Int64s:
+    """The drawn documents, ascending: in each stratum, those whose numbers have the smallest hashes."""
+    numbers = np.arange(len(strata.of)).astype(np.uint64)
+    hashes = np.empty(len(numbers), np.uint64)
+    mix_all(numbers + np.uint64(seed), hashes)
+    order = np.lexsort((hashes, strata.of))
+    firsts = np.concatenate(([0], np.cumsum(strata.sizes)))
+    each = allocate(strata.sizes, wanted)
+    return np.sort(np.concatenate([order[first : first + n] for first, n in zip(firsts, each, strict=False)]))
+
+
+_ENOUGH = 1 << 20
+"""Pairs that a thread collects before it checks which of them were found."""
+
+_OFTEN = 16
+"""A shingle in more drawn documents than this is boilerplate, and costs less if it is counted last."""
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The pairs a run reports, in some collections (VERIFIED), and those it omits because there are too many.
+
+    Pairs of two ``joined`` documents (bool[documents]) were joined exactly; not all pairs with a ``limited``
+    document are written.
+    """
+
+    pairs: tuple[Pairs, ...]
+    joined: Bools
+    limited: Bools
+
+    def has_pair(self) -> Bools:
+        """bool[documents]: whether a pair of the document is reported."""
+        has = np.zeros(len(self.joined), np.bool_)
+        for pairs in self.pairs:
+            has[documents_in(pairs, len(has))] = True
+        return has
+
+    def keys(self, drawn: Bools) -> Int64s:
+        """The pairs with a ``drawn`` document, each as a · 2³² + b, ascending."""
+        tables = (table for pairs in self.pairs for table in batches(pairs))
+        keys = [keys_of(some)[drawn[column(some, "a")] | drawn[column(some, "b")]] for some in tables]
+        return np.unique(np.concatenate(keys))
+
+    def left_out(self, a: Int64s, b: Int64s) -> Bools:
+        """Which pairs the run could find, but need not have written."""
+        left_out: Bools = self.joined[a] & self.joined[b] & (self.limited[a] | self.limited[b])
+        return left_out
+
+
+@dataclass(frozen=True)
+class Known:
+    """All documents: their rows, the first that is not in the reference set, the criterion, the reported pairs."""
+
+    rows: Int64s
+    first_new: int
+    criterion: Criterion
+    reported: Reported
+    related: Related = EVERYONE
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Counts of pairs: for each drawn document (int64[drawn]), and for each stratum and in all, each pair once.
+
+    ``of`` counts true pairs and ``hits`` found ones. In these two, a pair with a reference document counts twice,
+    because only one of its ends can be drawn. ``missed`` is a VERIFIED table.
+    """
+
+    documents: int
+    of: Int64s
+    hits: Int64s
+    stratum_pairs: Int64s
+    stratum_found: Int64s
+    pairs: int
+    found: int
+    missed: pa.Table
+
+    def __add__(self, other: Tally) -> Tally:
+        mine, others = vars(self), vars(other)
+        counts = {name: mine[name] + others[name] for name in mine if name != "missed"}
+        # most tallies have none, and thousands of empty chunks would slow everything down
+        missed = [table for table in (self.missed, other.missed) if table.num_rows]
+        return Tally(**counts, missed=pa.concat_tables(missed) if missed else self.missed)
+
+
+class Count:
+    """Counts the pairs of the drawn documents with the documents that stream by."""
+
+    def __init__(self, drawn: DocumentSets, stratum: Int64s, known: Known) -> None:
+        self._order = np.argsort(drawn.sets.sizes, kind="stable")
+        self._table = posted(drawn.sets, self._order)
+        self._numbers, self._stratum = drawn.documents[self._order], stratum[self._order]
+        self._place = np.full(len(known.rows), -1, np.int64)
+        self._place[self._numbers] = np.arange(len(self._order))
+        self._known, self._keys = known, known.reported.keys(self._place >= 0)
+
+    def of_chunk(self, rows: Int64s, sets: ShingleSets) -> Tally:
+        """The tally of the documents in some rows."""
+        numbers, at = np.searchsorted(self._known.rows, rows), 0
+        tally = self._tally(len(rows), np.empty((0, 3), np.int64), numbers, sets.sizes)
+        while at < len(rows):
+            pairs, at = partners(
+                sets.hashes, sets.offsets, at, self._table, self._known.criterion, _ENOUGH, _OFTEN
+            )
+            tally += self._tally(0, pairs, numbers, sets.sizes)
+        return tally
+
+    def _tally(self, documents: int, pairs: Int64s, numbers: Int64s, sizes: Int64s) -> Tally:
+        """The tally of ``pairs`` (set, drawn document, |A∩B|); the sets are documents ``numbers`` of ``sizes``."""
+        pairs = pairs[numbers[pairs[:, 0]] != self._numbers[pairs[:, 1]]]
+        other, drawn, shared = numbers[pairs[:, 0]], pairs[:, 1], pairs[:, 2]
+        if self._known.related.restricts:
+            wanted = self._known.related.may_pair(other, self._numbers[drawn])
+            pairs, other, drawn, shared = pairs[wanted], other[wanted], drawn[wanted], shared[wanted]
+        number, stratum, place = self._numbers[drawn], self._stratum[drawn], self._place[other]
+        found = self._found(np.minimum(other, number), np.maximum(other, number))
+        # the pair of two drawn documents comes from both; it counts once in all, and once in a stratum with both
+        once = (place < 0) | (other > number)
+        once_there = once | (self._stratum[place] != stratum)
+        adds = np.where(other < self._known.first_new, 2, 1)
+        missed = once & ~found
+        ends = number[missed], other[missed]
+        both_sizes = self._table.sizes[drawn[missed]], sizes[pairs[missed, 0]]
+        return Tally(
+            documents,
+            of=self._by_drawn(drawn, adds),
+            hits=self._by_drawn(drawn[found], adds[found]),
+            stratum_pairs=self._by_stratum(stratum[once_there]),
+            stratum_found=self._by_stratum(stratum[found & once_there]),
+            pairs=int(once.sum()),
+            found=int((found & once).sum()),
+            missed=_in_order(ends, shared[missed], both_sizes),
+        )
+
+    def _found(self, a: Int64s, b: Int64s) -> Bools:
+        keys = (a << 32) | b
+        at = np.searchsorted(self._keys, keys)
+        written = at < len(self._keys)
+        written[written] = self._keys[at[written]] == keys[written]
+        found: Bools = written | self._known.reported.left_out(a, b)
+        return found
+
+    def _by_drawn(self, drawn: Int64s, amounts: Int64s) -> Int64s:
+        """Sums by drawn document, in the original order of the drawn documents."""
+        sums = np.zeros(len(self._order), np.int64)
+        np.add.at(sums, self._order[drawn], amounts)
+        return sums
+
+    def _by_stratum(self, strata: Int64s) -> Int64s:
+        return np.bincount(strata, minlength=int(self._stratum.max()) + 1)
+
+
+def _in_order(ends: tuple[Int64s, Int64s], shared: Int64s, sizes: tuple[Int64s, Int64s]) -> pa.Table:
+    """The VERIFIED table of pairs whose two ends come in any order."""
+    swap = ends[0] > ends[1]
+    a, b = (np.where(swap, ends[1 - k], ends[k]) for k in (0, 1))
+    size_a, size_b = (np.where(swap, sizes[1 - k], sizes[k]) for k in (0, 1))
+    return verified_table(a, b, shared, size_a, size_b)
+
+
+def posted(sets: ShingleSets, order: Int64s) -> DrawnDocuments:
+    """The table of the shingles of sets that are numbered in the given ``order``, by size."""
+    number = np.empty(len(order), np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    owner = np.repeat(number, sets.sizes)
+    at = np.lexsort((owner, sets.hashes))
+    hashes, members = sets.hashes[at], owner[at]
+    first = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), hashes[1:] != hashes[:-1])))
+    keys = hashes[first]
+    bits = len(keys).bit_length()  # about one shingle in a cell
+    in_cell = np.bincount((keys >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
+    cells = np.concatenate(([0], np.cumsum(in_cell)))
+    return DrawnDocuments(keys, np.append(first, len(hashes)), members, cells, sets.sizes[order])

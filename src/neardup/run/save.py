@@ -16,7 +16,7 @@ from neardup.io.readers.base import Chunk, Documents, NativeRows, Problem
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept import check_extra
-from neardup.run.added import added_names, added_to
+from neardup.run.added_columns import added_names, added_to
 from neardup.run.by_value import ByValue
 from neardup.run.found import Found, write_result
 from neardup.run.pipeline import Meter

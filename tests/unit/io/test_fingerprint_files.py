@@ -17,7 +17,7 @@ from neardup.io.fingerprints.reading import SavedFingerprints, read_fingerprints
 from neardup.io.fingerprints.records import FILES, FORMAT, MANIFEST
 from neardup.io.readers import choose_columns, open_files
 from neardup.lsh.bands import plan
-from neardup.run.shards.lookup import NewKeys, meeting
+from neardup.run.shards.bands import NewKeys, meeting
 from neardup.run.shards.part import save_fingerprints
 from support.made_texts import Writer
 

@@ -158,7 +158,7 @@ def test_sketches_are_gone_before_pairs_are_verified(
         assert [made() for made in alive] == [None]
         return verify(*given)
 
-    monkeypatch.setattr("neardup.run.stages.first_pass.fingerprint", noted)
+    monkeypatch.setattr("neardup.run.stages.search.fingerprint", noted)
     monkeypatch.setattr("neardup.join.searches.verify", checked)
     assert nd.find(made_texts(), **settings).pairs.num_rows
     assert alive

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from neardup.kernels.join.audit import is_pair, partners, sizes_that_fit
-from neardup.run.audit.count import posted
+from neardup.run.recall import posted
 from neardup.sketch.documents import ShingleSets
 from support import reference_audit
 from support.made_sets import THRESHOLDS, collections, criterion, laid_out

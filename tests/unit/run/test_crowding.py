@@ -11,8 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.io.readers import choose_columns, open_files
-from neardup.run.crowding import A_MET_PAIR, A_SHINGLE, CROWD, LISTED, PAIR_MEMORY, Crowding, crowding_of
-from neardup.run.predict import RunCost, predict
+from neardup.run.predict import (
+    A_MET_PAIR,
+    A_SHINGLE,
+    CROWD,
+    LISTED,
+    PAIR_MEMORY,
+    Crowding,
+    RunCost,
+    crowding_of,
+    predict,
+)
 from neardup.settings import GroupSettings, SearchSettings, Settings
 from neardup.sketch.documents import ShingleSets
 

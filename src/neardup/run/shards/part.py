@@ -26,7 +26,7 @@ from neardup.join.first_pass import read_chunks
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
-from neardup.run.shards.sorting import write_sorted_bands
+from neardup.run.shards.bands import write_sorted_bands
 from neardup.runtime import Progress, Silent
 from neardup.settings import SettingKeywords, Settings
 from neardup.sketch.documents import simhash_words

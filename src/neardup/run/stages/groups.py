@@ -29,9 +29,9 @@ from neardup.join.portions import verified_room
 from neardup.join.rows import Rows
 from neardup.join.verify import verify
 from neardup.measures import MEASURES, Measure
-from neardup.run.audit.outcome import Audit
 from neardup.run.not_judged import dropped_rows
 from neardup.run.pipeline import Meter
+from neardup.run.recall import Audit
 from neardup.run.represented import Represented, represented
 from neardup.run.review_decisions import Applied, alike_by, applied, leaders_at, settled
 from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, ShinglePairs

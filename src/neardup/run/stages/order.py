@@ -7,7 +7,7 @@ from typing import Any
 from neardup.join.evidence import ExactJoin, HeldSets
 from neardup.run.account import Run
 from neardup.run.pipeline import Condition, Meter, Pipeline, Stage
-from neardup.run.stages import first_pass, groups, result, search
+from neardup.run.stages import groups, result, search
 from neardup.run.stages.records import Inputs, LearnedSets
 from neardup.run.stages.result import Outcome
 from neardup.settings import RECORDS
@@ -43,12 +43,12 @@ HELD = (ExactJoin, HeldSets)
 """Sets of documents in memory, which the stages find by the store of the rows."""
 
 STAGES = (
-    Stage(first_pass.bands),
-    Stage(first_pass.corpus),
-    Stage(first_pass.base_text, IGNORE),
-    Stage(first_pass.first_pass),
-    Stage(first_pass.common_text, IGNORE_COMMON),
-    Stage(first_pass.names),
+    Stage(search.bands),
+    Stage(search.corpus),
+    Stage(search.base_text, IGNORE),
+    Stage(search.first_pass),
+    Stage(search.common_text, IGNORE_COMMON),
+    Stage(search.names),
     Stage(search.propose),
     Stage(groups.group_rules),
     Stage(groups.order),

@@ -13,13 +13,13 @@ from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.pair_file import Pairs, batches
 from neardup.join.rows import Rows
 from neardup.run.account import Run, account
-from neardup.run.audit.outcome import Audit
 from neardup.run.base_text import with_full_sizes
 from neardup.run.found import Found
 from neardup.run.kinds import with_kinds, with_kinds_of_copies
 from neardup.run.lost_text import with_lost_columns
 from neardup.run.not_judged import not_judged_table
 from neardup.run.pipeline import Meter
+from neardup.run.recall import Audit
 from neardup.run.represented import Represented
 from neardup.run.review_decisions import Applied, with_decided
 from neardup.run.stages.groups import on_shingles

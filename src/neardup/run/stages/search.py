@@ -1,24 +1,143 @@
-"""The stages that find the pairs, and those that say which ones are missing."""
+"""The stages from the inputs to proved pairs, and the estimate of those that were missed."""
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import replace
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from neardup.display import counted
+from neardup.errors import InputError
+from neardup.group.keep import never_listed
 from neardup.group.leaders import Grouped, GroupRules
 from neardup.group.rows import CopyClasses
+from neardup.join.base_documents import ReadBase, read_base
+from neardup.join.corpus import Corpus
 from neardup.join.evidence import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
+from neardup.join.first_pass import fingerprint
+from neardup.join.method import surely_exact
 from neardup.join.missing import missing_among
 from neardup.join.missing_crowds import missing_members
 from neardup.join.portions import verified_room
 from neardup.join.rows import Rows, Sketches
 from neardup.join.search import propose as proposed
-from neardup.lsh.bands import Plan
-from neardup.run.audit.count import Reported
-from neardup.run.audit.outcome import Audit
-from neardup.run.audit.outcome import audit as audited
+from neardup.lsh.bands import Plan, plan
+from neardup.run.asked_columns import parts_of, related_notes
+from neardup.run.not_judged import left_aside_notes
 from neardup.run.pipeline import Meter
-from neardup.run.stages.records import BandPlan, MissingPairs
-from neardup.settings import SearchSettings, Sketch
+from neardup.run.recall import Audit, Reported
+from neardup.run.recall import audit as audited
+from neardup.run.stages.records import BandPlan, CommonShingles, Inputs, LearnedSets, MissingPairs, Notes
+from neardup.settings import Keep, Relations, SearchSettings, Sketch
+
+_SORTED = 1 << 16
+"""Sorted ids that are compared with their neighbours at a time."""
+
+
+def bands(inputs: Inputs) -> BandPlan:
+    """Choose the bands in which similar documents meet."""
+    settings = inputs.settings
+    if settings.by_simhash:
+        return BandPlan(None)
+    return BandPlan(plan(settings.search.threshold, settings.search.recall, settings.sketch.slots))
+
+
+def corpus(inputs: Inputs) -> Corpus:
+    """Name the columns to read from each input, and choose the key of the hashes."""
+    settings = inputs.settings
+    parts = parts_of(inputs.documents, inputs.columns, settings, inputs.against)
+    return Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
+
+
+def base_text(inputs: Inputs, corpus: Corpus, meter: Meter) -> tuple[Corpus, ReadBase]:
+    """Read the text that does not count."""
+    assert inputs.ignore is not None
+    read = read_base(inputs.ignore, corpus.settings, corpus.key, meter)
+    return replace(corpus, base=read.base if len(read.base) else None), read
+
+
+def first_pass(corpus: Corpus, bands: BandPlan, meter: Meter) -> tuple[Rows, Sketches]:
+    """Read every text: its tokens, shingles and signature, and the rows that are exact copies."""
+    settings, slots = corpus.settings, corpus.settings.sketch.slots
+    unsigned = bands.plan is None or surely_exact(settings.search)
+    return fingerprint(corpus, 0 if unsigned else slots, meter, bands.plan)
+
+
+def common_text(
+    rows: Rows, sketches: Sketches, meter: Meter
+) -> tuple[Rows, Sketches, CommonShingles, LearnedSets]:
+    """Learn the shingles that many documents have, and leave them out."""
+    from neardup.join.common_shingles import leave_out_common  # other runs need none of it
+
+    rows, sketches, learned = leave_out_common(rows, sketches, meter)
+    return rows, sketches, CommonShingles(learned.table, learned.different), LearnedSets(learned.sets)
+
+
+def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple[Rows, Notes]:
+    """Refuse a chosen id column that does not name every row once; drop a guessed one, and note that."""
+    against, columns = inputs.against, inputs.columns
+    guesses = (*(() if against is None else (against.columns.id_guessed,)), columns.id_guessed)
+    faults, unnamed = [], set()
+    for number, part in enumerate(rows.corpus.parts):
+        if part.id is None:
+            continue
+        fault = _fault_of_ids(rows, number, part.id)
+        if fault and not guesses[number]:
+            raise InputError(
+                fault[0].upper() + fault[1:],
+                "Ids that each name one document",
+                "Choose another column with --id (id= in Python), or none: rows are then named source#row",
+            )
+        if fault:
+            unnamed.add(number)
+            faults.append(f"{fault}; rows are named by source and row number instead")
+    unlisted = never_listed(keep.keep, rows.extra)
+    notes = (
+        *columns.notes,
+        *faults,
+        *left_aside_notes(rows),
+        *_read_notes(rows),
+        *unlisted,
+        *related_notes(rows, relations),
+    )
+    return rows.unnamed(unnamed), Notes(notes)
+
+
+def _read_notes(rows: Rows) -> list[str]:
+    """Notes available after reading everything; for a reference input also the notes from before reading."""
+    *references, new = (part.documents.findings for part in rows.corpus.parts)
+    before = [note for old in references for note in (*old.notes, *old.encoding_notes())]
+    return [*new.encoding_notes(), *(f"--against: {note}" for note in before)]
+
+
+def _fault_of_ids(rows: Rows, number: int, name: str) -> str | None:
+    """Describe the fault in the id column of a part; None if it names every row once."""
+    ids = rows.ids[number]
+    if ids.null_count:
+        return f'the id column "{name}" is empty in {ids.null_count:,} rows'
+    if _all_distinct(ids, limited=rows.settings.search.limit is not None):
+        return None
+    counts = pc.value_counts(ids)
+    often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+    examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
+    return f'the id column "{name}" names {counted(len(often), "id")} more than once, for example {examples}'
+
+
+def _all_distinct(ids: pa.Array, *, limited: bool) -> bool:
+    """Whether no two ids are equal; sorting takes less memory than counting, but longer for strings."""
+    if pa.types.is_integer(ids.type):
+        ordered = np.sort(ids.to_numpy(zero_copy_only=False))
+        return not bool((ordered[1:] == ordered[:-1]).any())
+    if not limited:
+        return bool(pc.count_distinct(ids).as_py() == len(ids))
+    order = pc.sort_indices(ids)
+    for first in range(0, len(ids), _SORTED):
+        part = ids.take(order.slice(first, _SORTED + 1))
+        if pc.any(pc.equal(part.slice(1), part.slice(0, max(0, len(part) - 1)))).as_py():
+            return False
+    return True
 
 
 def propose(rows: Rows, sketches: Sketches, bands: BandPlan, meter: Meter) -> tuple[Search, Proposal]:

@@ -1,9 +1,9 @@
-"""Which saved documents can meet new ones: those that share a band or an exact copy with one of them.
+"""The keys of documents in the bands of a plan: in order for each part, so that new documents are looked up.
 
-Only these take part in a run of new documents against saved ones: two saved documents are never paired, so that a
-saved document without such a partner changes nothing. New keys are looked up in the sorted keys of each part, in a
-time that depends on the new documents and on the logarithm of the saved ones. A part whose keys are sorted for
-another plan is scanned, one band at a time.
+Only saved documents that share a band or an exact copy with new ones take part in a run of new documents against
+saved ones: two saved documents are never paired, so that a saved document without such a partner changes nothing.
+New keys are looked up in the sorted keys of each part, in a time that depends on the new documents and on the
+logarithm of the saved ones. A part whose keys are sorted for another plan is scanned, one band at a time.
 """
 
 from __future__ import annotations
@@ -15,9 +15,40 @@ import numpy as np
 
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.reading import SavedFingerprints, SortedBands
+from neardup.io.fingerprints.writing import FingerprintFolder
+from neardup.kernels.lsh.buckets import band_keys
 from neardup.lsh.bands import Plan
-from neardup.run.shards.sorting import keys_of
-from neardup.tables import Bools, Int64s, UInt64s
+from neardup.tables import Bools, Int64s, UInt32s, UInt64s
+
+
+def write_sorted_bands(made: FingerprintFolder, plan: Plan) -> None:
+    """Sort the keys of all rows with text, band by band; the memory is that of one band."""
+    made.write_sorted(plan.bands, _sorted_bands(made, plan))
+
+
+def _sorted_bands(made: FingerprintFolder, plan: Plan) -> Iterator[tuple[UInt64s, UInt32s]]:
+    found = list(made.seals())
+    with_text = np.flatnonzero(np.concatenate([np.empty(0, np.int64), *(units for units, _ in found)]))
+    rows, seals = with_text.astype(np.uint32), [seals for _, seals in found]
+    first = 0
+    for band, count in enumerate(plan.bands):
+        blocks = [keys_of(block, band) for block in made.slots(first, count)]
+        yield _in_order(blocks, rows)
+        first += count
+    yield _in_order(seals, rows)
+
+
+def keys_of(slots: UInt32s, band: int) -> UInt64s:
+    """Return the keys uint64[n] of documents in a ``band`` from its slots, uint32[n, rows of the band]."""
+    keys = np.empty(len(slots), np.uint64)
+    band_keys(slots, 0, slots.shape[1], band, keys)
+    return keys
+
+
+def _in_order(blocks: list[UInt64s], rows: UInt32s) -> tuple[UInt64s, UInt32s]:
+    keys = np.concatenate([np.empty(0, np.uint64), *blocks])[rows]
+    order = np.argsort(keys, kind="stable")
+    return keys[order], rows[order]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from neardup.io.labels import as_text
 from neardup.io.readers.base import Chunk, Documents, NativeRows
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
-from neardup.run.added import flat, flat_schema
+from neardup.run.added_columns import flat, flat_schema
 from neardup.run.fates import FileFates, removed_rows
 from neardup.run.found import Found
 from neardup.run.looking import no_places
