@@ -113,7 +113,7 @@ def typed(*arguments: object) -> None:
 def check_the_core(folder: Path) -> None:
     import neardup as nd
     from neardup import runtime as memory
-    from neardup.io.formats.isolated import Extractor
+    from neardup.io.formats.extractor import Extractor
     from neardup.io.writers.scratch import scratch_array
 
     demo = Path(nd.__file__).parent / "cli" / "demo_documents" / "documents.jsonl"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.io.formats import extract, format_of, packages
-from neardup.io.formats.registered import registered
+from neardup.io.formats import extract, format_of, packages, registered
 from support.command_line import Run
 from support.made_package import installed_package
 

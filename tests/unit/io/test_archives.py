@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.containers import limits, opened, tars, zips
+from neardup.io.containers import addresses, archives, base
 from neardup.io.readers import choose_columns, open_documents, read_document
 from support.kept_documents import keep, read
 from support.made_archives import (
@@ -254,8 +254,8 @@ def test_wrong_bytes_under_the_suffix(tmp_path: Path, name: str, content: bytes)
 
 @every_archive
 def test_a_bomb_is_cut_at_the_limit(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "UNPACKED_BYTES", 100_000)
-    monkeypatch.setattr(limits, "UNPACKED_RATIO", 2)
+    monkeypatch.setattr(base, "UNPACKED_BYTES", 100_000)
+    monkeypatch.setattr(base, "UNPACKED_RATIO", 2)
     parts = {f"{i}.txt": bytes([97 + i]) * 60_000 for i in range(6)}
     stored = ARCHIVES[suffix](parts)
     (tmp_path / f"a{suffix}").write_bytes(stored)
@@ -280,8 +280,7 @@ def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     parts = {f"{i}.txt": b"x" for i in range(20)}
     (tmp_path / "a.zip").write_bytes(zip_of(parts))
     (tmp_path / "a.tar").write_bytes(tar_of(parts))
-    monkeypatch.setattr(zips, "MEMBERS", 10)
-    monkeypatch.setattr(tars, "MEMBERS", 10)
+    monkeypatch.setattr(archives, "MEMBERS", 10)
     with pytest.raises(InputError, match="more than 10 files"):
         open_documents(tmp_path / "a.zip")
     texts, problems, _ = read(tmp_path / "a.tar")
@@ -291,7 +290,7 @@ def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_list_of_files_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.zip").write_bytes(zip_of({f"{i}.txt": b"x" for i in range(50)}))
-    monkeypatch.setattr(zips, "DIRECTORY_BYTES", 1000)
+    monkeypatch.setattr(archives, "DIRECTORY_BYTES", 1000)
     with pytest.raises(InputError, match="more than 1,000,000 files"):
         open_documents(tmp_path / "a.zip")
 
@@ -330,8 +329,8 @@ def test_one_document_of_an_archive(tmp_path: Path) -> None:
 
 
 def test_few_archives_are_open_at_a_time(tmp_path: Path) -> None:
-    for number in range(limits.OPEN + 4):
+    for number in range(base.OPEN + 4):
         (tmp_path / f"{number:02}.zip").write_bytes(zip_of({"a.txt": f"text {number}"}))
     texts, _, _ = read(tmp_path)
-    assert list(texts.values()) == [f"text {number}" for number in range(limits.OPEN + 4)]
-    assert opened._open.cache_info().currsize <= limits.OPEN
+    assert list(texts.values()) == [f"text {number}" for number in range(base.OPEN + 4)]
+    assert addresses._open.cache_info().currsize <= base.OPEN

@@ -17,7 +17,7 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS_TYPE, carried_by, column_of, in_words, lacking, mix_in, stored
-from neardup.io.formats import Attachment, Extractor, limits, read
+from neardup.io.formats import Attachment, Extractor, content, read
 from support.made_files import msg
 
 LOGO, PLAN = b"\x89PNG logo", b"%PDF plan"
@@ -117,9 +117,9 @@ def test_attachments_of_an_outlook_message() -> None:
 def test_a_mail_with_more_attachments_than_can_be_listed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     part = b"--x\nContent-Disposition: attachment; filename=a%d\n\nb\n"
     head = b"Subject: s\nContent-Type: multipart/mixed; boundary=x\n\n"
-    many = head + b"".join(part % k for k in range(limits.ATTACHMENTS)) + b"--x--\n"
-    assert len(read(many, "a.eml").attachments) == limits.ATTACHMENTS
-    with pytest.raises(InputError, match=f"more than {limits.ATTACHMENTS:,} attachments"):
+    many = head + b"".join(part % k for k in range(content.ATTACHMENTS)) + b"--x--\n"
+    assert len(read(many, "a.eml").attachments) == content.ATTACHMENTS
+    with pytest.raises(InputError, match=f"more than {content.ATTACHMENTS:,} attachments"):
         read(many.replace(b"--x--\n", part % 0 + b"--x--\n"), "a.eml")
 
 
@@ -144,7 +144,7 @@ def test_hostile_mails_are_read_or_refused(extractor: Extractor) -> None:
         found = extractor.read(head + part + b"\n--x--\n", "a.eml")
         assert found.text.startswith("s\n\nwords")
         for one in found.attachments:
-            assert len(one.name) <= limits.VALUE_CHARACTERS
+            assert len(one.name) <= content.VALUE_CHARACTERS
             assert one.name == " ".join(one.name.split())  # on one line; escaping controls is left to the display
             assert len(one.sha256) == 64
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import SettingError
-from neardup.io.formats.detection import SAMPLE_BYTES, charset_of, decoded
+from neardup.io.formats.charsets import SAMPLE_BYTES, charset_of, decoded
 from neardup.io.readers import Documents, dialect, encodings, open_documents, open_files, read_document
 from neardup.settings import ReadingSettings, Settings
 from support.reading import read_all

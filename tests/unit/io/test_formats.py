@@ -9,9 +9,9 @@ from email.message import EmailMessage
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.containers import limits as containers
+from neardup.io.containers import base as containers
 from neardup.io.containers.codecs import XZ_BYTES
-from neardup.io.formats import SUFFIXES, extract, format_of, limits, packages
+from neardup.io.formats import SUFFIXES, content, extract, format_of, packages
 from neardup.io.readers.limits import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
 from support.made_files import (
     WORD,
@@ -257,14 +257,14 @@ def test_the_page_names_every_suffix_and_limit() -> None:
     unpacked = rows.pop("a page of Parquet, unpacked")
     assert unpacked == f"{PAGE_BYTES >> 20} MB, or {PAGE_RATIO} times the stored bytes"
     assert rows == {
-        "size of a file": f"{limits.FILE_BYTES >> 20} MB",
-        "a part of a DOCX, or all parts of another office file, unpacked": f"{limits.UNPACKED_BYTES >> 20} MB",
-        "text of a PDF or an office file": f"{limits.TEXT_CHARACTERS // 10**6} million characters",
-        "pages of a PDF": f"{limits.PAGES:,}".replace(",", " "),
-        "nested parts of a mail": f"{limits.NESTED_PARTS}",
-        "attachments of a mail": f"{limits.ATTACHMENTS:,}".replace(",", " "),
-        "memory of the process": f"{limits.MEMORY_BYTES >> 30} GB",
-        "time for one file": f"{limits.SECONDS:g} s",
+        "size of a file": f"{content.FILE_BYTES >> 20} MB",
+        "a part of a DOCX, or all parts of another office file, unpacked": f"{content.UNPACKED_BYTES >> 20} MB",
+        "text of a PDF or an office file": f"{content.TEXT_CHARACTERS // 10**6} million characters",
+        "pages of a PDF": f"{content.PAGES:,}".replace(",", " "),
+        "nested parts of a mail": f"{content.NESTED_PARTS}",
+        "attachments of a mail": f"{content.ATTACHMENTS:,}".replace(",", " "),
+        "memory of the process": f"{content.MEMORY_BYTES >> 30} GB",
+        "time for one file": f"{content.SECONDS:g} s",
         "all files of an archive, unpacked": f"{containers.UNPACKED_BYTES >> 30} GB, "
         f"or {containers.UNPACKED_RATIO} times the stored bytes",
         "files of an archive, messages of a mailbox": f"{containers.MEMBERS:,}".replace(",", " "),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.io.formats import Extractor, extract, limits, packed, refusals, refuse_size
+from neardup.io.formats import Extractor, content, extract, office, refuse_size
 from support.made_files import (
     docx,
     docx_of,
@@ -84,7 +84,7 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(
 
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1])
 def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr(office, "UNPACKED_BYTES", 1 << 20)
     part = docx_of("x")
     bomb = docx(b"<a>" + b" " * (size - 7) + b"</a>")
     assert len(bomb) < 10_000
@@ -98,9 +98,9 @@ def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pdf"])
 def test_a_text_that_is_too_long_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("word.TEXT_CHARACTERS", "pdf.TEXT_CHARACTERS"):
+    for place in ("office.TEXT_CHARACTERS", "pdf.TEXT_CHARACTERS"):
         monkeypatch.setattr(f"neardup.io.formats.{place}", 50)
-    assert f"{limits.TEXT_CHARACTERS // 10**6} million characters" in str(refusals.too_long())
+    assert f"{content.TEXT_CHARACTERS // 10**6} million characters" in str(content.too_long())
     with pytest.raises(InputError, match=r"more than .* million characters"):
         extract(GOOD[name], name)
 
@@ -161,10 +161,10 @@ def test_a_packed_stream_in_a_pdf_that_is_packed_again(lasting: Extractor) -> No
 
 
 def test_files_that_are_too_large() -> None:
-    refuse_size(limits.FILE_BYTES)
+    refuse_size(content.FILE_BYTES)
     refuse_size(None)
     with pytest.raises(InputError, match=r"It has 256 MB\. Allowed: At most 256 MB"):
-        refuse_size(limits.FILE_BYTES + 1)
+        refuse_size(content.FILE_BYTES + 1)
 
 
 def test_a_file_that_takes_too_long_is_given_up(extractor: Extractor) -> None:

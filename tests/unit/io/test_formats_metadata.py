@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.io.formats import LISTS, METADATA, Content, Extractor, limits, read
+from neardup.io.formats import LISTS, METADATA, Content, Extractor, content, read
 from neardup.io.formats.content import utc
 from neardup.io.formats.mail import people
 from support.full_run import FULL
@@ -173,10 +173,10 @@ def test_any_header_gives_what_can_be_kept(headers: list[tuple[str, str]]) -> No
 
 def test_values_are_cut_and_long_lists_are_not_read() -> None:
     found = read(b"Subject: " + b"s" * 5000 + b"\nFrom: " + b"f" * 5000 + b"\n\nwords", "a.eml").metadata
-    assert (len(found["subject"]), [len(text) for text in found["from"]]) == (limits.VALUE_CHARACTERS, [1000])
+    assert (len(found["subject"]), [len(text) for text in found["from"]]) == (content.VALUE_CHARACTERS, [1000])
     many = ", ".join(f"p{number}@example.org" for number in range(1500))
     assert len(people(many)) == 1500
-    assert len(read(f"To: {many}\n\nwords".encode(), "a.eml").metadata["to"]) == limits.VALUES
+    assert len(read(f"To: {many}\n\nwords".encode(), "a.eml").metadata["to"]) == content.VALUES
     assert people("a@example.org," * 10_000) == []
 
 

@@ -111,7 +111,7 @@ def test_splits_of_different_columns_are_refused(rows: Any) -> None:
 
 
 def test_only_public_methods_are_used() -> None:
-    text = (SOURCE / "io" / "frames" / "hugging_face.py").read_text(encoding="utf-8")
+    text = (SOURCE / "io" / "frames" / "data_sets.py").read_text(encoding="utf-8")
     private = set(re.findall(r"(\w+)\._(?!_)", text))
     assert private <= {"self"}
 

@@ -14,9 +14,9 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.io.frames import streams
-from neardup.io.frames.scans import ScannedDocuments
-from neardup.io.frames.spool import Spool, in_blocks
-from neardup.io.frames.values import ValueTypes
+from neardup.io.frames.data_sets import ScannedDocuments
+from neardup.io.frames.python import ValueTypes
+from neardup.io.frames.streams import Spool, in_blocks
 from neardup.io.readers import open_documents
 from support.reading import read_all
 

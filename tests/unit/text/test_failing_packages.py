@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import neardup as nd
-from neardup.io.formats.registered import read_registered
+from neardup.io.formats import read_registered
 from neardup.text import entry_points, tokenizers
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from neardup import display
 from neardup.errors import InputError
+from neardup.io.containers.addresses import MARK, split_address
 from neardup.io.containers.base import safe_name
-from neardup.io.containers.opened import MARK, split_address
 from neardup.io.readers import Documents, open_sources
 from neardup.io.readers.discover import find_files
 from neardup.io.readers.patterns import matching, split_pattern

@@ -16,7 +16,7 @@ from neardup.collection.pages import Hit
 from neardup.collection.search import search
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError
-from neardup.io.containers.opened import MARK, is_container
+from neardup.io.containers.addresses import MARK, is_container
 from neardup.io.readers import AUTO, read_document
 from neardup.io.readers.discover import SUFFIXES_OF_FILES
 from neardup.io.readers.rows import read_file_row

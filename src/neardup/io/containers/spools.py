@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from tempfile import TemporaryFile, gettempdir
 from threading import Lock
@@ -15,7 +16,7 @@ from typing import IO, Any
 
 from neardup.display import size
 from neardup.errors import InputError
-from neardup.io.containers.limits import ROOM_BYTES
+from neardup.io.containers.base import ROOM_BYTES
 
 _BLOCK = 1 << 20
 _LOOK_EVERY = 64 << 20  # the room on the disk is looked at once for this many bytes
@@ -147,3 +148,41 @@ def _no_room(folder: str, name: str, length: int, why: str) -> InputError:
         "Room there for the unpacked bytes, since documents are read several times",
         "Set TMPDIR to a folder with more room, or unpack the documents into a folder first",
     )
+
+
+STDIN = "-"
+"""The name of standard input on the command line, and its path."""
+
+_LOCK = Lock()
+_read: list[tuple[Any, Held]] = []
+"""Standard input as an object, and its content; another one if a caller in this process exchanges it."""
+
+
+def read_stdin() -> int:
+    """Read standard input to its end into a working file; return the number of bytes.
+
+    Raises InputError at a terminal, for the second time, and if there is no room.
+    """
+    with _LOCK:
+        if sys.stdin is None or sys.stdin.isatty():
+            raise InputError(
+                "Standard input is a terminal",
+                "Documents through a pipe or from a file, one JSON object a line",
+                "neardup dedup - -o out < documents.jsonl",
+            )
+        if _read and _read[0][0] is sys.stdin:
+            raise InputError(
+                "- was given twice", "Standard input once, in one place", "Write the documents to a file first"
+            )
+        held, reason = spooled(sys.stdin.buffer.read, "standard input")
+        if reason is not None:
+            raise InputError(f"Standard input cannot be read: {reason}", "A pipe or a file")
+        _read[:] = [(sys.stdin, held)]
+        return held.length
+
+
+def piped() -> Held:
+    """Return standard input as it was read. Raises OSError in another process than the one that read it."""
+    if not _read:
+        raise OSError("it was standard input of another process")
+    return _read[0][1]

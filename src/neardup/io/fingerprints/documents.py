@@ -19,7 +19,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.reading import SavedFingerprints
-from neardup.io.formats.detection import Charset
+from neardup.io.formats.charsets import Charset
 from neardup.io.names import path_of
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Column, Documents, Format, NativeRows, ReadRows, RowNumbers, Sink

@@ -8,17 +8,17 @@ its limits.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from importlib.metadata import EntryPoint
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
-from neardup.io.formats.content import LISTS, METADATA, Attachment, Content, Metadata
-from neardup.io.formats.isolated import Extractor
-from neardup.io.formats.limits import FILE_BYTES
-from neardup.io.formats.registered import read_registered, registered
-from neardup.io.formats.registered import versions as registered_versions
+from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, Attachment, Content, Metadata
+from neardup.io.formats.extractor import Extractor
 from neardup.runtime import installed_version
+from neardup.text.entry_points import described_point, entry_points_of, loaded_point
 
 __all__ = [
     "LISTS",
@@ -36,7 +36,9 @@ __all__ = [
     "load",
     "packages",
     "read",
+    "read_registered",
     "refuse_size",
+    "registered",
 ]
 
 DocumentFormat: TypeAlias = Literal[
@@ -59,18 +61,25 @@ SUFFIXES: dict[str, DocumentFormat] = {
 _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "html": ("web", "read_html"),
     "pdf": ("pdf", "read_pdf"),
-    "docx": ("word", "read_docx"),
+    "docx": ("office", "read_docx"),
     "pptx": ("office", "read_pptx"),
     "xlsx": ("office", "read_xlsx"),
     "epub": ("office", "read_epub"),
     "eml": ("mail", "read_eml"),
-    "msg": ("outlook", "read_msg"),
+    "msg": ("mail", "read_msg"),
 }
 
 _PACKAGES = (
     *("pypdfium2", "olefile", "charset-normalizer"),
     *("markitdown", "python-pptx", "openpyxl", "trafilatura"),
 )
+
+GROUP = "neardup.extractors"
+"""The group of the entry points of other packages. The name of one is a suffix ("odt"), its object a function from
+the bytes of a file to its text. They cannot replace a format of this program, so that its texts depend on no
+other package."""
+
+_SUFFIX = re.compile(r"\.?([a-z0-9]{1,16})")
 
 Pages: TypeAlias = Literal["all", "main"]
 """The text of a web page: all of it that is visible, or its main content."""
@@ -87,8 +96,8 @@ def extract(data: bytes, name: str, pages: Pages = "all") -> str:
     r"""Return the text of a document, from the bytes of the file and its name.
 
     Plain text and Markdown are decoded as UTF-8 and otherwise left unchanged. Raises InputError for a file that is
-    damaged, protected, in another format than its name indicates, or over one of :mod:`neardup.io.formats.limits`;
-    and when the package for its format is not installed.
+    damaged, protected, in another format than its name indicates, or over a limit of
+    :mod:`neardup.io.formats.content`; and when the package for its format is not installed.
 
     ``pages``: all visible text of a web page, or its main content.
 
@@ -143,7 +152,35 @@ def format_of(name: str, data: bytes) -> DocumentFormat:
 def packages() -> dict[str, str]:
     """Return the versions of the installed format packages, since a version may change the extracted text."""
     versions = {name: installed_version(name) for name in _PACKAGES}
-    return {name: version for name, version in versions.items() if version is not None} | registered_versions()
+    return {name: version for name, version in versions.items() if version is not None} | _registered_versions()
+
+
+def registered() -> Mapping[str, EntryPoint]:
+    """Return the entry point of each suffix (".odt"), without those of other names."""
+    return {f".{name}": point for name, point in entry_points_of(GROUP, _SUFFIX).items()}
+
+
+def read_registered(suffix: str, data: bytes) -> Content:
+    """Return the text of a file by the function registered for its suffix.
+
+    Raises InputError if the function cannot be imported, or returns anything but a str. Its own errors pass.
+    """
+    point = registered()[suffix]
+    extract = loaded_point(f"extractor for {suffix}", point)
+    try:
+        text = extract(data)
+    except SystemExit as error:
+        raise InputError(
+            f"The extractor for {suffix} ({point.value}) ends the program: {error}", "A str"
+        ) from error
+    if not isinstance(text, str):
+        raise InputError(f"The extractor for {suffix} ({point.value}) returns {type(text).__name__}", "A str")
+    return Content(text)
+
+
+def _registered_versions() -> dict[str, str]:
+    """Return the package and version of each registered extractor, by ``neardup.extractors`` and suffix."""
+    return {f"{GROUP} {suffix}": described_point(point) for suffix, point in registered().items()}
 
 
 def _suffix(name: str) -> str:

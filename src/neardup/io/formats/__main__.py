@@ -1,4 +1,4 @@
-"""The process of ``isolated.Extractor``: files arrive on standard input, texts leave on standard output."""
+"""The process of ``extractor.Extractor``: files arrive on standard input, texts leave on standard output."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 from neardup.errors import NeardupError
 from neardup.io.formats import Content, Pages, load, read
-from neardup.io.formats.isolated import ANSWER, PARTS, REFUSED, REQUEST, TEXT
-from neardup.io.formats.limits import MEMORY_BYTES
+from neardup.io.formats.content import MEMORY_BYTES
+from neardup.io.formats.extractor import ANSWER, PARTS, REFUSED, REQUEST, TEXT
 
 
 def main() -> None:

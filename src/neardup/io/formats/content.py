@@ -1,4 +1,4 @@
-"""The content read from a document: its text, its metadata and its attachments."""
+"""The content read from a document, and its limits: any document may be hostile."""
 
 from __future__ import annotations
 
@@ -7,8 +7,44 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeAlias
 
-from neardup.errors import InputError
-from neardup.io.formats.limits import ATTACHMENTS, VALUE_CHARACTERS, VALUES
+from neardup.errors import InputError, unusable
+
+FILE_BYTES = 256 << 20
+"""Size of a file. Each thread holds the bytes of one file as a whole; scans of thousands of pages stay below."""
+
+UNPACKED_BYTES = 256 << 20
+"""Unpacked size of a part of a DOCX. The markup of a book of a thousand pages is about 20 MB; a zip bomb turns
+kilobytes into gigabytes."""
+
+TEXT_CHARACTERS = 64_000_000
+"""Length of the text in characters. The longest novels have 10 million."""
+
+PAGES = 20_000
+"""Pages of a PDF. A page costs milliseconds, and a small file can claim millions of pages."""
+
+NESTED_PARTS = 100
+"""Nesting depth of the parts of a mail. Forwarding a mail adds one or two levels."""
+
+ATTACHMENTS = 1_000
+"""Attachments of a mail. A mail with more is refused, since it could not be described in full."""
+
+VALUE_CHARACTERS = 1_000
+"""Length of a metadata value; longer values are cut. Subjects of a thousand characters exist."""
+
+VALUES = 1_000
+"""Addresses and names in a mail header. A list of all employees does not help to find a mail."""
+
+SECONDS = 60.0
+"""Seconds for one file: a thousand times the usual time, and the longest acceptable wait for an endless loop. The
+only limit that depends on the machine; most files made to be slow reach another limit first."""
+
+SECONDS_AGAIN = 600.0
+"""Seconds for a file that was read before: a later pass must not fail because the machine is busy."""
+
+MEMORY_BYTES = 3 << 30
+"""Address space of the process that reads a file, where the system can limit it: enough for the largest file, its
+decoded streams and its text."""
+
 
 LISTS = ("from", "to", "cc")
 """Metadata keys that hold a list of strings: addresses in lower case, and names."""
@@ -95,3 +131,22 @@ def _line(value: str) -> str:
 def _lines(values: Iterable[object]) -> list[str]:
     texts = (_line(value) for value in values if isinstance(value, str))
     return list(dict.fromkeys(text for text in texts if text))[:VALUES]
+
+
+def missing(what: str, package: str, error: ImportError, extra: str = "formats") -> InputError:
+    """Return the error for a format whose package cannot be imported, with the way out.
+
+    >>> print(missing("A PDF file", "pypdfium2", ModuleNotFoundError(name="pypdfium2")))
+    A PDF file needs pypdfium2, which is not installed. Try: pip install ".[formats]" in a clone of neardup.
+    """
+    why, do = unusable(package, extra, error)
+    return InputError(f"{what} needs {package}, which {why}", "", do)
+
+
+def too_long() -> InputError:
+    """Return the error for a text that is longer than allowed."""
+    return InputError(
+        f"Its text has more than {TEXT_CHARACTERS // 10**6} million characters",
+        "Documents that people read",
+        "Split it, or leave it out",
+    )

@@ -1,20 +1,37 @@
-"""Read the subject and body of a mail (RFC 5322, MIME), its sender, recipients and date."""
+"""Mails, of EML files (RFC 5322, MIME) and of Outlook: subject and body, people, date and attachments.
+
+Outlook saves a mail as MAPI properties, which are the streams of an OLE file (MS-OXMSG).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import struct
 from collections.abc import Iterator
-from email import message_from_bytes
+from datetime import UTC, datetime, timedelta
+from email import message_from_bytes, message_from_string
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
+from typing import Any
 
 from neardup.errors import InputError
 from neardup.io.formats.charsets import decode
-from neardup.io.formats.content import LISTS, Content, Metadata, attached, described, utc
-from neardup.io.formats.limits import NESTED_PARTS, VALUES
-from neardup.io.formats.web import html_text
+from neardup.io.formats.content import (
+    FILE_BYTES,
+    LISTS,
+    NESTED_PARTS,
+    VALUES,
+    Content,
+    Metadata,
+    attached,
+    described,
+    missing,
+    utc,
+)
+from neardup.io.formats.web import html_text, read_html
 
 # Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
 _LIST_CHARACTERS = 100 * VALUES
@@ -153,3 +170,148 @@ def _too_deep() -> InputError:
     return InputError(
         f"Its parts are nested more than {NESTED_PARTS} deep", "A mail that people send", "Leave this file out"
     )
+
+
+# MS-OXPROPS: number of a property; MS-OXCDATA 2.11.1: its type, the second half of a stream's name.
+_SUBJECT, _BODY, _HTML, _RTF = 0x0037, 0x1000, 0x1013, 0x1009
+_HEAD, _TO, _CC = 0x007D, 0x0E04, 0x0E03
+_FROM = (0x5D01, 0x0C1F, 0x0C1A)  # PidTagSenderSmtpAddress, PidTagSenderEmailAddress, PidTagSenderName
+_SENT, _DELIVERED = 0x0039, 0x0E06
+_UNICODE, _STRING8, _BINARY = 0x001F, 0x001E, 0x0102
+_NUMBER, _TIME = 0x0003, 0x0040
+_DATA, _NAMES = 0x3701, (0x3707, 0x3704, 0x3001)  # PidTagAttachDataBinary; long name, short name, name shown
+_CODE_PAGES = (0x3FDE, 0x3FFD)  # PidTagInternetCodepage, PidTagMessageCodepage
+
+# MS-OXMSG 2.2.2: the storage of an attachment, followed by a number.
+_ATTACHED = "__attach_version1.0_#"
+
+# MS-OXMSG 2.4.1.1: the property stream of a top-level message has a header, then entries of 16 bytes.
+_PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
+
+
+# Times are counted in 100 ns from this date (MS-DTYP 2.3.3).
+_EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
+
+
+def read_msg(data: bytes) -> Content:
+    """Return the subject, an empty line, and the body (plain text, else HTML); from, to, cc, date, subject.
+
+    Attachments are listed and excluded from the text. Raises InputError for data that is not an Outlook message,
+    is damaged, has too many attachments, or has its body only as RTF; and when olefile is not installed.
+    """
+    try:
+        import olefile
+    except ImportError as error:
+        raise missing("An Outlook message", "olefile", error) from None
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as ole:
+            message = _Message(ole)
+            subject, body = message.string(_SUBJECT), message.string(_BODY)
+            if not body.strip():
+                body = message.html()
+            if not body.strip() and message.stream(_RTF, _BINARY) is not None:
+                raise InputError(
+                    "The body of this Outlook message is RTF only",
+                    "A message with a body as plain text or HTML",
+                    "Save it as .eml or as text",
+                )
+            metadata = {**_metadata(message), **described(lambda: {"subject": subject})}
+            attachments = attached(message.attachments())
+    except InputError:
+        raise
+    except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
+        raise InputError(
+            f"It is not an Outlook message, or is damaged: {error}",
+            "A complete .msg file",
+            "Save the message again",
+        ) from error
+    return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments)
+
+
+def _metadata(message: _Message) -> Metadata:
+    """Return the metadata of the header the mail arrived with; for a mail never sent, the values Outlook shows."""
+    return {
+        **described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
+        **described(lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}),
+        **described(lambda: {"date": utc(message.time(_SENT, _DELIVERED))}),
+        **described(lambda: head_metadata(message_from_string(message.string(_HEAD)))),
+    }
+
+
+def _person(text: str) -> str:
+    """Return an address in lower case, a name unchanged, and an empty string for a directory path."""
+    return "" if text.upper().startswith("/O=") else text.lower() if "@" in text else text
+
+
+class _Message:
+    """The properties of the message itself; recipients and attachments have separate storages."""
+
+    def __init__(self, ole: Any) -> None:
+        self._ole = ole
+        if not ole.exists("__properties_version1.0"):
+            raise InputError(
+                "It is an OLE file, but no message",
+                "A .msg file as Outlook saves it",
+                "Check its format",
+            )
+        properties = ole.openstream("__properties_version1.0").read()
+        self._numbers, self._times = _fixed(properties, _NUMBER, "<I"), _fixed(properties, _TIME, "<Q")
+
+    def stream(self, number: int, kind: int, place: str = "") -> bytes | None:
+        name = f"{place}__substg1.0_{number:04X}{kind:04X}"
+        return self._read(name) if self._ole.exists(name) else None
+
+    def _read(self, name: str) -> bytes:
+        # a damaged size must not make olefile read more than the file could hold
+        if self._ole.get_size(name) > FILE_BYTES:
+            raise InputError(f"{name} in it claims to be too large", "A complete .msg file", "Save it again")
+        content: bytes = self._ole.openstream(name).read()
+        return content
+
+    def attachments(self) -> Iterator[tuple[str, int, str]]:
+        """Yield name, size and SHA-256 of each attachment; an attached message counts with all its streams."""
+        entries = self._ole.listdir(streams=True, storages=False)
+        for storage in sorted({entry[0] for entry in entries if entry[0].startswith(_ATTACHED)}):
+            name = next(
+                (found for number in _NAMES if (found := self.string(number, f"{storage}/"))), "attachment"
+            )
+            data = self.stream(_DATA, _BINARY, f"{storage}/")
+            if data is not None:
+                yield name, len(data), hashlib.sha256(data).hexdigest()
+                continue
+            size, digest = 0, hashlib.sha256()
+            for path in sorted("/".join(entry) for entry in entries if entry[0] == storage):
+                content = self._read(path)
+                digest.update(b"%d:%d:" % (len(path), len(content)) + path.encode("utf-8", "replace") + content)
+                size += len(content)
+            yield name, size, digest.hexdigest()
+
+    def string(self, number: int, place: str = "") -> str:
+        wide = self.stream(number, _UNICODE, place)
+        if wide is not None:
+            return wide.decode("utf-16-le", "replace").rstrip("\0")
+        narrow = self.stream(number, _STRING8, place)
+        return decode(narrow, self._charset()).rstrip("\0") if narrow is not None else ""
+
+    def html(self) -> str:
+        page = self.stream(_HTML, _BINARY)
+        return read_html(page).text if page is not None else html_text(self.string(_HTML))
+
+    def time(self, *numbers: int) -> datetime:
+        """Return the time of the first property that is present. Raises StopIteration if none is."""
+        ticks = next(self._times[number] for number in numbers if number in self._times)
+        return _EPOCH + timedelta(microseconds=ticks // 10)
+
+    def _charset(self) -> str | None:
+        pages = [self._numbers[number] for number in _CODE_PAGES if number in self._numbers]
+        return {65001: "utf-8", 20127: None, 28591: "latin-1"}.get(pages[0], f"cp{pages[0]}") if pages else None
+
+
+def _fixed(stream: bytes, wanted: int, form: str) -> dict[int, int]:
+    """Return the properties of a type of fixed length, by number."""
+    found = {}
+    for start in range(_PROPERTY_HEADER, len(stream) - _PROPERTY_BYTES + 1, _PROPERTY_BYTES):
+        kind, number = struct.unpack_from("<HH", stream, start)
+        if kind == wanted:
+            (found[number],) = struct.unpack_from(form, stream, start + 8)
+    return found

@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from neardup.errors import InputError
-from neardup.io.formats.content import Content, described, utc
-from neardup.io.formats.limits import PAGES, TEXT_CHARACTERS
-from neardup.io.formats.refusals import missing, too_long
+from neardup.io.formats.content import PAGES, TEXT_CHARACTERS, Content, described, missing, too_long, utc
 
 # PDFium keeps state for the whole process: one call at a time, for all documents.
 _ONE_AT_A_TIME = threading.Lock()

@@ -7,9 +7,7 @@ from contextlib import suppress
 from html.parser import HTMLParser
 
 from neardup.io.formats.charsets import decode
-from neardup.io.formats.content import Content, described
-from neardup.io.formats.limits import TEXT_CHARACTERS, VALUE_CHARACTERS
-from neardup.io.formats.refusals import missing, too_long
+from neardup.io.formats.content import TEXT_CHARACTERS, VALUE_CHARACTERS, Content, described, missing, too_long
 
 # Elements whose content is not text of the page. noscript and iframe hold fallback content.
 _SKIPPED = frozenset(

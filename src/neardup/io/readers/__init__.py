@@ -85,7 +85,7 @@ def open_documents(
     """Open any input as documents.
 
     A str or Path names files: a file, a folder, a pattern, a URL; so does a list of Path. Any other object holds
-    the documents itself, or yields them: ``io.frames.opening`` lists the kinds. A list of str is a list of texts;
+    the documents itself, or yields them: ``io.frames`` lists the kinds. A list of str is a list of texts;
     one of file names is refused, since either meaning is possible. A stream is read to its end and kept on disk,
     since the documents are read more than once. Documents are returned unchanged. ``without``: files that are
     never input, in any folder. ``reading``: how bytes become texts.
@@ -97,7 +97,7 @@ def open_documents(
     if hasattr(inputs, "chunks") and hasattr(inputs, "require"):
         return cast(Documents, inputs)
     # here, since its modules import those of this package, and files need no library of frames
-    from neardup.io.frames.opening import from_object
+    from neardup.io.frames import from_object
 
     return from_object(inputs, chunk_bytes)
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neardup.errors import InputError
+from neardup.io.containers.addresses import is_container, split_address
 from neardup.io.containers.codecs import COMPRESSIONS
-from neardup.io.containers.opened import is_container, split_address
-from neardup.io.containers.stdin import STDIN, read_stdin
+from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.names import shown_name
 from neardup.io.readers.base import Format

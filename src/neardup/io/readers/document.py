@@ -7,9 +7,9 @@ from typing import BinaryIO
 
 from neardup.errors import InputError
 from neardup.io.formats import Extractor, format_of, refuse_size
-from neardup.io.formats.detection import charset_of, decoded
+from neardup.io.formats.charsets import charset_of, decoded
+from neardup.io.formats.content import FILE_BYTES
 from neardup.io.formats.kinds import HEAD_BYTES, refuse_kind
-from neardup.io.formats.limits import FILE_BYTES
 from neardup.io.readers.discover import find_file
 from neardup.io.readers.folder import TextDocuments
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neardup.io.formats.detection import UTF_8, Charset, charset_of
+from neardup.io.formats.charsets import UTF_8, Charset, charset_of
 from neardup.io.readers.sources import Source
 
 HEAD_BYTES = 1 << 20

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from neardup.io.formats.detection import UTF_8, Charset
+from neardup.io.formats.charsets import UTF_8, Charset
 from neardup.io.names import shown_name
 
 LISTED = 1000

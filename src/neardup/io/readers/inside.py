@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from neardup.errors import InputError
-from neardup.io.containers.opened import MARK, is_container, opened, split_address
+from neardup.io.containers.addresses import MARK, is_container, opened, split_address
 from neardup.io.names import shown_name
 from neardup.io.readers.findings import Aside
 from neardup.io.readers.kinds import partition_of

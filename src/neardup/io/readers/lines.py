@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from neardup.io.formats.detection import UTF_8, Charset
+from neardup.io.formats.charsets import UTF_8, Charset
 from neardup.io.readers.base import failure_text
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.limits import ROW_BYTES

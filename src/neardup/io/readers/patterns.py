@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 
-from neardup.io.containers.opened import split_address
+from neardup.io.containers.addresses import split_address
 from neardup.io.readers.walk import not_input
 
 

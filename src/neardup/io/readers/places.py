@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.io.containers.stdin import STDIN
+from neardup.io.containers.spools import STDIN
 from neardup.io.names import path_of, shown_name
 from neardup.io.readers.base import Documents, Format
 from neardup.io.readers.digests import DIGEST_BYTES

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from neardup.errors import InputError, install, unusable
+from neardup.io.containers.addresses import open_member, opened, split_address, stamp_of
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
-from neardup.io.containers.opened import open_member, opened, split_address, stamp_of
-from neardup.io.containers.stdin import STDIN, piped
+from neardup.io.containers.spools import STDIN, piped
 from neardup.io.readers.digests import digest_of, digest_of_file
 from neardup.io.urls import RemoteFile, reaching, without_password
 

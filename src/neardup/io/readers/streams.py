@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neardup.io.formats.detection import UTF_8, Charset
+from neardup.io.formats.charsets import UTF_8, Charset
 from neardup.io.readers.encodings import charset_of_source
 from neardup.io.readers.files import UNREADABLE, FileDocuments
 from neardup.io.readers.lines import Stream

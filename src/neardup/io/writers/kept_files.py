@@ -14,8 +14,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from neardup.io.containers.addresses import MARK, codec_of_container, is_mailbox, opened
 from neardup.io.containers.base import Container
-from neardup.io.containers.opened import MARK, codec_of_container, is_mailbox, opened
 from neardup.io.names import name_below, shown_name
 from neardup.io.readers.base import NativeFiles, Sink
 from neardup.io.readers.maildirs import PARTS, is_message

@@ -15,8 +15,7 @@ import time
 from types import TracebackType
 
 from neardup.errors import InputError
-from neardup.io.formats.content import Attachment, Content
-from neardup.io.formats.limits import MEMORY_BYTES, SECONDS
+from neardup.io.formats.content import MEMORY_BYTES, SECONDS, Attachment, Content
 
 REQUEST = struct.Struct("<d?QQ")  # seconds, main content of pages only, lengths of name and data; both follow
 ANSWER = struct.Struct(

@@ -7,9 +7,8 @@ from functools import lru_cache
 from threading import RLock
 from typing import Any, TypeAlias
 
-from neardup.io.containers.base import Container
+from neardup.io.containers.base import OPEN, Container
 from neardup.io.containers.codecs import codec_of
-from neardup.io.containers.limits import OPEN
 
 MARK = "!/"
 """Separates the file of an archive or mailbox from the name of a member."""
@@ -90,14 +89,14 @@ def _open(path: str, _: _Stamp) -> Container:
     kind = _kind(path)
     assert kind is not None
     if kind[0] == "zip":
-        from neardup.io.containers.zips import ZipMembers
+        from neardup.io.containers.archives import ZipMembers
 
         return ZipMembers(path)
     if kind[0] == "tar":
-        from neardup.io.containers.tars import TarMembers
+        from neardup.io.containers.archives import TarMembers
 
         return TarMembers(path, kind[1])
-    from neardup.io.containers.mboxes import MailboxMembers
+    from neardup.io.containers.mailboxes import MailboxMembers
 
     return MailboxMembers(path, kind[1])
 
