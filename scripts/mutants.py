@@ -3,7 +3,8 @@
 ``scripts/mutants.py [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in a copy of
 the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map`` or imports,
 then the others. ``--draw SEED`` prints a new list. An entry has a file, a line without its indentation, and what
-replaces it, so that the list stays valid when lines move. A fault whose line has changed is reported as gone.
+replaces it, so that the list stays valid when lines move. When the file no longer has the line, it is looked for in
+the whole package; a fault whose line has changed is reported as gone.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import os
 import random
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tokenize
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,16 +70,24 @@ def read_list() -> list[Mutant]:
     return [Mutant(*line.split("\t")) for line in lines if line and not line.startswith("#")]
 
 
-def place(mutant: Mutant, text: str) -> int:
-    """Return the index of the line of a fault.
+def place(mutant: Mutant, root: Path) -> tuple[str, int]:
+    """Return the file of a fault below a root, and the index of its line.
 
     Raises:
-        ValueError: The line is not in the file, or there are several.
+        ValueError: No file has the line once, or several have.
     """
-    places = [k for k, line in enumerate(text.splitlines()) if line.strip() == mutant.line]
-    if len(places) != 1:
-        raise ValueError(f"{mutant.file} has {len(places)} lines {mutant.line!r}, not one")
-    return places[0]
+    others = (path.relative_to(root).as_posix() for path in sorted((root / "src" / "neardup").rglob("*.py")))
+    for files in ([mutant.file], others):
+        places = [
+            (file, k)
+            for file in files
+            if (root / file).exists()
+            for k, line in enumerate((root / file).read_text(encoding="utf-8").splitlines())
+            if line.strip() == mutant.line
+        ]
+        if len(places) == 1:
+            return places[0]
+    raise ValueError(f"{len(places)} lines of the package are {mutant.line!r}, not one")
 
 
 def faults(file: Path) -> Iterator[Mutant]:
@@ -122,23 +131,31 @@ def draw(seed: int) -> list[Mutant]:
     return drawn
 
 
-def tests_of(mutant: Mutant, line: int, tests: Map | None) -> tuple[list[str], list[str]]:
-    """Return the tests of the short run that may see a fault, and the others."""
+class Tests(NamedTuple):
+    """The tests that may see a fault, in the order in which they run."""
+
+    quick: list[str]
+    """Of the short run, those that reach the line in the least time."""
+    short: list[str]
+    """The rest of the short run."""
+    others: list[str]
+
+
+def tests_of(file: str, line: int, tests: Map | None) -> Tests:
+    """Return the tests that may see a fault."""
     chosen = choice()
-    covering = tests.covering_lines(mutant.file, {line}) if tests is not None else None
-    by_import = sorted(name for name in importers({module_of(mutant.file)}) if "/house/" not in name)
-    if not covering or tests is None:
-        if not by_import:
-            package = module_of(mutant.file).rpartition(".")[0]
-            by_import = sorted(importers({package}))[:20]
-        return [name for name in by_import if name in chosen], [name for name in by_import if name not in chosen]
-    short, _ = quick(covering, tests.seconds, 60)
-    short = [name for name in short if name in chosen]
-    others = [name for name in [*covering, *by_import] if name not in chosen]
-    return short, others
+    by_import = sorted(name for name in importers({module_of(file)}) if "/house/" not in name)
+    covering = tests.covering_lines(file, {line}) if tests is not None else None
+    if tests is None or not covering:
+        by_import = by_import or sorted(importers({module_of(file).rpartition(".")[0]}))[:20]
+        return Tests([name for name in by_import if name in chosen], [], [n for n in by_import if n not in chosen])
+    short = Counter({name: lines for name, lines in covering.items() if name in chosen})
+    first, _ = quick(short, tests.seconds, 60)
+    # the map has the tests of the short run; what else imports the module may reach the line, too
+    return Tests(first, sorted(set(short) - set(first)), [name for name in by_import if name not in chosen])
 
 
-def run(folder: Path, names: list[str], kernels: bool, short: bool) -> str:
+def run(folder: Path, names: list[str], short: bool, left_out: Iterable[str] = ()) -> str:
     """Return the first test that fails in the copy; "" if all pass."""
     names = [name for name in names if (folder / name.partition("::")[0]).exists()]
     if not names:
@@ -148,10 +165,7 @@ def run(folder: Path, names: list[str], kernels: bool, short: bool) -> str:
     if short:
         environment["NEARDUP_SHORT"] = "1"
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    if kernels:
-        environment["NUMBA_DISABLE_JIT"] = "1"
-        command += ["-p", "support.interpreted", "-W", "ignore:overflow encountered:RuntimeWarning"]
-        command += ["-W", "ignore::pytest.PytestUnraisableExceptionWarning"]
+    command += [f"--deselect={name}" for name in left_out]
     done = subprocess.run(
         [*command, *names],
         cwd=folder,
@@ -169,31 +183,36 @@ def run(folder: Path, names: list[str], kernels: bool, short: bool) -> str:
     return failed[1] if failed else names[0]
 
 
-def judge(mutant: Mutant, tests: Map | None) -> tuple[str, float]:
-    """Return which tests see a fault, "short", "all" or "none", and the processor time that it took."""
-    begin = sum(os.times()[:4])
-    folder = Path(tempfile.mkdtemp(prefix="mutant-"))
-    try:
-        subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(folder)], check=True)
-        path = folder / mutant.file
-        lines = path.read_text(encoding="utf-8").splitlines()
-        number = place(mutant, path.read_text(encoding="utf-8"))
-        indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())]
-        changed = [*lines[:number], indent + mutant.replacement, *lines[number + 1 :]]
-        path.write_text("\n".join(changed) + "\n", encoding="utf-8")
-        short, others = tests_of(mutant, number + 1, tests)
-        kernels = "/kernels/" in mutant.file
-        seen = "short"
-        failed = run(folder, short, kernels, True)
-        if not failed:
-            failed = run(folder, others, kernels, False)
-            seen = "all" if failed else "none"
+def first_failing(folder: Path, mutant: Mutant, names: list[str], short: bool) -> str:
+    """Return the first test that fails with the fault and passes without it; "" if none does."""
+    file, number = place(mutant, folder)
+    path = folder / file
+    before = path.read_text(encoding="utf-8")
+    lines = before.splitlines()
+    indent = lines[number][: len(lines[number]) - len(lines[number].lstrip())]
+    lines[number] = indent + mutant.replacement
+    left_out: list[str] = []
+    while True:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        if failed and run(folder, [failed], kernels, seen == "short"):
-            seen = "unclear: the test fails without the fault, too"
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    return seen, sum(os.times()[:4]) - begin
+        try:
+            failed = run(folder, names, short, left_out)
+        finally:
+            path.write_text(before, encoding="utf-8")
+            for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+                compiled.unlink()  # a file of the same size in the same second would count as compiled
+        if not failed or not run(folder, [failed], short):
+            return failed
+        left_out.append(failed)
+
+
+def judge(folder: Path, mutant: Mutant, tests: Map | None) -> tuple[str, str]:
+    """Return which tests see a fault, "short", "all" or "none", and the first one that fails."""
+    file, number = place(mutant, folder)
+    choices = tests_of(file, number + 1, tests)
+    for names, short in ((choices.quick, True), (choices.short, True), (choices.others, False)):
+        if failed := first_failing(folder, mutant, names, short):
+            return "short" if short else "all", failed
+    return "none", f"of {sum(map(len, choices))}"
 
 
 def main() -> int:
@@ -209,15 +228,21 @@ def main() -> int:
         print("there is no map (./scripts/test --map): tests are chosen by imports", file=sys.stderr)
     mutants = read_list()
     print(f"{time.strftime('%Y-%m-%d')}, {len(mutants)} faults in the list\n")
-    print("| fault | file | line | replacement | seen by | s |\n|---|---|---|---|---|---|")
-    for number in map(int, sys.argv[1:] or range(1, len(mutants) + 1)):
-        mutant = mutants[number - 1]
-        try:
-            seen, seconds = judge(mutant, tests)
-        except ValueError:
-            seen, seconds = "gone", 0.0
-        cells = (part.replace("|", "\\|") for part in mutant[1:])
-        print(f"| {number} | {mutant.file} | `{'` | `'.join(cells)}` | {seen} | {seconds:.0f} |", flush=True)
+    print("| fault | file | line | replacement | seen by | test | s |\n|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        folder = Path(name)
+        subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), name], check=True)
+        for number in map(int, sys.argv[1:] or range(1, len(mutants) + 1)):
+            mutant = mutants[number - 1]
+            begin = sum(os.times()[:4])
+            try:
+                file, _ = place(mutant, folder)
+                seen, test = judge(folder, mutant, tests)
+            except ValueError:
+                file, seen, test = mutant.file, "gone", ""
+            seconds = sum(os.times()[:4]) - begin
+            cells = (part.replace("|", "\\|") for part in mutant[1:])
+            print(f"| {number} | {file} | `{'` | `'.join(cells)}` | {seen} | {test} | {seconds:.0f} |", flush=True)
     return 0
 
 
