@@ -7,6 +7,7 @@ import time
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis import __version__ as version
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import providers
 
@@ -41,12 +42,21 @@ def leave_out_constants() -> None:
     """Keep the constants of our modules out of the examples.
 
     Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
-    tests that ran before in the same process, and so would the examples. There is no public way: to import all
-    modules first takes ten seconds in each process. A test fails when another version of Hypothesis keeps the
-    constants elsewhere (tests/unit/test_drawn_examples.py), and pyproject.toml has an upper bound.
+    tests that ran before in the same process, and so would the examples. No setting of Hypothesis turns that off,
+    and to read all modules first takes ten seconds in each process. So this uses two private names, the only ones;
+    pyproject.toml has the newest version in which tests/unit/test_drawn_examples.py has passed.
+
+    Raises:
+        pytest.UsageError: This version of Hypothesis has no such names.
     """
-    nothing = getattr(providers, "_local_constants", None)
-    providers.__dict__["_get_local_constants"] = lambda: nothing
+    private = vars(providers)
+    if not {"_get_local_constants", "_local_constants"} <= private.keys() or private["_local_constants"]:
+        raise pytest.UsageError(
+            f"Hypothesis {version} keeps the constants of modules elsewhere than {providers.__name__}: install "
+            "a version that pyproject.toml allows, or change tests/support/drawn_examples.py"
+        )
+    none = private["_local_constants"]
+    private["_get_local_constants"] = lambda: none
 
 
 def pytest_runtest_setup() -> None:
