@@ -85,7 +85,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
     ]
     runs = [(command, COMMAND.format(arguments=arguments)) for command, arguments in lines]
     # as if the sample had millions of shingles
-    many = "from neardup.join import partners; partners._IN_RANGE = 64; "
+    many = "from neardup.join import prefix_join; prefix_join._IN_RANGE = 64; "
     runs.append(("other", many + COMMAND.format(arguments=to("group", SAMPLE, "--method", "exact"))))
     return [*runs, ("serve", SERVE.format(path=str(folder / "c.neardup")))]
 

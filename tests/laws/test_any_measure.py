@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import chunk_join, common_text
+from neardup.join import common_text
 from neardup.run.find import run
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
@@ -194,7 +194,7 @@ def test_small_tasks_change_nothing(measure: str, matching: str, monkeypatch: py
     plain = nd.find(different(shared_data.or_own("site_policy")), **form)
     for name, size in (("_SLICE", 7), ("_ENOUGH", 1), ("_PAIRS", 3)):
         monkeypatch.setattr(common_text, name, size)
-    monkeypatch.setattr(chunk_join, "_SLICE", 5)
+    monkeypatch.setattr(common_text, "_SLICE", 5)
     small = nd.find(different(shared_data.or_own("site_policy")), **form, memory=0.001)  # in temporary files
     assert plain.pairs.equals(small.pairs)
     assert plain.groups.equals(small.groups)

@@ -17,7 +17,7 @@ import pytest
 import neardup as nd
 from neardup.intervals import Sampled, share_of_totals
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import searches
+from neardup.join import search
 from neardup.run.find import run
 from neardup.run.recall import SEED, Strata, allocate, draw
 from neardup.run.stages import groups
@@ -110,7 +110,7 @@ def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyP
 
 
 def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = searches.candidates
+    whole = search.band_candidates
 
     def lossy(*arguments: Any) -> Any:
         proposed = whole(*arguments)
@@ -118,7 +118,7 @@ def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -
 
     texts = texts_of(shared_data.or_own("license_texts"))
     assert nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"] == []
-    monkeypatch.setattr(searches, "candidates", lossy)
+    monkeypatch.setattr(search, "band_candidates", lossy)
     (warning,) = nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"]
     assert warning.startswith("the audit puts the recall at 0.")
     assert "below the 0.990 that was planned" in warning

@@ -17,7 +17,7 @@ from test_determinism import of_tables, without_costs
 import neardup as nd
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import common_shingles, portions
+from neardup.join import common_shingles, shingle_store
 from neardup.join.base_documents import open_base
 from neardup.run.find import run
 from neardup.run.save import save
@@ -161,7 +161,7 @@ def test_results_depend_neither_on_the_key_nor_on_threads_nor_on_room(
         [("00", 1, 1 << 26), ("5c", 2, 2000), ("a1", 2, 0), ("7f", 2, 1 << 26)][: 4 if FULL else 3]
     ):
         monkeypatch.setenv("NEARDUP_KEY", key * 32)
-        monkeypatch.setattr(portions, "HELD_SHINGLES", held)
+        monkeypatch.setattr(shingle_store, "HELD_SHINGLES", held)
         tables, account = saved(tmp_path / str(number), file, threads=threads, **form)
         made.append((tables, account))
     assert made == [made[0]] * len(made)

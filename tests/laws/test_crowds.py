@@ -19,8 +19,8 @@ import neardup as nd
 import neardup.group.leaders
 import neardup.join.prefix_join
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join import lsh_candidates as lsh
-from neardup.join.evidence import ExactJoin
+from neardup.join.candidates import HUB
+from neardup.join.search import ExactJoin
 from neardup.kernels.group import leaders as leader_kernels
 from neardup.kernels.join import frequent as bit_kernels
 from neardup.kernels.join import met_pairs as met_kernels
@@ -245,7 +245,7 @@ def test_boilerplate_over_thousands_of_unlike_texts(common: int, own: int) -> No
     assert found.run["hubs"]["largest"] > n // 10
     # what the buckets of at most HUB members can propose: fewer than HUB / 2 pairs a document and band
     bands = len(outcome.run.search.plan.bands)
-    assert found.run["counts"]["verified"] <= n * bands * lsh.HUB // 2
+    assert found.run["counts"]["verified"] <= n * bands * HUB // 2
     assert found.run["counts"]["verified"] <= 10 * n
     # a document is in as many lists as it may fail to share shingles, at most: not in all of its shingles
     assert len(hubs.members) <= len(hubs.documents) * (int(hubs.sizes.max(initial=0)) // 5 + 1)
@@ -259,7 +259,7 @@ def test_the_pairs_left_out_of_popular_documents_are_not_overstated(monkeypatch:
     """The leader has four members and two partners that are nearer to another leader: only these are left out."""
     for room in ("group.leaders", "run.account"):
         monkeypatch.setattr(f"neardup.{room}.CROWD", 5)
-    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", 1)
+    monkeypatch.setattr("neardup.join.candidates.HUB", 1)
     words = Writer(seed=3).words(240)
     leader, between = words[:200], words[18:225]
     members = [[*leader, *(f"own{k}x{word}" for word in range(9))] for k in range(4)]
@@ -295,7 +295,7 @@ def test_hubs_and_crowds_of_any_size_give_the_same(
     how: str, pairs: str, hub: int, crowd: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Smaller limits send more documents through the exact join, and leave more pairs unlooked at."""
-    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", hub)
+    monkeypatch.setattr("neardup.join.candidates.HUB", hub)
     monkeypatch.setattr("neardup.group.leaders.CROWD", crowd)
     monkeypatch.setattr("neardup.run.account.CROWD", crowd)
     sets, true = mixed_sets()
@@ -320,7 +320,7 @@ def plain_words(text: str) -> list[str]:
 def test_real_texts_through_hubs_and_crowds(
     name: str, threshold: float, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", 1)
+    monkeypatch.setattr("neardup.join.candidates.HUB", 1)
     monkeypatch.setattr("neardup.group.leaders.CROWD", 5)
     monkeypatch.setattr("neardup.run.account.CROWD", 5)
     numbers = [k for k, first in enumerate(shared_data.firsts(name)) if first == k]

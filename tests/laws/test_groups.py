@@ -249,7 +249,7 @@ def test_between_leaders_that_are_equally_similar_the_better_ranked_one_wins(
     how: str, hub: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the input order: a and b are each 96/116 like d, and 96/136 like each other."""
-    monkeypatch.setattr("neardup.join.lsh_candidates.HUB", hub)
+    monkeypatch.setattr("neardup.join.candidates.HUB", hub)
     words = Writer(seed=15).words(100)
     texts = {
         "a": [*words, *(f"a{k}" for k in range(20))],

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
-from neardup.join.hamming_candidates import candidates
+from neardup.join.candidates import near_candidates
 from neardup.lsh.hamming.index import HammingIndex
 from support import reference, shared_data
 from support.full_run import FULL
@@ -192,7 +192,7 @@ def test_real_documents(name: str) -> None:
     texts = list(shared_data.documents(name).values())
     rows = nd.SimHash(features="shingle:5").sketch(texts)
     every = brute_force(rows, 6)
-    proposed = candidates(rows, 6, 0, 2, lambda _: None)
+    proposed = near_candidates(rows, 6, 0, 2, lambda _: None)
     found = set(map(tuple, as_array(proposed.pairs).tolist()))
     hubs = set(proposed.hub.tolist())
     assert all((a, b) in found or {a, b} <= hubs for a, b, _ in every.tolist())

@@ -13,7 +13,7 @@ import neardup as nd
 from neardup.group import leaders
 from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.io.writers import scratch
-from neardup.join import pair_file, portions
+from neardup.join import candidates, pairs, shingle_store
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.run.stages.records import Inputs
@@ -78,7 +78,8 @@ def test_a_limit_changes_no_byte(source: Path, name: str, tmp_path: Path, monkey
 def test_every_spill_happens(source: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of a megabyte the bands are sorted in parts, and the sets of candidates are in a file."""
     monkeypatch.setattr(SearchSettings, "join_bytes", 10**9)
-    monkeypatch.setattr(portions, "_FEWEST", 8)
+    monkeypatch.setattr(pairs, "_FEWEST", 8)
+    monkeypatch.setattr(shingle_store, "_FEWEST", 8)
     made: list[scratch.NumberFile] = []
     plain = scratch.Scratch.numbers
 
@@ -91,10 +92,10 @@ def test_every_spill_happens(source: Path, name: str, tmp_path: Path, monkeypatc
     free = files_of(source, tmp_path / "free", **settings)
     assert not made
     parts = []
-    split = portions.bands_at_once
-    monkeypatch.setattr(portions, "_BAND_BYTES", 2000)
+    split = candidates.bands_at_once
+    monkeypatch.setattr(candidates, "_BAND_BYTES", 2000)
     monkeypatch.setattr(
-        "neardup.join.searches.bands_at_once", lambda *given: (parts.append(split(*given)), parts[-1])[1]
+        "neardup.join.search.bands_at_once", lambda *given: (parts.append(split(*given)), parts[-1])[1]
     )
     held = files_of(source, tmp_path / "held", memory="1MB", **settings)
     assert held == free
@@ -143,9 +144,9 @@ def test_a_limit_changes_no_byte_of_many_pairs(
     """Pairs are sorted in files and merged, families are grouped in parts, and tables are written in pieces."""
     monkeypatch.setattr(SearchSettings, "join_bytes", 10**9)
     monkeypatch.setattr(leaders, "CROWD", 60)
-    merged, plain = [], pair_file.PairSorter.finish
+    merged, plain = [], pairs.PairSorter.finish
 
-    def finish(self: pair_file.PairSorter) -> pair_file.Pairs:
+    def finish(self: pairs.PairSorter) -> pairs.Pairs:
         merged.append(plain(self))
         return merged[-1]
 
@@ -155,10 +156,10 @@ def test_a_limit_changes_no_byte_of_many_pairs(
         more = {"across": "side"} if against else {}
         free = files_of(new, tmp_path / f"free {against is None}", against, **settings, **more)
         with monkeypatch.context() as patch:
-            patch.setattr(pair_file.PairSorter, "finish", finish)
+            patch.setattr(pairs.PairSorter, "finish", finish)
             held = files_of(new, tmp_path / f"held {against is None}", against, memory="1MB", **settings, **more)
         assert held == free
     counts = json.loads(free["run.json"])["counts"]
     assert counts["pairs"] > 1000
     if name != "in order":
-        assert sum(isinstance(pairs, pair_file.PairFile) for pairs in merged) > 1
+        assert sum(isinstance(some, pairs.PairFile) for some in merged) > 1

@@ -24,8 +24,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.join.band_keys import SignatureBands
-from neardup.join.lsh_candidates import candidates
+from neardup.join.candidates import SignatureBands, band_candidates
 from support import reference, shared_data
 from support.full_run import FULL
 from support.made_texts import Writer, chance, edited, punctuated, resemblance
@@ -48,7 +47,7 @@ def sketched(texts: Sequence[str], sketch: str) -> np.ndarray:
 def proposed(signatures: np.ndarray, plan: nd.Plan) -> set[Pair]:
     """Return the candidate pairs among the texts with these signatures."""
     keys = SignatureBands([signatures], plan)
-    found = candidates(keys, len(plan.bands), 0, 1, lambda amount: None)
+    found = band_candidates(keys, len(plan.bands), 0, 1, lambda amount: None)
     assert len(found.hub) == 0
     return set(zip(found.pairs["a"].to_pylist(), found.pairs["b"].to_pylist(), strict=True))
 

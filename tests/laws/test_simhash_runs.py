@@ -33,7 +33,7 @@ from support.grouped import HOWS, Pair, expected_groups, groups_of, pairs_of, ra
 from support.made_texts import Writer, punctuated, resemblance
 from support.reference_measured import counted_pairs, different
 
-HUB = "neardup.join.hamming_candidates.HUB"
+HUB = "neardup.join.candidates.HUB"
 SHAPES = [
     (64, "char:4", 0),
     (64, "char:4", 3),

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neardup as nd
-from neardup.join.estimates import Missing
-from neardup.join.missing import missed_with, of_families, of_pairs
+from neardup.join.missing import Missing, missed_with, of_families, of_pairs
 from neardup.join.resketch import SEEDS
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.lsh.bands import Plan, plan

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from neardup.advice.choices import sets_of
 from neardup.advice.sample import SampledTexts
-from neardup.join.related import EVERYONE, Related
+from neardup.join.criterion import EVERYONE, Related
 from neardup.kernels.join.all_counts import count_all
 from neardup.kernels.union_find import unite
 from neardup.run.found import Found

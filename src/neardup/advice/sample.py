@@ -14,7 +14,7 @@ from neardup.io.readers import join_ids
 from neardup.io.readers.base import Documents, Problem, ReadRows
 from neardup.io.readers.columns import Chosen
 from neardup.join.base_documents import BaseDocuments, read_texts
-from neardup.join.related import Related
+from neardup.join.criterion import Related
 from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.runtime import Progress
 from neardup.settings import Cleaning, Settings

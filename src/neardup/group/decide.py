@@ -11,7 +11,7 @@ from neardup.group.leaders import GroupRules
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.attachments import Carried, in_samples, lacking_places
 from neardup.join.criterion import similarity_of
-from neardup.join.pair_file import PairLookup, Pairs
+from neardup.join.pairs import PairLookup, Pairs
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column, distinct
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.group.leaders import Crowd, Grouped, GroupRules, group
-from neardup.join.evidence import ExactJoin, FoundPairs
-from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches
+from neardup.join.pairs import PairFile, PairRoom, Pairs, PairSorter, batches
+from neardup.join.search import ExactJoin, FoundPairs
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.union_find import best_of_tree, unite
 from neardup.tables import VERIFIED, Int64s, column, verified_table

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from neardup.join.common_crowds import CROWD
 from neardup.join.criterion import criterion_of, formula_of_old, whole
-from neardup.join.pair_file import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
+from neardup.join.pairs import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
 from neardup.kernels.group.crowds import crowd_links, unite_by
 from neardup.kernels.group.leaders import Groups, Links, OldDocuments, lead

@@ -1,34 +1,48 @@
-"""Candidate pairs → those with enough common text, counted on the tokens: chunks, or tokens in the same order.
+"""Documents → every pair with enough common text: chunks, or tokens in the same order.
 
-Pairs are counted as they are proposed, and only the pairs that meet the criterion are kept.
+*Chunks* have at least as many tokens as a shingle. Candidates come from lists of shingles
+(``kernels/join/cover_prefixes.py``). Two documents at or above the threshold share shingles that cover enough of
+both, and meet in the list of a shingle that is not too frequent. No pair is lost.
+
+*In the same order*: a common subsequence is a common multiset of tokens. 2·LCS / (a + b) ≥ t only if the Dice
+coefficient of the two multisets is at least t, that is, if their resemblance is at least t / (2 − t). So the exact
+join on multisets of tokens (``prefix_join.py``) proposes every pair.
+
+Pairs are counted on the tokens as they are proposed, and only the pairs that meet the criterion are kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.join.common_crowds import apart, crowds_of
+from neardup.join.criterion import EVERYONE, Related, criterion_of
+from neardup.join.prefix_join import Numbered, Prefixes, candidates_of, index_of, join_hubs, repeats_of
+from neardup.join.rows import Rows
 from neardup.join.shingle_store import ShingleStore
-from neardup.join.verify import blocks
+from neardup.join.verification import blocks
+from neardup.kernels.formulas import RESEMBLANCE
+from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.match.chunks import WorkLimits, common_text
 from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
 from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
-from neardup.runtime import Advance, ordered_map
-from neardup.settings import SearchSettings, Shingles
+from neardup.runtime import Advance, Progress, ordered_map
+from neardup.settings import SearchSettings, Shingles, ratio
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import Int64s, column, verified_table
+from neardup.tables import VERIFIED, Int32s, Int64s, UInt64s, column, verified_table
 from neardup.text.keys import salt
 
 _SLICE = 256
-"""Documents whose partners one task looks for (with 8 bytes for every document of the corpus)."""
+"""Documents whose prefixes one task chooses, or whose partners it looks for (8 bytes for every document)."""
 
 _ENOUGH = 1 << 16
 """Candidates that a task collects before it counts their common text."""
@@ -179,3 +193,122 @@ def _total(parts: Sequence[_Part]) -> CommonText:
     return CommonText(
         verified_table(*rows.T), sum(part.candidates for part in parts), sum(part.capped for part in parts)
     )
+
+
+def join_chunks(rows: Rows, progress: Progress, rank: Int64s | None = None) -> CommonText:
+    """Find every pair of documents at or above the threshold, except pairs of two of the reference set.
+
+    With ``rank``, the pairs within a crowd are only those with leaders (``common_crowds.py``).
+    """
+    documents, settings = np.arange(len(rows.unique)), rows.settings
+    if not len(documents):
+        return CommonText(VERIFIED.empty_table(), 0, 0)
+    with progress.stage("shingles", len(documents), "documents"):
+        sets = rows.sets("shingles" if rows.corpus.base is None else "runs").get(documents).sets
+        streams = rows.sets("tokens").get(documents).sets
+    with progress.stage("join", len(documents), "documents"):
+        criterion, counting = criterion_of(settings.search), counting_of(settings.search, settings.shingles)
+        factors, threads = rows.corpus.key.shingles, settings.work.threads
+        index = chunk_index(sets, streams, criterion, counting, threads, factors, rows.related)
+    with progress.stage("chunks", len(documents), "documents") as advance:
+        tokens = Streams(streams, criterion, counting, threads)
+        found = pairs_of(index, meeting_pairs, tokens, rows.first_new_document, rank, advance)
+    short = equal_short_texts(sets, streams, settings.shingles.length, rows.related, rows.first_new_document)
+    if not short.num_rows:
+        return found
+    together = pa.concat_tables([found.pairs, short])
+    return replace(found, pairs=verified_table(*(column(together, name) for name in VERIFIED.names)))
+
+
+def equal_short_texts(
+    sets: ShingleSets, streams: ShingleSets, length: int, related: Related, reference: int
+) -> pa.Table:
+    """The VERIFIED table of equal texts with fewer tokens than a chunk, on different sides.
+
+    Without sides there is none, because equal texts are exact copies.
+    """
+    if not len(related.across):
+        return VERIFIED.empty_table()
+    short = np.flatnonzero((streams.sizes < length) & (sets.sizes == 1))
+    text = sets.hashes[sets.offsets[short]]  # the only shingle is the whole text
+    order = np.argsort(text, kind="stable")
+    short, text = short[order], text[order]
+    last = np.searchsorted(text, text, "right")
+    counts = last - np.arange(len(short)) - 1
+    place = np.repeat(np.arange(len(short)), counts)
+    other = place + 1 + np.arange(len(place)) - np.repeat(np.cumsum(counts) - counts, counts)
+    a, b = short[place], short[other]
+    wanted = related.may_pair(a, b) & (b >= reference)
+    tokens = streams.sizes[a[wanted]]
+    return verified_table(a[wanted], b[wanted], tokens, tokens, tokens)
+
+
+def chunk_index(
+    sets: ShingleSets,
+    streams: ShingleSets,
+    criterion: Criterion,
+    counting: Counting,
+    threads: int,
+    factors: UInt64s,
+    related: Related = EVERYONE,
+) -> PrefixIndex:
+    """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
+
+    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``). Only pairs of
+    ``related`` documents meet.
+    """
+    starts = sets.offsets[:-1]
+    repeats = repeats_of(sets.hashes, starts, sets.sizes, threads)
+
+    def work(first: int) -> tuple[UInt64s, Int32s, Requirements]:
+        offsets = streams.offsets[first : first + _SLICE + 1]
+        entries, owner, asked = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
+        return entries, owner + np.int32(first), asked
+
+    done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))
+    entries, owner = (np.concatenate([part[k] for part in done]) for k in (0, 1))
+    entries = related.apart(entries, owner)
+    sizes, largest, least = (np.concatenate([part[2][k] for part in done]) for k in range(3))
+    order = np.argsort(sizes, kind="stable")
+    number = np.empty(len(order), np.int32)
+    number[order] = np.arange(len(order), dtype=np.int32)
+    by_size = np.argsort(number[owner], kind="stable")
+    listed = Prefixes(entries[by_size], number[owner[by_size]], np.ones(len(entries), np.bool_))
+    shingles = sets.hashes, starts[order], sets.offsets[1:][order]
+    mine = related.of(order)
+    sides = mine.across, None, mine.within
+    numbered = Numbered(order, *shingles, sizes[order], largest[order], least[order], *sides)
+    return index_of(numbered, listed, None, len(order), threads)
+
+
+def join_in_order(rows: Rows, progress: Progress, rank: Int64s | None = None) -> CommonText:
+    """Find every pair of documents at or above the threshold, except pairs of two of the reference set.
+
+    With ``rank``, the pairs within a crowd are only those with leaders (``common_crowds.py``).
+    """
+    documents, settings = np.arange(len(rows.unique)), rows.settings
+    if not len(documents):
+        return CommonText(VERIFIED.empty_table(), 0, 0)
+    with progress.stage("shingles", len(documents), "documents"):
+        bags = rows.sets("bag")
+        held = bags.get(documents)  # the store keeps nothing alive by itself
+        streams = rows.sets("tokens").get(documents).sets
+    with progress.stage("join", len(documents), "documents"):
+        criterion = of_multisets(settings.search.threshold)
+        index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
+        del held
+    with progress.stage("lcs", len(documents), "documents") as advance:
+        wanted, counting = criterion_of(settings.search), counting_of(settings.search, settings.shingles)
+        tokens = Streams(streams, wanted, counting, settings.work.threads)
+        meets = partial(candidates_of, criterion)
+        return pairs_of(index, meets, tokens, rows.first_new_document, rank, advance)
+
+
+def of_multisets(threshold: float) -> Criterion:
+    """The criterion that the token multisets of a pair meet if the pair reaches the ``threshold``.
+
+    >>> of_multisets(0.8)
+    Criterion(numerator=4, denominator=6, measure=0)
+    """
+    numerator, denominator = ratio(threshold)
+    return Criterion(numerator, 2 * denominator - numerator, RESEMBLANCE)

@@ -15,11 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.io.writers.scratch import Scratch
-from neardup.join.criterion import takes_any_subset
+from neardup.join.criterion import Related, takes_any_subset
 from neardup.join.method import BYTES_A_SHINGLE
-from neardup.join.prefix_join import Prefixes, joined_sets, no_marks, prefixes_of, with_hosts
-from neardup.join.related import Related
-from neardup.join.repeats import Repeats
+from neardup.join.prefix_join import Prefixes, Repeats, joined_sets, no_marks, prefixes_of, with_hosts
 from neardup.join.shingle_store import DocumentSets, SpilledSets
 from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.join.families import Outlines, PrefixLists, unite_met

@@ -1,36 +1,327 @@
-"""The first pass over the input: every row is read and fingerprinted, and exact copies fold into one document."""
+"""The first pass over the input: every row is read and fingerprinted, and exact copies fold into one document.
+
+Every feature of the texts of a chunk adds its own columns. Sets that a later stage needs are made beside the
+fingerprints, so that no stage reads all texts for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from neardup.io.attachments import ATTACHMENTS, carried_by
-from neardup.io.fingerprints.chunk import EXTRA, ChunkFacts, ReadChunk
+from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
+from neardup.io.fingerprints.chunk import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
 from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
+from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
-from neardup.io.readers.base import Chunk, Problem, RememberingChunk
+from neardup.io.readers.base import Chunk, Documents, Problem, RememberingChunk
+from neardup.io.readers.parquet_footer import FooterGroup
 from neardup.io.readers.problems import LineProblems, Problems
-from neardup.join.band_keys import SpilledBands, band_columns, band_names
-from neardup.join.columns import OF_DOCUMENTS, OF_ROWS, fingerprinted
+from neardup.io.writers.scratch import Scratch
+from neardup.join.candidates import SpilledBands, band_columns, band_names
 from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
-from neardup.join.kept_sets import KeptSets, expects_exact
+from neardup.join.criterion import criterion_of
+from neardup.join.method import BYTES_A_SHINGLE, join_room, surely_exact
+from neardup.join.prefix_join import with_possible_partners
 from neardup.join.rows import Met, Rows, Sketches
-from neardup.join.shingle_store import DocumentSets
+from neardup.join.shingle_store import DocumentSets, SpilledSets, most_held, sets_at
 from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.lsh.bands import Plan
-from neardup.measures import MEASURES
+from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map
-from neardup.sketch.cleaning import nothing_left_out
-from neardup.sketch.documents import ShingleSets, simhash_words
-from neardup.tables import Bools, Int64s, UInt32s, one_array
+from neardup.sketch.base_text import count_left, sign_left
+from neardup.sketch.cleaning import Cleaned, both_keys, cleaned, nothing_left_out
+from neardup.sketch.documents import ShingleSets, sign, sign_with_sets, simhash_rows, simhash_words
+from neardup.tables import Bools, Int64s, UInt32s, UInt64s, one_array
+from neardup.text.sealing import sealed
+
+HASH_BYTES = 8
+"""Bytes of a shingle in a set."""
+
+_BYTES_A_WORD = 6
+"""Bytes of text for a word of prose, about, with the space before it."""
+
+
+class KeptSets:
+    """The sets of the documents read so far, which a later stage needs; ``open`` says whether they are still kept.
+
+    An exact join needs those of all documents: in memory while they fit, and else in a working file. They fit if
+    there is room for their hashes, and for the join of those that may have a partner
+    (``prefix_join.with_possible_partners``). Stages that leave out common shingles need them only if they fit, and
+    so does an exact join that is ``expected``.
+    """
+
+    def __init__(self, corpus: Corpus, expected: bool = False) -> None:
+        settings = corpus.settings
+        self.features = MEASURES[settings.search.measure].features if expected else _features_kept(corpus)
+        self.open = self.features is not None
+        self._scratch = None if expected or settings.base.ignore_common > 0 else corpus.scratch or Scratch()
+        self._settings, self._room = settings, join_room(settings.search)
+        self._most = most_held(settings.search) if self._scratch is None else self._room // HASH_BYTES
+        if expected:
+            self._most = settings.search.join_bytes // BYTES_A_SHINGLE
+        self._hashes = np.empty(0, np.uint64)
+        self._used = self._bound = 0
+        self._sizes = [np.empty(0, np.int64)]
+        self._filed: SpilledSets | None = None
+
+    def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
+        """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
+        self._bound += units
+        if self._bound > self._most and self._scratch is None:
+            self.open, self._hashes = False, np.empty(0, np.uint64)
+        if not self.open:
+            return
+        if len(wanted) < len(sets.sizes):
+            sets = sets_at(sets.hashes, sets.offsets[wanted], sets.sizes[wanted])
+        if self._bound > self._most and self._filed is None:
+            self._file(self._together())
+        if self._filed is not None:
+            self._filed.add(sets)
+            return
+        until = self._used + len(sets.hashes)
+        if until > len(
+            self._hashes
+        ):  # reallocated, which moves pages instead of copying them; nobody has a view yet
+            self._hashes.resize(until + until // 4, refcheck=False)
+        self._hashes[self._used : until] = sets.hashes
+        self._used = until
+        self._sizes.append(sets.sizes)
+
+    def finish(self) -> DocumentSets | SpilledSets | None:
+        """Return the sets of all documents, in memory or in a file; None if they are not kept.
+
+        If only those that may have a partner leave room for their join, the sets go to a file, too.
+        """
+        if not self.open:
+            return None
+        if self._filed is None:
+            sets, possible = self._together(), None
+            if self._scratch is not None and BYTES_A_SHINGLE * self._bound > self._room:
+                asked, threads = criterion_of(self._settings.search), self._settings.work.threads
+                starts, sizes = sets.offsets[:-1], sets.sizes
+                possible = with_possible_partners(sets.hashes, starts, sizes, asked, threads)
+                joined = (BYTES_A_SHINGLE - HASH_BYTES) * int(sizes[possible].sum())
+                if HASH_BYTES * len(sets.hashes) + joined > self._room:
+                    self._file(sets)
+            if self._filed is None:
+                return DocumentSets(np.arange(len(sets.sizes)), sets, possible)
+        self._filed.documents = np.arange(len(self._filed))
+        return self._filed
+
+    def _file(self, sets: ShingleSets) -> None:
+        """Move the sets from the memory into a working file."""
+        assert self._scratch is not None
+        self._filed = SpilledSets(np.empty(0, np.int64), self._scratch.numbers())
+        self._filed.add(sets)
+        self._hashes = np.empty(0, np.uint64)
+
+    def _together(self) -> ShingleSets:
+        """The sets in memory."""
+        return ShingleSets(self._hashes[: self._used], np.append(0, np.cumsum(np.concatenate(self._sizes))))
+
+
+def expects_exact(corpus: Corpus) -> bool:
+    """Whether ``auto`` will join exactly if the size of the input is about that of its text.
+
+    Such a run makes sets at once, and no signatures. If the sets do not fit after all, or the join would look at
+    too many pairs, the texts are read once more. Never under a memory limit or with ``--resume``: there the
+    signatures, or the keys of their bands, go to disk in the first pass.
+    """
+    asked, base = corpus.settings.search, corpus.settings.base
+    if asked.method != "auto" or corpus.settings.by_simhash or not MEASURES[asked.measure].by_lsh:
+        return False
+    if corpus.base is not None or base.ignore_common > 0 or corpus.has_saved:
+        return False
+    if corpus.scratch is not None or corpus.journal is not None:
+        return False
+    shingles = sum(_text_bytes(part.documents) for part in corpus.parts)
+    if corpus.settings.shingles.unit == "word":
+        shingles //= _BYTES_A_WORD
+    return BYTES_A_SHINGLE * shingles <= asked.join_bytes
+
+
+def _text_bytes(documents: Documents) -> int:
+    """About how many bytes of text there are; 0 if nothing is known before they are read."""
+    footers: Mapping[int, Sequence[FooterGroup]] = getattr(documents, "footers", {})
+    unpacked = sum(group.unpacked for groups in footers.values() for group in groups)
+    return unpacked or documents.size_bytes or 0
+
+
+def _features_kept(corpus: Corpus) -> Features | None:
+    """The features whose sets are made in the first pass; None: they are not needed, or not of this pass."""
+    settings = corpus.settings
+    if settings.base.ignore_common > 0:
+        return "shingles"
+    if corpus.base is not None or settings.by_simhash or not surely_exact(settings.search):
+        return None
+    features = MEASURES[settings.search.measure].features
+    return features if features in ("shingles", "occurrences") else None
+
+
+@dataclass(eq=False)
+class ChunkTexts:
+    """The ``texts`` of a chunk, the columns read beside them, and the ``columns`` that features add.
+
+    ``slots`` are those of a signature, ``sets`` the features whose sets are wanted. ``cleaned`` are the texts as
+    features count them; keys, units and lengths are those of the texts. Features that keep texts of one stream
+    apart change the ``keys``.
+    """
+
+    corpus: Corpus
+    part: Part
+    table: pa.Table
+    texts: pa.Array
+    cleaned: Cleaned
+    slots: int
+    sets: Features | None
+    keys: UInt64s
+    invalid: int = 0
+    columns: dict[str, Values] = field(default_factory=dict)
+
+    @property
+    def every(self) -> Int64s:
+        """The places of all texts."""
+        return np.arange(len(self.texts))
+
+
+def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: Features | None) -> ReadChunk:
+    """Read a chunk of the input of this ``number``, and add the columns of all features."""
+    part, settings = corpus.parts[number], corpus.settings
+    rows = chunk.read(part.columns)
+    texts, n = one_array(rows.table.column(part.text)), rows.table.num_rows
+    counted, keys = cleaned(texts, settings), np.empty((n, 2), np.uint64)
+    of_chunk = ChunkTexts(corpus, part, rows.table, texts, counted, slots, sets, keys)
+    of_chunk.columns["row"] = rows.row_numbers
+    for add in FEATURES:
+        add(of_chunk)
+    of_chunk.columns["key"] = sealed(of_chunk.keys, corpus.key) if corpus.has_saved else of_chunk.keys
+    facts = ChunkFacts(
+        index=chunk.index,
+        source=chunk.source,
+        rows=n,
+        invalid=of_chunk.invalid + rows.replaced,
+        nulls=texts.null_count,
+        problems=rows.problems,
+        cleaned=counted.counts.tolist(),
+        part=number,
+    )
+    return ReadChunk.of(facts, of_chunk.columns)
+
+
+def _streams(chunk: ChunkTexts) -> None:
+    """Units, keys and signatures; with them the sets, if these are made in the same pass."""
+    texts, corpus, counted = chunk.texts, chunk.corpus, chunk.cleaned
+    settings, base = corpus.settings, corpus.base
+    signatures = np.empty((len(texts), chunk.slots if base is None else 0), np.uint32)
+    if settings.cleaning.is_on:
+        units, invalid = sign(texts, counted.settings, signatures[:, :0], chunk.keys, corpus.key)
+        tokenized = np.empty_like(chunk.keys) if settings.cleaning.tokenizer else chunk.keys[:0]
+        remaining, _ = sign(counted.texts, counted.settings, signatures, tokenized, corpus.key)
+        if len(tokenized):  # texts of the same words may have other tokens, and more of them
+            units, chunk.keys = remaining, both_keys(chunk.keys, tokenized)
+        chunk.columns["remaining"] = remaining
+    elif chunk.sets is not None and chunk.slots == 0 and base is None and len(corpus.key.tokens):
+        units, invalid, sets = sign_with_sets(texts, settings, chunk.keys, corpus.key, chunk.sets)
+        chunk.columns["sets"] = _lists(sets)
+    else:
+        units, invalid = sign(texts, settings, signatures, chunk.keys, corpus.key)
+    chunk.invalid = int(invalid.sum())
+    lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
+    chunk.columns.update(units=units, bytes=lengths.astype(np.int64), signature=signatures)
+
+
+def _left(chunk: ChunkTexts) -> None:
+    """The counts and the signatures of what is left without base text."""
+    corpus, texts, settings = chunk.corpus, chunk.cleaned.texts, chunk.cleaned.settings
+    if corpus.base is None:
+        return
+    chunk.columns["left"] = count_left(texts, chunk.every, settings, corpus.key, corpus.base)
+    if chunk.slots:
+        chunk.columns["signature"] = sign_left(texts, chunk.every, settings, corpus.base, chunk.slots)
+
+
+def _attachments(chunk: ChunkTexts) -> None:
+    """The attachments of mails, which are part of their identity."""
+    if ATTACHMENTS in chunk.part.columns and (carried := carried_by(chunk.table.column(ATTACHMENTS))):
+        chunk.columns[ATTACHMENTS] = one_array(chunk.table.column(ATTACHMENTS))
+        mix_in(chunk.keys, carried)
+
+
+def _relations(chunk: ChunkTexts) -> None:
+    """Keyed hashes of the values within and across: rows of different values are no exact copies."""
+    relations, key = chunk.part.relations, chunk.corpus.key
+    for role, names in (("within", relations.within), ("across", (relations.across,) * bool(relations.across))):
+        for name in names:
+            require_labels(chunk.table.schema.field(name).type, name, f"--{role}")
+        if names:
+            _keep_apart(chunk, role, digests([chunk.table.column(name) for name in names], role, key))
+    if relations.no_self:  # as if each of the two inputs had one value across
+        _keep_apart(chunk, "across", np.full((len(chunk.texts), 2), chunk.part.old, np.uint64))
+
+
+def _keep_apart(chunk: ChunkTexts, role: str, hashes: UInt64s) -> None:
+    chunk.columns[role] = hashes[:, 0].copy()
+    chunk.keys ^= hashes
+
+
+def _simhashes(chunk: ChunkTexts) -> None:
+    """The fingerprints of a search by SimHash."""
+    if words := simhash_words(chunk.corpus.settings):
+        fingerprints = np.empty((len(chunk.texts), words), np.uint64)
+        simhash_rows(chunk.cleaned.texts, chunk.corpus.settings.simhash.features, fingerprints)
+        chunk.columns["simhash"] = fingerprints
+
+
+def _sets(chunk: ChunkTexts) -> None:
+    """The sets of all texts, if they are not made with their keys."""
+    if chunk.sets is not None and "sets" not in chunk.columns:
+        counted, sets_of = chunk.cleaned, chunk.corpus.sets_under
+        chunk.columns["sets"] = _lists(sets_of(counted.settings, counted.texts, chunk.every, chunk.sets))
+
+
+def _of_input(chunk: ChunkTexts) -> None:
+    """The id and the columns that are asked for."""
+    if chunk.part.id:
+        chunk.columns["id"] = one_array(chunk.table.column(chunk.part.id))
+    for name in chunk.part.extra:
+        chunk.columns[f"{EXTRA}{name}"] = one_array(chunk.table.column(name))
+
+
+def _zeros(chunk: ChunkTexts) -> None:
+    """Zeros in the sketches of texts that have nothing to count: their memory was never written."""
+    without = chunk.columns.get("remaining", chunk.columns["units"]) == 0
+    for name in SKETCHES.keys() & chunk.columns.keys():
+        chunk.columns[name][without] = 0
+
+
+FEATURES: tuple[Callable[[ChunkTexts], None], ...] = (
+    _streams,
+    _left,
+    _attachments,
+    _relations,
+    _simhashes,
+    _sets,
+    _of_input,
+    _zeros,
+)
+"""The features, in the order in which they change the keys."""
+OF_ROWS = ("units", "bytes", "left", "within", "across")
+"""The columns of numbers that are held of every row."""
+OF_DOCUMENTS = ("signature", "simhash")
+"""The columns that are held of documents only."""
+
+
+def _lists(sets: ShingleSets) -> pa.Array:
+    return pa.LargeListArray.from_arrays(pa.array(sets.offsets), pa.array(sets.hashes))
 
 
 def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | None = None) -> tuple[Rows, Sketches]:

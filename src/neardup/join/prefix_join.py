@@ -3,7 +3,8 @@
 A bucket with thousands of members is a crowd of true copies, or boilerplate shared by many unlike texts. Its
 members are joined exactly instead: each is listed under its rarest shingles, and every pair at or above the
 threshold meets in one such list. No pair of a hub bucket is lost, and most of its false pairs are never
-looked at.
+looked at. Most documents have too many shingles of their own for a partner, and leave early; documents that share
+most shingles with many others have their frequent shingles as bits.
 """
 
 from __future__ import annotations
@@ -15,26 +16,166 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.criterion import takes_any_subset
-from neardup.join.frequent import searched, without_bits
-from neardup.join.partners import with_possible_partners
-from neardup.join.related import EVERYONE, Related
-from neardup.join.repeats import repeats_of
+from neardup.join.criterion import EVERYONE, Related, takes_any_subset
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as kernels
-from neardup.kernels.join.prefix_index import PrefixIndex
+from neardup.kernels.join.frequent import Searched, fill_frequent, fill_rest
+from neardup.kernels.join.partnerless import fill_may_lack, unique_in_range
+from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats
 from neardup.kernels.parities import fill_parities, parity_words
 from neardup.kernels.sets import Criterion
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, verified_table
 
+
+def repeats_of(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> UInt8s:
+    """How often each shingle occurs again, by its low bits; needs about four bytes of scratch per shingle."""
+    counted = Repeats(max(16, int(sizes.sum()).bit_length()), threads)
+    counted.add(hashes, starts, sizes)
+    return counted.cells
+
+
+class Repeats:
+    """How often each shingle occurs again: ``cells`` (uint8[2^bits], saturating), by the low bits of its hash.
+
+    Fewer cells than shingles are allowed: collisions cost time in the join, never a pair. Sets are added in any
+    order; counting needs two more bytes per cell.
+    """
+
+    def __init__(self, bits: int, threads: int) -> None:
+        self.cells, self._seen = np.zeros(1 << bits, np.uint8), np.zeros(1 << (bits - 2), np.uint64)
+        # each part reads all hashes and counts its own; below 2¹⁶ words a part, threads would share words
+        self._parts = 1 << min(max(0, bits - 18), worker_count(threads).bit_length() - 1)
+        self._threads = threads
+
+    def add(self, hashes: UInt64s, starts: Int64s, sizes: Int64s) -> None:
+        """Count the sets of ``sizes`` that begin at ``starts``."""
+
+        def work(part: int) -> None:
+            count_repeats(hashes, starts, sizes, self._seen, self.cells, part, self._parts)
+
+        for _ in ordered_map(work, range(self._parts), self._threads):
+            pass
+
+
+_IN_RANGE = 1 << 21
+"""Shingles in a range of hashes, about: their filter has at most 4 MB. Fewer are not worth it."""
+
+_ROUNDS = 16
+"""Ranges are counted in this many rounds, each among the sets that the rounds before have left."""
+
+
+def with_possible_partners(
+    hashes: UInt64s, starts: Int64s, sizes: Int64s, criterion: Criterion, threads: int
+) -> Int64s:
+    """Return the numbers (int64, ascending) of the sets whose unique shingles leave room for a partner.
+
+    Set k is ``hashes[starts[k]:starts[k] + sizes[k]]``, ascending. No set with a partner is missing. Of few
+    shingles, and for measures that any subset meets, all are returned. The same for any number of threads.
+    """
+    left = np.arange(len(sizes))
+    ranges = 1 << max(0, (int(sizes.sum()) // _IN_RANGE).bit_length())
+    if ranges == 1 or takes_any_subset(criterion.measure):
+        return left
+    may_lack, unique = np.empty(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
+    fill_may_lack(sizes, criterion, may_lack)
+    width = (1 << 64) // ranges
+    step = max(2, ranges // _ROUNDS)
+    for first in range(0, ranges, step):
+        words = 1 << max(4, int(sizes[left].sum() // (8 * ranges)).bit_length())
+
+        def counted(number: int, left: Int64s = left, words: int = words) -> Int32s:
+            span = np.array([number * width, (number + 1) * width - 1], np.uint64)
+            found = np.empty(len(left), np.int32)
+            unique_in_range(hashes, starts, sizes, left, span, np.zeros((words, 2), np.uint64), found)
+            return found
+
+        for found in ordered_map(counted, range(first, min(first + step, ranges)), threads):
+            unique[left] += found
+        left = left[unique[left] <= may_lack[left]]
+    return left
+
+
+_LONG = 256
+"""Lists that hold this many places to pass for each document are long: texts of one template are in them."""
+
+_DRAWN = 4096
+"""Documents that are looked at for frequent shingles."""
+
+_FREQUENT = 64
+"""A shingle is frequent if it is in more than one of this many documents."""
+
+_WORDS = 4
+"""Words of bits for a document, at most; together at most as many as their parities have."""
+
+_MERGED = 4
+"""Bits are not worth it if more than one of this many shingles would have to be merged all the same."""
+
+
+def searched(hubs: PrefixIndex, left_out: Bools, threads: int) -> Searched:
+    """The documents to search, all but those ``left_out`` (bool[hubs]), with bits if their lists are long."""
+    found, lengths = without_bits(left_out), np.diff(hubs.first)
+    if not len(found.inside) or (lengths * lengths).sum() <= 2 * _LONG * len(found.inside):
+        return found
+    return _with_bits(found, hubs, threads)
+
+
+def without_bits(left_out: Bools) -> Searched:
+    """All documents but those ``left_out`` (bool[hubs]); their sets are merged."""
+    nothing, words = np.zeros(0, np.int64), np.zeros(0, np.uint64)
+    return Searched(left_out, np.flatnonzero(~left_out), np.zeros(0, np.int32), words, nothing, words, words)
+
+
+def _with_bits(plain: Searched, hubs: PrefixIndex, threads: int) -> Searched:
+    inside, hashes = plain.inside, hubs.hashes
+    starts, sizes = hubs.starts[inside], hubs.sizes[inside]
+    frequent = _frequent(hubs, inside)
+    repeats = repeats_of(hashes, starts, sizes, threads)
+    bits, counts = np.zeros((len(inside), -(-len(frequent) // 64)), np.uint64), np.empty(len(inside), np.int64)
+    spans = [slice(first, first + _SLICE) for first in range(0, len(inside), _SLICE)]
+
+    def count(span: slice) -> None:
+        fill_frequent(hashes, starts[span], sizes[span], frequent, repeats, bits[span], counts[span])
+
+    for _ in ordered_map(count, spans, threads):
+        pass
+    rest_at = np.concatenate(([0], np.cumsum(counts)))
+    if not len(frequent) or _MERGED * rest_at[-1] > sizes.sum():
+        return plain
+    rest, rest_bits = np.empty(rest_at[-1], np.uint64), np.zeros(len(inside), np.uint64)
+
+    def fill(span: slice) -> None:
+        ends = rest_at[span.start : span.stop + 1]
+        fill_rest(hashes, starts[span], sizes[span], frequent, repeats, ends, rest, rest_bits[span])
+
+    for _ in ordered_map(fill, spans, threads):
+        pass
+    place = np.full(len(hubs.documents), -1, np.int32)
+    place[inside] = np.arange(len(inside), dtype=np.int32)
+    return Searched(plain.left_out, inside, place, bits.ravel(), rest_at, rest, rest_bits)
+
+
+def _frequent(hubs: PrefixIndex, inside: Int64s) -> UInt64s:
+    """The most frequent shingles (uint64, ascending) of the documents inside, by some of them."""
+    drawn = inside[:: -(-len(inside) // _DRAWN)]
+    sets = [hubs.hashes[hubs.starts[x] : hubs.starts[x] + hubs.sizes[x]] for x in drawn]
+    values, counts = np.unique(np.concatenate(sets), return_counts=True)
+    words = min(_WORDS, int(np.diff(hubs.parity_at)[inside].sum()) // len(inside))
+    many = np.flatnonzero(counts > max(1, len(drawn) // _FREQUENT))
+    chosen = many[np.argsort(-counts[many], kind="stable")][: 64 * words]
+    return np.sort(values[chosen])
+
+
 _ALL = 1 << 62
 """More pairs than there are."""
 
-_SLICE = 1024
-"""Documents of one task, at least; tasks that look for partners are larger among many documents."""
+_SLICE = 1 << 14
+"""Documents of one task."""
+
+_FEWEST = 1024
+"""Documents whose partners one task looks for, at least."""
 
 
 class Prefixes(NamedTuple):
@@ -251,7 +392,7 @@ def met_pairs(
         return found, (int(until), span[1])
 
     # each task clears 8 bytes for every document
-    step = max(_SLICE, behind // (16 * worker_count(threads)))
+    step = max(_FEWEST, behind // (16 * worker_count(threads)))
     spans = [(first, min(first + step, behind)) for first in range(0, behind, step)]
     for found, rest in ordered_map(work, spans, threads):
         yield found
@@ -299,13 +440,13 @@ def prefixes_of(
     """The prefixes of all documents, in document order; the reach of each entry; the largest partner of each."""
 
     def work(first: int) -> tuple[UInt64s, Int32s, Int64s, Int32s]:
-        span = slice(first, first + 16 * _SLICE)
+        span = slice(first, first + _SLICE)
         entries, owner, largest = kernels.rare_prefixes(hashes, starts[span], sizes[span], repeats, criterion)
         reach = np.empty(len(entries), np.int32)
         kernels.fill_reach(entries, owner, sizes[span], repeats, criterion, reach)
         return entries, owner + np.int32(first), largest, reach
 
-    done = list(ordered_map(work, range(0, max(1, len(sizes)), 16 * _SLICE), threads))
+    done = list(ordered_map(work, range(0, max(1, len(sizes)), _SLICE), threads))
     entries, owners, largest, reach = (np.concatenate([part[k] for part in done]) for k in range(4))
     return Prefixes(entries, owners, np.ones(len(entries), np.bool_)), reach, largest
 
@@ -334,10 +475,10 @@ def _parities(numbered: Numbered, threads: int) -> dict[str, Any]:
     starts, sizes, places = numbered.starts[each > 0], numbered.sizes[each > 0], begin[np.append(each > 0, True)]
 
     def work(first: int) -> None:
-        last = min(first + 16 * _SLICE, len(sizes))
+        last = min(first + _SLICE, len(sizes))
         fill_parities(numbered.hashes, starts[first:last], sizes[first:last], places[first : last + 1], words)
 
-    for _ in ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads):
+    for _ in ordered_map(work, range(0, len(sizes), _SLICE), threads):
         pass
     return {"parities": words, "parity_at": begin}
 
@@ -352,7 +493,7 @@ def with_hosts(
     """
 
     def work(first: int) -> Prefixes:
-        last = min(first + 16 * _SLICE, len(sizes))
+        last = min(first + _SLICE, len(sizes))
         low, high = np.searchsorted(prefixes.owner, (first, last))
         own = prefixes.entries[low:high], prefixes.owner[low:high] - np.int32(first)
         entries, owner, inside = kernels.marked_shingles(
@@ -360,7 +501,7 @@ def with_hosts(
         )
         return Prefixes(entries, owner + np.int32(first), inside)
 
-    done = list(ordered_map(work, range(0, len(sizes), 16 * _SLICE), threads))
+    done = list(ordered_map(work, range(0, len(sizes), _SLICE), threads))
     return Prefixes(*(np.concatenate([part[k] for part in done]) for k in range(3)))
 
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 from neardup.io.formats import Attachment
 from neardup.io.readers.base import Problem
 from neardup.io.readers.problems import Problems
-from neardup.join.band_keys import BandKeys, SignatureBands
+from neardup.join.candidates import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
-from neardup.join.related import Related
+from neardup.join.criterion import Related
 from neardup.join.shingle_store import DocumentSets, ShingleStore, SpilledSets
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan

@@ -1,18 +1,317 @@
-"""Rows and sketches → proposed pairs, by the method that was asked for or the one that suits the documents."""
+"""Rows and sketches → proposed pairs, and what is proved of them, by the method asked for or the one that suits.
+
+The searches side by side: LSH, Hamming, exact, and common text.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
-from neardup.join.evidence import Proposal, Search
-from neardup.join.method import MOST_OF_A_LIST, Choice, by_simhash, choose, is_close, reconsider, surely_exact
-from neardup.join.prefix_join import lookups
+import numpy as np
+import pyarrow as pa
+
+from neardup.io.writers.scratch import Scratch
+from neardup.join.candidates import Candidates, band_candidates, bands_at_once, join_everything, kept_candidates
+from neardup.join.criterion import criterion_of
+from neardup.join.exact_parts import ExactParts, Join, exact_parts
+from neardup.join.method import (
+    MOST_OF_A_LIST,
+    Choice,
+    by_simhash,
+    choose,
+    is_close,
+    join_room,
+    reconsider,
+    surely_exact,
+)
+from neardup.join.missing import Missing, missing_outside
+from neardup.join.pairs import Pairs, PairSorter, batches, documents_in, proposed_room, verified_room
+from neardup.join.prefix_join import joined, lookups
 from neardup.join.rows import Rows, Sketches
-from neardup.join.searches import CommonTextSearch, ExactSearch, HammingSearch, LshSearch
+from neardup.join.shingle_store import DocumentSets, SpilledSets
+from neardup.join.verification import Closed, close, verify
+from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.lsh.bands import Plan
+from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
-from neardup.runtime import Progress
+from neardup.runtime import Advance, Progress, release_memory
+from neardup.tables import VERIFIED, Int64s, distinct
 from neardup.text.keys import PUBLIC
+
+
+@dataclass(frozen=True, eq=False)
+class ExactJoin:
+    """The documents to join exactly: an ``index``, and the ``sets`` it refers to, which are not read again.
+
+    ``index`` is None if no documents are joined exactly. A join that does not fit into the memory has ``parts``
+    instead, each with an index.
+    """
+
+    index: PrefixIndex | None = None
+    sets: DocumentSets | None = None
+    parts: ExactParts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """The candidates of a search, and its ``exact`` join if that is prepared.
+
+    ``tied`` entries of its index could differ under another key (``prefix_join.Joined``).
+    """
+
+    choice: Choice
+    plan: Plan | HammingPlan
+    candidates: Candidates
+    exact: ExactJoin = ExactJoin()
+    tied: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class FoundPairs:
+    """The proved ``pairs`` of a search; those of two documents of an exact join are looked up in its index."""
+
+    pairs: Pairs
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSets:
+    """The sets that verification has read: in memory, and not read again, as long as this record is there."""
+
+    sets: DocumentSets | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SearchOutcome:
+    """How a search went.
+
+    ``candidates`` pairs were proposed, and the documents ``hub`` were joined exactly: those of large buckets
+    (``in_buckets``) and those that closing adds. ``closed`` is the outcome of closing the chains of pairs, and
+    ``missing`` the estimate of missed pairs from all found pairs except those of two documents of the index. Both
+    are None if nothing can be missed; ``missing`` is also None for a search by SimHash. With a measure of common
+    text, ``compared`` candidates were counted, ``capped`` of them not in full.
+    """
+
+    choice: Choice
+    plan: Plan | HammingPlan
+    candidates: int
+    hub: Int64s
+    hub_buckets: int
+    largest_bucket: int
+    compared: int = 0
+    capped: int = 0
+    closed: Closed | None = None
+    missing: Missing | None = None
+    in_buckets: Int64s | None = None
+
+    @classmethod
+    def of(cls, proposal: Proposal) -> SearchOutcome:
+        """The outcome of a search that has proposed pairs, and proved nothing yet."""
+        proposed = proposal.candidates
+        return cls(
+            proposal.choice,
+            proposal.plan,
+            proposed.pairs.num_rows,
+            proposed.hub,
+            proposed.hub_buckets,
+            proposed.largest_bucket,
+        )
+
+
+class Evidence(NamedTuple):
+    """The results of a search, in records that different stages read."""
+
+    found: FoundPairs
+    exact: ExactJoin
+    held: HeldSets
+    outcome: SearchOutcome
+
+
+class Search(Protocol):
+    """A way to find the pairs of documents, in two stages: only the first needs the sketches."""
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose pairs to verify, and documents to join exactly."""
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
+        """Return the pairs that meet the criterion.
+
+        With ``rank``, the order of the documents from the best to keep (a permutation), a search may leave out
+        pairs within a crowd that no group of this order needs.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class LshSearch:
+    """Documents that agree in a band are verified; those of large buckets are joined exactly.
+
+    ``sets`` were read already; they are kept here so that verification need not read them again.
+    """
+
+    choice: Choice
+    plan: Plan
+    sets: DocumentSets | None = None
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose the pairs that agree in a band."""
+        with progress.stage("candidates", len(self.plan.bands), "bands") as advance:
+            keys, bands = sketches.bands(self.plan), len(self.plan.bands)
+            threads, parts = bands_at_once(len(keys), rows.settings.search, rows.settings.work)
+            room = proposed_room(rows.settings.search, rows.corpus.scratch)
+            asked = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
+            proposed = kept_candidates(rows.corpus.journal, room, lambda: band_candidates(*asked))
+        return Proposal(self.choice, self.plan, proposed, ExactJoin(sets=self.sets))
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
+        """Verify and close the proposed pairs, and prepare the exact join."""
+        return _proved(rows, proposal, progress)
+
+
+@dataclass(frozen=True)
+class HammingSearch:
+    """Documents whose SimHash fingerprints are within a distance are verified; crowds are joined exactly."""
+
+    choice: Choice
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose the pairs within the distance of the settings."""
+        from neardup.join.candidates import near_candidates  # other runs need not wait for its kernels
+
+        shape, fingerprints = rows.settings.simhash, sketches.simhashes
+        plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
+        threads, first_new = rows.settings.work.threads, rows.first_new_document
+        with progress.stage("candidates", None, "tables") as advance:
+
+            def search() -> Candidates:
+                found = near_candidates(fingerprints, shape.distance, first_new, threads, advance)
+                return replace(found, pairs=rows.related.pairs(found.pairs))
+
+            room = proposed_room(rows.settings.search, rows.corpus.scratch)
+            proposed = kept_candidates(rows.corpus.journal, room, search)
+        return Proposal(self.choice, plan, proposed)
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
+        """Verify and close the proposed pairs, and prepare the exact join."""
+        return _proved(rows, proposal, progress)
+
+
+@dataclass(frozen=True)
+class ExactSearch:
+    """All documents are joined exactly; ``plan`` is what LSH would have done."""
+
+    choice: Choice
+    plan: Plan
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
+        everything = join_everything(len(rows.unique))
+        sets, asked = sketches.sets, rows.settings.search
+        if surely_exact(asked) and self.choice.memory > join_room(asked) and not isinstance(sets, DocumentSets):
+            in_parts = ExactJoin(parts=_in_parts(rows, sets, progress))
+            return Proposal(self.choice, self.plan, everything, in_parts)
+        exact, tied = _joined(everything.hub, rows, progress)
+        return Proposal(self.choice, self.plan, everything, exact, tied)
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
+        """Hand on the index: its pairs are looked up when the documents are grouped."""
+        outcome = SearchOutcome.of(proposal)
+        return Evidence(FoundPairs(VERIFIED.empty_table()), proposal.exact, HeldSets(), outcome)
+
+
+@dataclass(frozen=True)
+class CommonTextSearch:
+    """All documents are joined by their common text; ``plan`` is what LSH would have done."""
+
+    choice: Choice
+    plan: Plan
+
+    def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
+        """Propose no pairs: the join counts the ones that meet at once."""
+        return Proposal(self.choice, self.plan, join_everything(len(rows.unique)))
+
+    def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
+        """Find the pairs by a measure of common text; no documents are left to an index."""
+        # other runs need not wait for these kernels
+        if MEASURES[rows.settings.search.measure].counting == "order":
+            from neardup.join.common_text import join_in_order as join
+        else:
+            from neardup.join.common_text import join_chunks as join
+
+        found = join(rows, progress, rank)
+        outcome = replace(SearchOutcome.of(proposal), compared=found.candidates, capped=found.capped)
+        return Evidence(FoundPairs(found.pairs), ExactJoin(), HeldSets(), outcome)
+
+
+def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
+    """The proposed pairs that meet the criterion, the pairs that chains of them connect, and the index."""
+    settings, proposed, plan = rows.settings, proposal.candidates, proposal.plan
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    release_memory()
+    room = verified_room(settings.search, rows.corpus.scratch)
+    involved = documents_in(proposed.pairs, store.documents)
+    with ExitStack() as held:
+        with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
+            verified = held.enter_context(store.hold(distinct(proposed.hub, involved)))
+            pairs = _verified(proposed.pairs, rows, advance)
+        closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
+        missing = None
+        if isinstance(plan, Plan):
+            with progress.stage("recall", None, "pairs"):
+                asked, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
+                missing = missing_outside(closed.pairs, closed.hub, *asked, threads)
+        exact, _ = _joined(closed.hub, rows, progress)
+    outcome = replace(
+        SearchOutcome.of(proposal), hub=closed.hub, closed=closed, missing=missing, in_buckets=proposed.hub
+    )
+    return Evidence(FoundPairs(closed.pairs), exact, HeldSets(verified), outcome)
+
+
+def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
+    """The proposed pairs that meet the criterion, verified some at a time under a memory limit."""
+    settings, store = rows.settings, rows.sets(MEASURES[rows.settings.search.measure].features)
+    criterion, room = criterion_of(settings.search), verified_room(settings.search, rows.corpus.scratch)
+    if isinstance(proposed, pa.Table) and proposed.num_rows <= room.most:
+        return verify(proposed, store, criterion, settings.work.threads, advance)
+    found = PairSorter(room)
+    for table in batches(proposed, room.most):
+        found.add(verify(table, store, criterion, settings.work.threads, advance))
+    return found.finish()
+
+
+def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> ExactParts:
+    """The exact join of all documents in parts; ``filed`` are their sets, if the first pass has made them."""
+    settings = rows.settings
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    asked = Join(
+        criterion_of(settings.search),
+        rows.related,
+        rows.first_new_document,
+        join_room(settings.search),
+        settings.work.threads,
+    )
+    scratch = rows.corpus.scratch or Scratch()
+    if filed is None:
+        with progress.stage("shingles", store.documents, "documents"):
+            filed = store.spilled(np.arange(store.documents), scratch)
+    with progress.stage("join", 2 * store.documents, "documents") as advance:
+        return exact_parts(filed, asked, scratch, advance)
+
+
+def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[ExactJoin, int]:
+    """The exact join of ``documents``, prepared, and its tied entries; nothing without documents."""
+    settings, exact, tied = rows.settings, ExactJoin(), 0
+    store = rows.sets(MEASURES[settings.search.measure].features)
+    sets = None
+    with progress.stage("shingles", len(documents), "documents"):
+        if len(documents):
+            sets = store.get(documents)
+    with progress.stage("join", len(documents), "documents"):
+        if sets is not None:
+            criterion, threads = criterion_of(settings.search), settings.work.threads
+            join = joined(documents, store.documents, store, criterion, threads, rows.related)
+            exact, tied = ExactJoin(join.hubs, sets), join.tied
+    return exact, tied
 
 
 def propose(rows: Rows, sketches: Sketches, plan: Plan | None, progress: Progress) -> tuple[Search, Proposal]:

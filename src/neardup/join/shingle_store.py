@@ -15,7 +15,6 @@ import numpy as np
 
 from neardup.io.writers.scratch import NumberFile, RunJournal, Scratch, scratch_array
 from neardup.join.corpus import Corpus
-from neardup.join.portions import held_shingles
 from neardup.measures import Features
 from neardup.settings import SearchSettings
 from neardup.sketch.documents import ShingleSets
@@ -23,6 +22,18 @@ from neardup.tables import Int64s, UInt64s
 
 _WINDOW = 1 << 18
 """Shingles that are read from a working file, or written, at a time."""
+
+
+HELD_SHINGLES = 1 << 26
+"""Shingles (8 bytes each) that are held for several stages instead of being read again."""
+
+_FEWEST = 1 << 10
+
+
+def held_shingles(search: SearchSettings) -> int:
+    """The most shingles held for several stages: an eighth of the room."""
+    room = search.room
+    return HELD_SHINGLES if room is None else max(_FEWEST, min(HELD_SHINGLES, room // 64))
 
 
 def most_held(search: SearchSettings) -> int:
@@ -34,8 +45,8 @@ def most_held(search: SearchSettings) -> int:
 class DocumentSets:
     """The shingle sets of the ``documents`` (ascending numbers), in the same order.
 
-    ``possible`` (int64, ascending) are the indexes of the sets that may have a partner (``partners.py``), by the
-    criterion of the run; None: not known.
+    ``possible`` (int64, ascending) are the indexes of the sets that may have a partner by the criterion of the run
+    (``prefix_join.with_possible_partners``); None: not known.
     """
 
     documents: Int64s

@@ -16,12 +16,12 @@ from neardup.group.rows import JudgedRows
 from neardup.io.formats import packages
 from neardup.io.writers import access_of
 from neardup.join.base_documents import ReadBase
-from neardup.join.closing import families_in
 from neardup.join.common_crowds import CROWD
 from neardup.join.corpus import Part
-from neardup.join.evidence import SearchOutcome
-from neardup.join.pair_file import Pairs, batches
+from neardup.join.pairs import Pairs, batches
 from neardup.join.rows import Met, Rows
+from neardup.join.search import SearchOutcome
+from neardup.join.verification import families_in
 from neardup.lsh.hamming.tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.base_text import base_text_account

@@ -16,7 +16,7 @@ from neardup.io.readers.arrow_types import column_type
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference, find_column
 from neardup.join.corpus import Part
-from neardup.join.related import Related
+from neardup.join.criterion import Related
 from neardup.join.rows import Rows
 from neardup.kernels.text.keyed import Key
 from neardup.settings import Keep, Relations, SettingKeywords, Settings

@@ -24,10 +24,9 @@ from neardup.io.readers.columns import Chosen, Reference
 from neardup.join.common_crowds import CROWD
 from neardup.join.corpus import Corpus, CorpusChunk
 from neardup.join.criterion import criterion_of, every_pair, whole
-from neardup.join.first_pass import read_chunks
-from neardup.join.kept_sets import HASH_BYTES
+from neardup.join.first_pass import HASH_BYTES, read_chunks
 from neardup.join.method import Choice, choose, join_room, surely_exact
-from neardup.join.portions import held_shingles
+from neardup.join.shingle_store import held_shingles
 from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs

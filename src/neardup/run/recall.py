@@ -21,10 +21,9 @@ import pyarrow as pa
 
 from neardup.display import similarity
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
-from neardup.join.criterion import criterion_of
-from neardup.join.estimates import Missing
-from neardup.join.pair_file import Pairs, batches, documents_in, keys_of
-from neardup.join.related import EVERYONE, Related
+from neardup.join.criterion import EVERYONE, Related, criterion_of
+from neardup.join.missing import Missing
+from neardup.join.pairs import Pairs, batches, documents_in, keys_of
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.formulas import RESEMBLANCE

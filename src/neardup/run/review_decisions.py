@@ -18,7 +18,7 @@ from neardup.group.lost import Standing, with_lost
 from neardup.group.placed import Alike, Constraints, Verdicts, place, stays_after
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.decisions.records import DecisionState, Id
-from neardup.join.pair_file import PairLookup, Pairs
+from neardup.join.pairs import PairLookup, Pairs
 from neardup.join.shingle_store import ShingleStore
 from neardup.tables import Bools, Int64s
 

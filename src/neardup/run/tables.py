@@ -12,7 +12,7 @@ from neardup.group.rows import JudgedRows
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
 from neardup.io.labels import as_text
 from neardup.join.criterion import similarity_of
-from neardup.join.pair_file import Pairs, documents_in
+from neardup.join.pairs import Pairs, documents_in
 from neardup.measures import MEASURES
 from neardup.run.represented import Represented
 from neardup.settings import SearchSettings

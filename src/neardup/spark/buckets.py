@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.lsh_candidates import HUB
+from neardup.join.candidates import HUB
 from neardup.kernels.lsh.buckets import bucket_pairs
 from neardup.kernels.sorting import equal_groups
 from neardup.spark.arrays import Batches, batch_of, run_starts, signed, truths, unsigned, whole, words

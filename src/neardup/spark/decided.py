@@ -23,7 +23,7 @@ from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.prefix_join import joined
 from neardup.join.shingle_store import DocumentSets, ShingleStore
-from neardup.join.verify import verify
+from neardup.join.verification import verify
 from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
 from neardup.run.lost_text import with_lost_columns

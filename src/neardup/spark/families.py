@@ -1,6 +1,6 @@
 """Verified pairs → families, and which of them are closed pair by pair and which are joined exactly.
 
-A run on one machine does the same in ``join/closing.py``; the definitions are there.
+A run on one machine does the same in ``join/verification.py``; the definitions are there.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.lsh_candidates import HUB
+from neardup.join.candidates import HUB
 from neardup.join.method import BYTES_A_SHINGLE
 from neardup.spark.arrays import whole
 from neardup.spark.components import components

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.join.band_keys import keys_of
+from neardup.join.candidates import keys_of
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 
 from neardup.io.writers.scratch import RunJournal, Scratch
 from neardup.join.candidates import Candidates, kept_candidates
-from neardup.join.pair_file import PairFile, PairRoom, PairSorter, batches
+from neardup.join.pairs import PairFile, PairRoom, PairSorter, batches
 
 
 def made(room: PairRoom) -> Candidates:

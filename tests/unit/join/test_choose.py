@@ -14,7 +14,7 @@ import neardup as nd
 from neardup.errors import OutputError
 from neardup.io.writers import scratch
 from neardup.join import method as room
-from neardup.join import searches
+from neardup.join import search
 from neardup.join.exact_parts import ExactParts
 from neardup.join.method import BYTES_A_SHINGLE, choose, reconsider
 from neardup.join.shingle_store import SpilledSets
@@ -127,14 +127,14 @@ def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.
 
 def test_a_file_for_the_shingles_changes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     used = []
-    real = searches.exact_parts
+    real = search.exact_parts
 
     def noted(sets: SpilledSets, *more: Any) -> ExactParts:
         used.append(len(sets))
         return real(sets, *more)
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(searches, "exact_parts", noted)
+    monkeypatch.setattr(search, "exact_parts", noted)
     for measure in ("resemblance", "overlap"):
         small = nd.find(licences(), method="exact", measure=measure, threshold=0.5, memory=0.001)
         assert used

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from neardup.errors import OutputError
 from neardup.io.writers.scratch import Scratch
+from neardup.join.criterion import EVERYONE
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.join.prefix_join import HubSearch, pairs_of
-from neardup.join.related import EVERYONE
 from neardup.join.shingle_store import SpilledSets
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.families import Outlines, PrefixLists, unite_met

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from neardup.intervals import Share
-from neardup.join.estimates import Missing
 from neardup.join.missing import (
     DrawnFamilies,
+    Missing,
     missed_with,
     missing_among,
     missing_pairs,

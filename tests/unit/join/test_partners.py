@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.join import partners
-from neardup.join.partners import with_possible_partners
-from neardup.join.prefix_join import HubSearch, join_hubs, pairs_of
+from neardup.join import prefix_join
+from neardup.join.prefix_join import HubSearch, join_hubs, pairs_of, with_possible_partners
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.partnerless import unique_in_range
 from neardup.tables import Int64s
@@ -30,7 +29,7 @@ MEASURES = {
 
 @pytest.fixture(autouse=True)
 def _short_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partners, "_IN_RANGE", 8)
+    monkeypatch.setattr(prefix_join, "_IN_RANGE", 8)
 
 
 def counted(sets: list[set[int]], some: Int64s, low: int, last: int, words: int) -> list[int]:

@@ -14,11 +14,11 @@ import pytest
 import neardup as nd
 from neardup.io.readers import open_documents
 from neardup.io.writers.scratch import RunJournal
-from neardup.join import columns, first_pass
+from neardup.join import first_pass
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint
 from neardup.join.rows import Rows
-from neardup.join.verify import verify
+from neardup.join.verification import verify
 from neardup.runtime import Silent
 from neardup.text.keys import PUBLIC
 from support.made_texts import Writer
@@ -38,11 +38,11 @@ def rows_of(*inputs: list[str]) -> Rows:
 def test_a_further_feature_is_one_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its column is held of every row of both inputs, and comes back from a journal."""
 
-    def letters(chunk: columns.ChunkTexts) -> None:
+    def letters(chunk: first_pass.ChunkTexts) -> None:
         chunk.columns["letters"] = np.array([len(text) for text in chunk.texts.to_pylist()])
 
-    monkeypatch.setattr(columns, "FEATURES", (*columns.FEATURES, letters))
-    monkeypatch.setattr(first_pass, "OF_ROWS", (*columns.OF_ROWS, "letters"))
+    monkeypatch.setattr(first_pass, "FEATURES", (*first_pass.FEATURES, letters))
+    monkeypatch.setattr(first_pass, "OF_ROWS", (*first_pass.OF_ROWS, "letters"))
     texts = made_texts()
     assert rows_of(texts, texts[::-1]).columns["letters"].tolist() == [*map(len, texts), *map(len, texts[::-1])]
     journal = RunJournal(tmp_path / "journal", {}, b"s" * 32)
@@ -50,7 +50,7 @@ def test_a_further_feature_is_one_function(monkeypatch: pytest.MonkeyPatch, tmp_
     for _ in range(2):
         rows, _ = fingerprint(Corpus((part,), nd.Settings.of(), journal=journal), 0, Silent())
         assert rows.columns["letters"].tolist() == [*map(len, texts)]
-        monkeypatch.setattr(columns, "FEATURES", ())  # the second time all is in the journal
+        monkeypatch.setattr(first_pass, "FEATURES", ())  # the second time all is in the journal
     journal.close()
 
 
@@ -159,6 +159,6 @@ def test_sketches_are_gone_before_pairs_are_verified(
         return verify(*given)
 
     monkeypatch.setattr("neardup.run.stages.search.fingerprint", noted)
-    monkeypatch.setattr("neardup.join.searches.verify", checked)
+    monkeypatch.setattr("neardup.join.search.verify", checked)
     assert nd.find(made_texts(), **settings).pairs.num_rows
     assert alive

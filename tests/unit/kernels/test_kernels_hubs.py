@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import neardup.join.frequent
+import neardup.join.prefix_join
 from neardup.group.leaders import link_crowds
-from neardup.join.frequent import searched
-from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of
+from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of, searched
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
 from support import made_sets, reference, reference_search, strategies
 from support.made_sets import THRESHOLDS, MadeStore
@@ -178,7 +177,7 @@ def test_pairs_counted_by_bits_are_those_of_merged_sets(
     for frequent in (2, 1 << 20):
         with ExitStack() as patched:
             for name, value in {"_LONG": 0, "_MERGED": 0, "_FREQUENT": frequent}.items():
-                patched.enter_context(mock.patch.object(neardup.join.frequent, name, value))
+                patched.enter_context(mock.patch.object(neardup.join.prefix_join, name, value))
             by_bits, of_bits = pairs_of(hubs, search(hubs, threshold, **asked), 1)
         assert by_bits.equals(merged)
         assert (of_bits == over).all()

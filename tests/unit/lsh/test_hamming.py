@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.errors import InputError, SettingError
-from neardup.join import hamming_candidates as proposing
-from neardup.join.hamming_candidates import candidates
+from neardup.join import candidates as proposing
+from neardup.join.candidates import near_candidates
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike
 from neardup.lsh.hamming import index as indexing
 from neardup.lsh.hamming import pairs as searching
@@ -274,7 +274,7 @@ def test_candidates_are_the_pairs_but_those_of_hubs(
     steps: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(proposing, "HUB", hub)
-        proposed = candidates(rows_of(numbers, bits), distance, reference, 1, steps.append)
+        proposed = near_candidates(rows_of(numbers, bits), distance, reference, 1, steps.append)
     found, hubs = listed(proposed.pairs), set(proposed.hub.tolist())
     wanted = [(a, b) for a, b, _ in twin.near(numbers, distance) if b >= reference]
     assert proposed.pairs.schema == CANDIDATES
@@ -297,14 +297,14 @@ def test_equal_fingerprints_near_each_other_are_not_multiplied() -> None:
     """Three crowds of 37 fingerprints within two bits, each of 90 documents: they had 16.6 million candidates."""
     crowds, bits = (0, 0xFF << 40, 0xFF << 50), (0, *(1 << k for k in range(36)))
     words = [crowd | bit for crowd in crowds for bit in bits]
-    proposed = candidates(rows_of([word for word in words for _ in range(90)], 64), 3, 0, 1, lambda _: None)
+    proposed = near_candidates(rows_of([word for word in words for _ in range(90)], 64), 3, 0, 1, lambda _: None)
     assert proposed.pairs.num_rows == 0
     assert len(proposed.hub) == 90 * len(words)
 
 
 def test_crowds_become_hub_documents() -> None:
     crowd, lone, near = 0, 1 << 63 | 0xFFFF, 0b11
-    proposed = candidates(rows_of([crowd] * 5000 + [lone, near, near], 64), 3, 0, 1, lambda _: None)
+    proposed = near_candidates(rows_of([crowd] * 5000 + [lone, near, near], 64), 3, 0, 1, lambda _: None)
     assert listed(proposed.pairs) == []
     assert proposed.hub.tolist() == [*range(5000), 5001, 5002]
     assert (proposed.hub_buckets, proposed.largest_bucket) == (2, 5000)

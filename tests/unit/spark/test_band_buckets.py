@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.join.lsh_candidates import HUB
-from neardup.join.lsh_candidates import candidates as on_one_machine
+from neardup.join.candidates import HUB
+from neardup.join.candidates import band_candidates as on_one_machine
 from neardup.spark.arrays import batch_of, binary, truths, whole
 from neardup.spark.buckets import _meet, spread_keys
 from neardup.tables import UInt64s, column

@@ -24,7 +24,7 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import OutputFolder, access_of, common_access
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
-from neardup.join.pair_file import batches
+from neardup.join.pairs import batches
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.measures import MEASURES

@@ -23,11 +23,10 @@ from neardup.group.lost import Standing, standing, with_lost
 from neardup.group.passages import with_passages
 from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.join.criterion import at_least, every_pair
-from neardup.join.evidence import ExactJoin, FoundPairs
-from neardup.join.pair_file import PairLookup, Pairs, documents_in, together
-from neardup.join.portions import verified_room
+from neardup.join.pairs import PairLookup, Pairs, documents_in, together, verified_room
 from neardup.join.rows import Rows
-from neardup.join.verify import verify
+from neardup.join.search import ExactJoin, FoundPairs
+from neardup.join.verification import verify
 from neardup.measures import MEASURES, Measure
 from neardup.run.not_judged import dropped_rows
 from neardup.run.pipeline import Meter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neardup.join.evidence import ExactJoin, HeldSets
+from neardup.join.search import ExactJoin, HeldSets
 from neardup.run.account import Run
 from neardup.run.pipeline import Condition, Meter, Pipeline, Stage
 from neardup.run.stages import groups, result, search

@@ -10,7 +10,7 @@ from neardup.group.decide import Decisions
 from neardup.group.leaders import Grouped
 from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS
-from neardup.join.pair_file import Pairs, batches
+from neardup.join.pairs import Pairs, batches
 from neardup.join.rows import Rows
 from neardup.run.account import Run, account
 from neardup.run.base_text import with_full_sizes

@@ -15,13 +15,12 @@ from neardup.group.leaders import Grouped, GroupRules
 from neardup.group.rows import CopyClasses
 from neardup.join.base_documents import ReadBase, read_base
 from neardup.join.corpus import Corpus
-from neardup.join.evidence import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
-from neardup.join.missing import missing_among
-from neardup.join.missing_crowds import missing_members
-from neardup.join.portions import verified_room
+from neardup.join.missing import missing_among, missing_members
+from neardup.join.pairs import verified_room
 from neardup.join.rows import Rows, Sketches
+from neardup.join.search import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.search import propose as proposed
 from neardup.lsh.bands import Plan, plan
 from neardup.run.asked_columns import parts_of, related_notes

@@ -1,24 +1,25 @@
-"""Verified pairs → the same pairs, plus every pair between documents that a chain of found pairs connects.
+"""Candidate pairs → verified pairs, and every pair between documents that a chain of them connects.
 
-A *family* is a set of documents that found pairs connect, directly or through others (a connected component). In a
-family of up to ``HUB`` documents, every pair not yet compared is compared. All documents of a larger family, and
-of a family with a hub document, go to the exact join, which costs less for them. Comparing within families merges
-no two of them, so one round is enough: the pairs still missed are between documents that no chain connects.
+Pairs are verified in exact integers, from the texts. A *family* is a set of documents that found pairs connect,
+directly or through others (a connected component). In a family of up to ``HUB`` documents, every pair not yet
+compared is compared. All documents of a larger family, and of a family with a hub document, go to the exact join,
+which costs less for them. Comparing within families merges no two of them, so one round is enough: the pairs still
+missed are between documents that no chain connects.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.join.candidates import Candidates
-from neardup.join.criterion import criterion_of
-from neardup.join.lsh_candidates import HUB
+from neardup.join.candidates import HUB, Candidates
+from neardup.join.criterion import EVERYONE, Related, criterion_of
 from neardup.join.method import BYTES_A_SHINGLE
-from neardup.join.pair_file import (
+from neardup.join.pairs import (
     PairLookup,
     PairRoom,
     Pairs,
@@ -28,13 +29,80 @@ from neardup.join.pair_file import (
     keys_of,
     together,
 )
-from neardup.join.related import EVERYONE, Related
-from neardup.join.shingle_store import ShingleStore
-from neardup.join.verify import verify
+from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.kernels.union_find import best_of_tree, unite
-from neardup.runtime import Progress
+from neardup.runtime import Advance, Progress, ordered_map
 from neardup.settings import JoinSettings
-from neardup.tables import Bools, Int64s, column
+from neardup.tables import VERIFIED, Bools, Int64s, column, distinct, verified_table
+
+_SLICE = 1 << 14
+"""Pairs a thread verifies at a time."""
+
+
+def verify(
+    candidates: pa.Table, store: ShingleStore, criterion: Criterion, threads: int, advance: Advance
+) -> pa.Table:
+    """Return the VERIFIED table of the candidates that meet the ``criterion``.
+
+    Documents are loaded in blocks of bounded size, and every pair of blocks that has candidates is loaded once, so
+    the memory does not grow with the number of documents. ``advance`` is called with the number of pairs done.
+    """
+    a, b = column(candidates, "a"), column(candidates, "b")
+    results = [VERIFIED.empty_table()]
+    for inside in blocks(a, b, store):
+        name = _name(a[inside], b[inside], criterion, store)
+        found = None if store.journal is None else store.journal.get(name)
+        if found is None:
+            sets = store.get(distinct(a[inside], b[inside]))
+            found = _verify_block(a[inside], b[inside], sets, criterion, threads, advance)
+            if store.journal is not None:
+                store.journal.put(name, found)
+        results.append(found)
+    table = pa.concat_tables(results)
+    return verified_table(*(column(table, name) for name in VERIFIED.names))
+
+
+def _name(a: Int64s, b: Int64s, criterion: Criterion, store: ShingleStore) -> str:
+    """A name for the verification of these pairs."""
+    if store.journal is None:
+        return ""
+    pairs = hashlib.sha256(np.concatenate((a, b)).tobytes()).hexdigest()
+    return f"verified {store.features} {tuple(map(int, criterion))} {pairs}"
+
+
+def _verify_block(
+    a: Int64s, b: Int64s, found: DocumentSets, criterion: Criterion, threads: int, advance: Advance
+) -> pa.Table:
+    sets, set_a, set_b = found.sets, found.index(a), found.index(b)
+    shared = np.empty(len(a), np.int64)
+
+    def work(first: int) -> int:
+        part = slice(first, first + _SLICE)
+        verify_pairs(sets.hashes, sets.offsets, set_a[part], set_b[part], criterion, shared[part])
+        return len(shared[part])
+
+    for done in ordered_map(work, range(0, len(a), _SLICE), threads):
+        advance(done)
+    similar = shared >= 0
+    size_a, size_b = sets.sizes[set_a[similar]], sets.sizes[set_b[similar]]
+    return verified_table(a[similar], b[similar], shared[similar], size_a, size_b)
+
+
+def blocks(a: Int64s, b: Int64s, store: ShingleStore) -> Iterator[Int64s]:
+    """Yield the indexes of the pairs of each pair of blocks; a block has about half of the shingles to hold."""
+    involved = distinct(a, b)
+    if len(involved) == 0:
+        return
+    block = np.cumsum(store.bound(involved)) // max(1, store.held_shingles // 2)
+    if block[-1] < 2:
+        yield np.arange(len(a))
+        return
+    block_a, block_b = block[np.searchsorted(involved, a)], block[np.searchsorted(involved, b)]
+    key = block_a * (int(block[-1]) + 1) + block_b
+    order = np.argsort(key, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(key[order])) + 1)
+
 
 _AT_ONCE = 1 << 22
 """Pairs held at once for comparison: 32 MB."""

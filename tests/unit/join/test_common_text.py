@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.join import common_text
+from neardup.join.common_text import of_multisets
 from neardup.join.criterion import criterion_of
-from neardup.join.lcs_join import of_multisets
 from neardup.kernels.match.lcs import banded_length, common_in_order
 from neardup.kernels.match.limits import LCS_CAP
 from neardup.kernels.sets import largest_partner, least_shared, smallest_partner

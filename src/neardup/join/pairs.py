@@ -17,7 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from neardup.io.writers.scratch import NumberFile, Scratch
+from neardup.settings import SearchSettings
 from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, UInt64s, column
+
+MERGED_PAIRS = 1 << 24
+"""Pairs from several bands are merged, and repeats dropped, whenever this many (128 MB) have accumulated."""
+
+_FEWEST = 1 << 10
 
 _KEY = np.dtype([("key", np.uint64)])
 """A pair in a working file: a · 2³² + b."""
@@ -42,6 +48,18 @@ class PairRoom:
 
     scratch: Scratch | None = None
     most: int = 1 << 24
+
+
+def proposed_room(search: SearchSettings, scratch: Scratch | None) -> PairRoom:
+    """Room for pairs without counts: a sixteenth of the room, three times that while they are sorted."""
+    room = search.room
+    return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 128)))
+
+
+def verified_room(search: SearchSettings, scratch: Scratch | None) -> PairRoom:
+    """Room for pairs with counts: about an eighth of the room while they are verified or sorted."""
+    room = search.room
+    return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 1024)))
 
 
 class PairFile:
