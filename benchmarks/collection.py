@@ -32,9 +32,9 @@ from numba import njit
 
 import recombined
 from neardup.collection import Collection
-from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
+from neardup.collection.search import Evaluation
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
 from table import Report

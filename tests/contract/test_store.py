@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from neardup.collection.contract import KEPT, StoreUnavailableError
-from neardup.collection.packing import unpack
+from neardup.collection.entries import unpack
 from neardup.collection.store import Store
 from neardup.errors import OutputError
 from support import reference

@@ -11,7 +11,7 @@ import pytest
 from test_store import STORES, TEXTS, Opens, ids, open_store, remove, store
 
 from neardup.collection.contract import MemberRow
-from neardup.collection.facts import facts
+from neardup.collection.fields import facts
 from neardup.collection.store import Store
 from neardup.errors import OutputError
 from support.made_collections import numbers, put

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from test_store import TEXTS, ids, open_store, remove, store
 
 from neardup.collection.contract import OPERATORS, Operator
-from neardup.collection.facts import facts, holds
+from neardup.collection.fields import facts, holds
 from neardup.collection.store import Store
 from neardup.errors import InputError
 from neardup.text import normalise as plain

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_store import STORES
 
-from neardup.collection.facts import facts
+from neardup.collection.fields import facts
 from neardup.collection.store import Store
 from neardup.text.normalise import tokens
 from support.made_collections import put

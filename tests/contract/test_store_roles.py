@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from test_store import TEXTS, Opens, open_store, remove, store
 
-from neardup.collection.base_texts import NO_BASE, base_of
+from neardup.collection.sets import NO_BASE, base_of
 from neardup.collection.store import Store
 from support import reference
 from support.made_collections import numbers, put

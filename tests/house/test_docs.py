@@ -18,8 +18,8 @@ import neardup
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import page as help_page
 from neardup.cli.option import REQUIRED
-from neardup.collection import added, adding, arrivals, collection, pages, why
-from neardup.collection.groups import records as collection_groups
+from neardup.collection import arrivals, documents, pages, search
+from neardup.collection import records as collection_records
 from neardup.comparison.alignment import Alignment
 from neardup.lsh.hamming.pairs import HammingPairs
 from neardup.lsh.hamming.tables import Design, HammingPlan
@@ -55,20 +55,20 @@ RETURNED: dict[str, tuple[type, ...]] = {
     "Units": (Units,),
     "Alignment": (Alignment,),
     "Documents added and stored": (
-        adding.Added,
-        added.GroupedPending,
+        collection_records.Added,
+        collection_records.GroupedPending,
         arrivals.NearCopy,
-        collection.Document,
-        collection.DocumentPage,
-        collection.ListedDocument,
+        documents.Document,
+        documents.DocumentPage,
+        documents.ListedDocument,
     ),
-    "Pages of hits": (pages.Page, pages.Hit, pages.HitEvidence, pages.Passage, why.WhyNot, why.Cause),
+    "Pages of hits": (pages.Page, pages.Hit, pages.HitEvidence, pages.Passage, search.WhyNot, search.Cause),
     "Groups and decisions of a collection": (
-        collection_groups.GroupPage,
-        collection_groups.StoredGroup,
-        collection_groups.StoredMember,
-        collection_groups.PairDecision,
-        collection_groups.Change,
+        collection_records.GroupPage,
+        collection_records.StoredGroup,
+        collection_records.StoredMember,
+        collection_records.PairDecision,
+        collection_records.Change,
     ),
     "Explanation": (Explanation,),
     "MinHashSketch and Estimate": (MinHashSketch, Estimate),

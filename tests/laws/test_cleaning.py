@@ -214,7 +214,7 @@ def test_a_collection_is_that_of_the_texts_cleaned_by_hand(tmp_path: Path) -> No
 
 
 def test_a_large_text_is_cleaned_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.collection import portions
+    from neardup.collection import entries
     from neardup.collection.entries import entries_of
     from neardup.collection.settings import CollectionSettings
     from neardup.errors import LimitError
@@ -223,8 +223,8 @@ def test_a_large_text_is_cleaned_as_one(monkeypatch: pytest.MonkeyPatch) -> None
     settings = CollectionSettings.of(**RULES)
     text = " ".join(texts())
     whole = entries_of(pa.array([text]), ["a"], [{}], settings)
-    monkeypatch.setattr(portions, "PORTION", 100)
-    made = portions.portioned(text.encode(), settings, Deadline(60, lambda: LimitError("late", "", "")))
+    monkeypatch.setattr(entries, "PORTION", 100)
+    made = entries.portioned(text.encode(), settings, Deadline(60, lambda: LimitError("late", "", "")))
     assert np.array_equal(made.shingles.size, whole.shingles[0])
     assert np.array_equal(made.signature, whole.signatures[0])
     assert (made.stream, made.tokens) == (whole.streams[0], whole.tokens[0])

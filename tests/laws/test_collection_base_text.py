@@ -13,10 +13,9 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection, Near
-from neardup.collection.base_texts import CollectionBase
-from neardup.collection.lookups import Lookups
-from neardup.collection.search import search
-from neardup.collection.why import why_not
+from neardup.collection.search import search, why_not
+from neardup.collection.sets import CollectionBase
+from neardup.collection.view import View
 from neardup.errors import QueryError
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets
@@ -57,7 +56,7 @@ def table(texts: Mapping[str, str]) -> pa.Table:
 
 
 @contextmanager
-def made(store: str, folder: Path, bases: list[str], texts: Mapping[str, str]) -> Iterator[Lookups]:
+def made(store: str, folder: Path, bases: list[str], texts: Mapping[str, str]) -> Iterator[View]:
     """The look-ups of a collection."""
     if store == "memory":
         found = MemoryCollection({**{f"base {k}": text for k, text in enumerate(bases)}, **texts})

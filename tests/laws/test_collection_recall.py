@@ -16,11 +16,10 @@ from functools import cache
 
 import pytest
 
-from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import canonical, parse
-from neardup.collection.query.plan import QueryPlan, plan
-from neardup.collection.query.promise import fewest_lookups, passing
+from neardup.collection.query.plan import QueryPlan, fewest_lookups, passing, plan
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query, Stored, percentage
+from neardup.collection.search import Evaluation
 from neardup.tables import Int64s
 from support import shared_data
 from support.full_run import FULL

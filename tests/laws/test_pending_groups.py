@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from neardup import Collection, LimitError, Near, SettingError
-from neardup.collection import pending
+from neardup.collection import arrivals
+from neardup.collection.entries import entries_again
 from neardup.collection.near import READ
 from neardup.collection.sets import Sets
-from neardup.collection.stored import entries_again
 from neardup.runtime import Deadline
 from support.memory_collection import MemoryCollection
 
@@ -156,11 +156,11 @@ def test_decisions_and_base_texts_hold(tmp_path: Path) -> None:
 
 def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {f"{number}": " ".join(WORDS[:40]) for number in range(10)}
-    monkeypatch.setattr(pending, "TOGETHER", 4)
+    monkeypatch.setattr(arrivals, "TOGETHER", 4)
     with Collection(tmp_path / "made") as made:
         put(made, texts)
         batches: list[Any] = []
-        compared = pending.Pending._compared
+        compared = arrivals.Pending._compared
 
         def counted(*given: Any) -> Any:
             batches.append(given)
@@ -171,9 +171,9 @@ def test_a_passed_time_limit_undoes_its_batch_alone(tmp_path: Path, monkeypatch:
                 if len(batches) == 2:
                     raise LimitError("too long")
 
-        monkeypatch.setattr(pending.Pending, "_compared", counted)
+        monkeypatch.setattr(arrivals.Pending, "_compared", counted)
         with pytest.raises(LimitError):
-            pending.group_pending(made.store, Near(0.8), 0, None, Passing(1000))
+            arrivals.group_pending(made.store, Near(0.8), 0, None, Passing(1000))
         batches.clear()
         assert made.group(1).size == 4
         assert made.check() == []
@@ -190,13 +190,13 @@ def test_other_writers_get_in_while_documents_are_compared(
     """They do not wait, and what they store, replace, remove and decide counts."""
     texts = made_texts(7)
     ids = list(texts)
-    monkeypatch.setattr(pending, "TOGETHER", 5)
+    monkeypatch.setattr(arrivals, "TOGETHER", 5)
     with Collection(tmp_path / "made") as made, Collection(tmp_path / "made", wait=0) as other:
         put(made, texts)
-        repeated = pending.StoredFinder.repeated
+        repeated = arrivals.StoredFinder.repeated
         calls: list[int] = []
 
-        def disturbed(finder: pending.StoredFinder, place: int, old: int = 0) -> Any:
+        def disturbed(finder: arrivals.StoredFinder, place: int, old: int = 0) -> Any:
             calls.append(place)
             found = repeated(finder, place, old)
             if len(calls) == 8:
@@ -210,7 +210,7 @@ def test_other_writers_get_in_while_documents_are_compared(
                 other.put("late", texts[ids[1]])
             return found
 
-        monkeypatch.setattr(pending.StoredFinder, "repeated", disturbed)
+        monkeypatch.setattr(arrivals.StoredFinder, "repeated", disturbed)
         made.group_pending(Near(0.7, 1))
         assert len(calls) > 29
         monkeypatch.undo()
@@ -229,14 +229,14 @@ def test_a_crowd_is_not_read_as_a_whole(tmp_path: Path) -> None:
     with Collection(tmp_path / "made") as made:
         put(made, {f"{number}": text for number in range(600)})
         made.add([{"id": f"x{number}", "text": text} for number in range(600)], near=0.9, on_near="link")
-        finder = pending.StoredFinder(
-            made.store, Near(0.9), Sets(made.store), Deadline(None), pending._mask(made.store.groups.grouped())
+        finder = arrivals.StoredFinder(
+            made.store, Near(0.9), Sets(made.store), Deadline(None), arrivals._mask(made.store.groups.grouped())
         )
         for first in (1, 401):
-            numbers = np.arange(first, first + pending.TOGETHER)
+            numbers = np.arange(first, first + arrivals.TOGETHER)
             finder.begin_stored(entries_again(made.store, numbers), numbers)
             assert finder._heads
             for head, later in finder._heads.values():
                 assert len(head) == READ
-                assert len(later) <= READ + pending.TOGETHER
+                assert len(later) <= READ + arrivals.TOGETHER
             assert [one.number for one in finder.repeated(5)][:2] == [1, 2]

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.collection.store import merging, schema, segments
-from neardup.collection.store.merging import SegmentWriting, postings_of
-from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
+from neardup.collection.store import schema, segments
+from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments, SegmentWriting, postings_of
 from neardup.tables import UInt64s
 
 PLACE = Path("x.neardup")
@@ -32,7 +31,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(segments, "_BLOCK", 2)
     monkeypatch.setattr(segments, "_ROWS", 3)
     monkeypatch.setattr(segments, "_AT_ONCE", 7)
-    monkeypatch.setattr(merging, "_MERGED_AT_ONCE", 8)
+    monkeypatch.setattr(segments, "_MERGED_AT_ONCE", 8)
 
 
 @contextmanager

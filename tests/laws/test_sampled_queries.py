@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from neardup import Collection, QueryError
-from neardup.collection.evaluate import Counts, Evaluation
 from neardup.collection.query import parse
 from neardup.collection.query import plan as query_plan
-from neardup.collection.query.describe import describe
+from neardup.collection.query.explanation import describe
 from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
-from neardup.collection.search import search
+from neardup.collection.search import Counts, Evaluation, search
 from neardup.collection.sets import Sets
 from neardup.tables import Int64s
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from neardup.advice import outlook
-from neardup.advice.choices import unit_counts
+from neardup.advice.effects import unit_counts
 from neardup.advice.gap import groups_at, spanning_tree
-from neardup.advice.looks import KINDS, counts_of
+from neardup.advice.sample import KINDS, counts_of
 from neardup.settings import Settings
 from support.reference_advice import as_texts
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.base_texts import NO_BASE
 from neardup.collection.contract import Operator, Value
+from neardup.collection.sets import NO_BASE
+from neardup.collection.view import View
 from neardup.kernels.text.keyed import Key
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets
@@ -38,8 +39,11 @@ class Sampled:
         return (1 << 64) // self.scale
 
 
-class MemoryCollection:
-    """Documents by number, in the order they were added. Implements ``Lookups``."""
+class MemoryCollection(View):
+    """Documents by number, in the order they were added, with every look-up of a view."""
+
+    sampling: Any = None  # attributes instead of the properties of the view
+    base: Any = NO_BASE
 
     def __init__(self, documents: Mapping[str, str] | None = None, *, scale: int = 16, floor: int = 8) -> None:
         self.sampling = Sampled(scale, floor)
@@ -53,7 +57,6 @@ class MemoryCollection:
         self.held: dict[str, set[int]] = {}
         self.runs: dict[tuple[str, ...], set[int]] = {}
         self.asked: Counter[str] = Counter()
-        self.base = NO_BASE
         if documents:
             self.add_all(documents)
 

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from neardup.collection import Collection, adding, limits
-from neardup.collection.limits import metadata_fault
+from neardup.collection import Collection, fields, intake
+from neardup.collection.fields import metadata_fault
 from neardup.errors import InputError
 from support.command_line import Run
 from support.made_service import serving
@@ -57,7 +57,7 @@ def test_metadata_that_a_collection_cannot_keep(tmp_path: Path, name: str) -> No
 
 
 def test_what_is_within_the_limits_is_kept(tmp_path: Path) -> None:
-    widest = {f"k{n}": n for n in range(limits.MOST_KEYS)}
+    widest = {f"k{n}": n for n in range(fields.MOST_KEYS)}
     fine = [deep(32), {"n": 10**300 - 1, "m": 1 - 10**300}, widest, {"a": [1] * 9_999}, {"n" * 1024: "x"}]
     with Collection(tmp_path / "x.neardup") as collection:
         names = [str(k) for k in range(len(fine))]
@@ -94,7 +94,7 @@ def test_documents_that_are_none(tmp_path: Path, ids: Any, texts: Any, metadata:
 def test_a_text_that_is_too_large_is_refused_the_same_way_everywhere(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "LARGEST_TEXT", 1000)
+    monkeypatch.setattr(fields, "LARGEST_TEXT", 1000)
     said = "the text has 1,002 bytes, more than 1,000"
     text = "é" * 501
     with Collection(tmp_path / "x.neardup") as collection:
@@ -114,8 +114,8 @@ def test_a_text_that_is_too_large_is_refused_the_same_way_everywhere(
 
 def test_a_text_of_too_many_different_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is a row of the index: one text of millions would hold up all who write."""
-    monkeypatch.setattr(adding, "MOST_WORDS", 100)
-    monkeypatch.setattr(adding, "FEW_WORDS", 500)
+    monkeypatch.setattr(intake, "MOST_WORDS", 100)
+    monkeypatch.setattr(intake, "FEW_WORDS", 500)
     many, few = (" ".join(f"w{n % count}" for n in range(300)) for count in (101, 100))
     with Collection(tmp_path / "x.neardup") as collection:
         with pytest.raises(InputError, match="more than 1,000,000 different words"):

@@ -18,10 +18,10 @@ from support import forked
 PROCESSES = 8
 ADDING = """
 import sys
-from neardup.collection import adding
+from neardup.collection import intake
 from neardup.collection.store.sqlite import Store
 
-made, begin, prepare = [], Store._begin, adding._prepare
+made, begin, prepare = [], Store._begin, intake._prepare
 
 def prepared(*given):
     made.append(prepare(*given))
@@ -31,7 +31,7 @@ def beginning(self, connection):
     print("waiting with", sum(len(one.entries) for one in made), flush=True)
     begin(self, connection)
 
-adding._prepare, Store._begin = prepared, beginning
+intake._prepare, Store._begin = prepared, beginning
 sys.argv = ["neardup", "add", {path!r}, {file!r}, "--wait", "300", *{more!r}]
 from neardup.cli import main
 main()

@@ -80,7 +80,7 @@ def test_a_signal_leaves_no_partial_page(mails: Path, tmp_path: Path) -> None:
 IN_PIECES = """
 import sys
 import time
-import neardup.collection.pending as pending
+import neardup.collection.arrivals as pending
 
 pending.TOGETHER, group = 4, pending.Pending.group
 

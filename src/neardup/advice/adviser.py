@@ -10,21 +10,36 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from neardup.advice.around import around
-from neardup.advice.boilerplate import boilerplate, in_words
-from neardup.advice.choices import TRIED_BYTES, band_choices, base_of, shingle_choices, unit_counts
-from neardup.advice.looks import KINDS, SharedCounts, counts_of, to_look_at
+from neardup.advice.effects import (
+    STEPS,
+    all_pairs,
+    at,
+    band_choices,
+    effect,
+    histogram,
+    left_out,
+    lowest,
+    near,
+    shingle_choices,
+    steps,
+)
 from neardup.advice.outlook import Separation, look
-from neardup.advice.page import html
-from neardup.advice.plot import svg
 from neardup.advice.recommend import chosen_settings, recommend
 from neardup.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
-from neardup.advice.sample import SampledTexts, take
-from neardup.advice.shape import TEMPLATE, common_text, traits
-from neardup.advice.shown import lines
-from neardup.advice.spread import STEPS, all_pairs, at, effect, histogram, left_out, lowest, near, steps
-from neardup.advice.templates import common_share, find_templates
-from neardup.advice.traps import numbers_only, traps
+from neardup.advice.sample import (
+    KINDS,
+    TRIED_BYTES,
+    SampledTexts,
+    SharedCounts,
+    base_of,
+    counts_of,
+    take,
+    to_look_at,
+    unit_counts,
+)
+from neardup.advice.traits import TEMPLATE, around, common_share, common_text, find_templates, traits
+from neardup.advice.traps import boilerplate, in_words, numbers_only, traps
+from neardup.advice.views import html, lines, svg
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents

@@ -18,8 +18,8 @@ from neardup.advice.gap import (
     largest_usual,
     spanning_tree,
 )
-from neardup.advice.looks import SharedCounts
 from neardup.advice.record import Look
+from neardup.advice.sample import SharedCounts
 from neardup.display import counted, similarity
 from neardup.tables import Bools, Floats, Int64s
 

@@ -49,8 +49,8 @@ def add(options: AddOptions) -> int:
 def _added(options: AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection
-    from neardup.collection.base_texts import role_of
     from neardup.collection.collection import own_files
+    from neardup.collection.sets import role_of
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import ProblemList, access_of, creating
 

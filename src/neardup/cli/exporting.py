@@ -75,7 +75,7 @@ def _export_documents(options: ExportOptions) -> int:
 def _table(path: Path, what: Exported) -> pa.Table:
     """Return the table to export from a result folder or a collection."""
     if path.is_file():
-        from neardup.collection.exported import collection_table
+        from neardup.collection.groups.methods import collection_table
 
         with opened(path) as collection:
             return collection_table(collection, what)

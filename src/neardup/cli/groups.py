@@ -18,7 +18,7 @@ from neardup.io.decisions.records import Verdict
 
 if TYPE_CHECKING:
     from neardup.collection import Collection, StoredGroup
-    from neardup.collection.added import GroupedPending
+    from neardup.collection.records import GroupedPending
 
 _SHOWN = 20
 """Members to list for a group; --json lists more."""

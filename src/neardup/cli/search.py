@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def search(options: SearchOptions) -> int:
     """Find the documents of a collection that fit a query."""
     from neardup.collection import search as searching
-    from neardup.collection.query import describe, parse
-    from neardup.collection.query.doubts import doubts
-    from neardup.collection.why import why_not as asked_why_not
+    from neardup.collection.query import explanation, parse
+    from neardup.collection.query.explanation import doubts
+    from neardup.collection.search import why_not as asked_why_not
     from neardup.io.readers import read_document
 
     asked = parse(options.query)
@@ -40,7 +40,7 @@ def search(options: SearchOptions) -> int:
             plan = searching.explain(lookups, asked, read_document)
             for sentence in doubts(plan):
                 warn(display.printable(sentence))
-            _say(describe.as_dict(plan) if json else describe.describe(plan))
+            _say(explanation.as_dict(plan) if json else explanation.describe(plan))
         else:
             page = searching.search(
                 lookups,

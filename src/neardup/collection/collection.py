@@ -3,38 +3,151 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 
-from neardup.collection import shown
-from neardup.collection.added import Added
-from neardup.collection.adding import Adding, OnDuplicate, entries_named
 from neardup.collection.arrivals import OnNear
-from neardup.collection.base_texts import Role, require_no_groups
 from neardup.collection.contract import Entries, deadline_in
-from neardup.collection.documents import Document, DocumentPage, ListedDocument
-from neardup.collection.groups.grouping import Grouping
-from neardup.collection.groups.public import GroupsAndDecisions
-from neardup.collection.ids import unknown, usable_id
+from neardup.collection.documents import StoredDocuments
+from neardup.collection.entries import entries_again
+from neardup.collection.fields import unknown, usable_id
+from neardup.collection.groups.formation import Grouping
+from neardup.collection.groups.methods import GroupsAndDecisions
 from neardup.collection.inspection import faults
+from neardup.collection.intake import Adding, OnDuplicate, entries_named, keys_of, prepared, records_in
 from neardup.collection.near import Near
-from neardup.collection.questions import Questions
-from neardup.collection.record_lists import keys_of, prepared, records_in
-from neardup.collection.sets import Sets
+from neardup.collection.pages import Page
+from neardup.collection.records import (
+    Added,
+    closed_html,
+    collection_html,
+)
+from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query, search, why_not
+from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
-from neardup.collection.stored import entries_again
+from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.readers import Problem, open_documents
 from neardup.io.readers.fields import joined
 from neardup.io.urls import require_local
 from neardup.runtime import Progress, Silent
-from neardup.settings import CollectionKeywords
+from neardup.settings import CollectionKeywords, as_compared
+
+if TYPE_CHECKING:
+    from neardup.comparison.compare import Comparison
+
+
+class Questions(StoredDocuments):
+    """The part of a collection that answers questions."""
+
+    def base_texts(self) -> list[str]:
+        """Return the ids of the base texts, in the order in which they were first added."""
+        with self.store.reading():
+            return self.store.ids(np.array(sorted(self.store.base_texts()), np.int64))
+
+    def compare(self, a: str | int, b: str | int, **how: Any) -> Comparison:
+        """Compare two documents by every measure, as :func:`neardup.compare` does, with the shingles of this file.
+
+        ``how`` are the keywords of that function; base texts are ignored, as by ``ignore``. Raises InputError for
+        an unknown id.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office is closed", "the harbour office is closed on Friday"])
+        ...     mails.compare("#1", "#2").measures["containment_a"]
+        1.0
+        """
+        from neardup.comparison.compare import compare  # other uses need not wait for its kernels
+
+        texts, ignore = (self.get(a).text, self.get(b).text), how.pop("ignore", None) or ()
+        if not isinstance(ignore, str):  # compare refuses it
+            ignore = [*ignore, *texts_of(self.store)]
+        return compare(*texts, **{**as_compared(self.store.settings.as_dict()), **how, "ignore": ignore})
+
+    def search(
+        self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
+    ) -> Page:
+        """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md.
+
+        Every match is verified on the texts. ``after`` is the ``next`` of the previous page. The query document is
+        left out unless ``include_self``. A query cannot read files here; FILE: is for the command line. Raises
+        QueryError, with the position, for the query; SettingError for the limit; InputError for a token of another
+        search.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["harbour office closed on Friday", "the harbour office closed on Friday"])
+        ...     page = mails.search("FINGERPRINT:#1_50_95")
+        ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]
+        [('#2', 1.0)]
+        """
+        with self.view() as view:
+            return _told(search(view, query, limit=limit, after=after, include_self=include_self))
+
+    def near(
+        self,
+        text: str,
+        *,
+        overlap: float | str | None = None,
+        probability: float | str | None = None,
+        measure: NearMeasure = "containment",
+        where: str | None = None,
+        limit: int = LIMIT,
+        after: str | None = None,
+    ) -> Page:
+        """Return the documents that contain a text by at least ``overlap``, most of it first, ``limit`` at a time.
+
+        ``overlap`` and ``probability``, the least recall, are shares: 0.8 or "80%". Without ``overlap`` one common
+        shingle is enough, and without ``probability`` nothing is missed. ``measure`` "resemblance" compares both
+        ways. ``where`` is a query that the documents must fit, too, such as ``from:ann AND date>=2020``. Raises
+        SettingError for a share or the limit, and QueryError for ``where`` and for a text without words.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.put("a", "the harbour office is closed on Friday", {"from": "ann"})
+        ...     page = mails.near("the harbour office is closed", overlap="80%", where="from:ann")
+        ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]
+        [('a', 1.0)]
+        """
+        if not isinstance(text, str):
+            raise InputError(f"The text is a {type(text).__name__}", "A str")
+        whole = text.encode("utf-8", "replace").decode("utf-8")
+        asked = near_query(whole, overlap, probability, measure, where)
+        with self.view() as view:
+            return _told(search(view, asked, limit=limit, after=after))
+
+    def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
+        """Return why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
+        with self.view() as view:
+            return why_not(view, query, usable_id(id), include_self=include_self)
+
+    @contextmanager
+    def view(self, seconds: float | None = None) -> Iterator[View]:
+        """The current state of the collection, for look-ups of this thread within the block.
+
+        Look-ups raise LimitError when the block takes longer than ``seconds``.
+        """
+        deadline = deadline_in(seconds)
+        with self.store.reading(deadline):
+            yield View(self.store, deadline)
+
+
+def _told(page: Page) -> Page:
+    """The page, after its warnings are issued."""
+    for sentence in page.warnings:
+        warnings.warn(sentence, UserWarning, stacklevel=3)
+    return page
+
 
 _REMOVED = 1000
 """Documents removed at a time."""
@@ -303,9 +416,9 @@ class Collection(Questions, GroupsAndDecisions):
 
     def _repr_html_(self) -> str:
         try:
-            return shown.collection(self.info())
+            return collection_html(self.info())
         except NeardupError as error:  # closed, or gone
-            return shown.closed(str(self.path), error.given)
+            return closed_html(str(self.path), error.given)
 
 
 def _arrival(
@@ -318,6 +431,3 @@ def _arrival(
 def own_files(path: Path) -> tuple[Path, ...]:
     """The file of a collection and its companion files; these are not documents, in whatever folder they are."""
     return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
-
-
-__all__ = ["Added", "Collection", "Document", "DocumentPage", "ListedDocument"]

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from neardup.collection import shown
-from neardup.collection.base_texts import Role
-from neardup.collection.facts import merged, plain
-from neardup.collection.groups.public import limited, place
-from neardup.collection.ids import unknown, usable_id
-from neardup.collection.limits import metadata_fault
-from neardup.collection.packing import unpack
+from neardup.collection.entries import loaded, unpack
+from neardup.collection.fields import merged, metadata_fault, plain, unknown, usable_id
+from neardup.collection.groups.methods import limited, place
 from neardup.collection.pages import short_repr
+from neardup.collection.records import (
+    document_html,
+    list_html,
+)
+from neardup.collection.sets import Role
 from neardup.collection.store import Store
-from neardup.collection.stored import loaded
 from neardup.display import counted
 from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
@@ -47,7 +47,7 @@ class Document:
 
     def _repr_html_(self) -> str:
         lines = [("tokens", f"{self.tokens:,}"), ("shingles", f"{self.shingles:,}"), ("role", self.role)]
-        return shown.document(self.id, self.text, self.metadata, lines)
+        return document_html(self.id, self.text, self.metadata, lines)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the document as plain data."""
@@ -94,7 +94,7 @@ class DocumentPage:
             for one in self.documents
         ]
         head = ("document", "tokens", "group", *(["first words"] if any(map(self._words, self.documents)) else []))
-        return shown.listed(head, rows, frozenset((1, 2)), "Documents")
+        return list_html(head, rows, frozenset((1, 2)), "Documents")
 
     def _words(self, one: ListedDocument) -> list[str]:
         return [] if one.text is None else [excerpt(one.text)]

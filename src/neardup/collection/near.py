@@ -26,11 +26,10 @@ from itertools import pairwise
 import numpy as np
 
 from neardup.collection.contract import Entries
-from neardup.collection.evaluate import Evaluation
-from neardup.collection.packing import unpack
-from neardup.collection.query.plan import plan
-from neardup.collection.query.promise import most_hits
+from neardup.collection.entries import unpack
+from neardup.collection.query.plan import most_hits, plan
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
+from neardup.collection.search import Evaluation
 from neardup.collection.sets import Sets, shared_with
 from neardup.collection.store import Store
 from neardup.collection.view import View

@@ -10,9 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.collection import shown
 from neardup.collection.query.plan import LETTERS, QueryPlan
 from neardup.collection.query.syntax import canonical
+from neardup.collection.records import (
+    evidence_cells,
+    hits_html,
+)
 from neardup.display import similarity
 from neardup.errors import InputError
 
@@ -87,15 +90,15 @@ class Hit:
         return f"Hit({short_repr(self.id)}{counts})"
 
     def _repr_html_(self) -> str:
-        return shown.hits([(self.id, self._cells())], [], [])
+        return hits_html([(self.id, self._cells())], [], [])
 
     def _cells(self) -> tuple[str, ...]:
         """Return the evidence as cells of a table."""
         found = self.evidence
         if found is None:
-            return shown.evidence_cells(None, None, None)
+            return evidence_cells(None, None, None)
         passage = None if found.passage is None else found.passage.text
-        return shown.evidence_cells((found.shared, found.size_a, found.size_b), found.score, passage)
+        return evidence_cells((found.shared, found.size_a, found.size_b), found.score, passage)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the hit as plain data, one level deep except for the passage."""
@@ -137,7 +140,7 @@ class Page:
         lines = [("query", self.query), ("recall", f"{similarity(self.recall, 4)} or more")]
         if self.found is not None:
             lines.append(("hits", f"{len(self.hits):,} of {self.found:,}"))
-        return shown.hits([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)
+        return hits_html([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""

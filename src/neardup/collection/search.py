@@ -1,27 +1,204 @@
-"""Evaluate a query on a collection and return a page of hits, each verified on the texts."""
+"""Evaluate a query on a collection: hits, each verified on the texts; or why a document is not among them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from neardup.collection.evaluate import Evaluation
-from neardup.collection.lookups import Lookups
+from neardup import display
 from neardup.collection.pages import Cursor, Hit, HitEvidence, Page, Passage, read_token, search_digest
 from neardup.collection.query import Query, parse
-from neardup.collection.query.doubts import doubts
-from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan
-from neardup.collection.query.syntax import And, Fingerprint, Pasted, canonical, clause_text
+from neardup.collection.query.explanation import doubts
+from neardup.collection.query.metadata import compared
+from neardup.collection.query.plan import (
+    LETTERS,
+    AllStep,
+    AnyStep,
+    ComparisonStep,
+    FingerprintStep,
+    Leaf,
+    NotStep,
+    QueryPlan,
+    Step,
+    WordsStep,
+    plan,
+)
+from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted
 from neardup.collection.query.target import Open
+from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.kernels.match.passages import longest_run
 from neardup.settings.rules import required_share
-from neardup.tables import Floats, Int64s
+from neardup.tables import Bools, Floats, Int64s
 from neardup.text.units import Units
+
+_SHOWN = 80
+"""The most characters of a clause in an error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """|A∩B| and |B| of documents (int64[n] each, documents sorted), counted on the texts without base text.
+
+    ``full_sizes`` are the sizes with base text.
+    """
+
+    documents: Int64s
+    shared: Int64s
+    sizes: Int64s
+    full_sizes: Int64s
+
+    def where(self, chosen: Bools) -> Counts:
+        """The counts of the chosen documents."""
+        return Counts(*(column[chosen] for column in _columns(self)))
+
+
+class Evaluation:
+    """One run of a plan.
+
+    ``include_self``: a stored query document may be found by its own clause. ``most_candidates``: above this
+    number of documents to compare, QueryError is raised instead.
+    """
+
+    def __init__(
+        self, plan: QueryPlan, view: View, *, include_self: bool = False, most_candidates: int | None = None
+    ) -> None:
+        self.plan, self.view = plan, view
+        self.include_self, self.most_candidates = include_self, most_candidates
+        self.letters = {step: LETTERS[step.way] for step in plan.fingerprints}
+        self._counted: dict[FingerprintStep, Counts] = {}
+        self._held: dict[FingerprintStep, tuple[Int64s, Int64s]] = {}
+
+    @property
+    def taken(self) -> str:
+        """The letters of the methods that were used, for ``plan`` of the next page."""
+        return "".join(self.letters[step] for step in self.plan.fingerprints)
+
+    def documents(self) -> Int64s:
+        """All documents that match, sorted."""
+        return self.of(self.plan.root, None)
+
+    def of(self, step: Step, within: Int64s | None) -> Int64s:
+        """The documents that a step finds; with ``within``, only among these."""
+        if isinstance(step, FingerprintStep):
+            return self._fingerprint(step, within)
+        if isinstance(step, WordsStep):
+            return self.view.phrase(step.tokens, within)
+        if isinstance(step, ComparisonStep):
+            return compared(step.clause, self.view, within)
+        if isinstance(step, AnyStep):
+            return np.unique(np.concatenate([self.of(part, within) for part in step.parts]))
+        if isinstance(step, NotStep):
+            all_of_them = self.view.everything() if within is None else within
+            return _without(all_of_them, self.of(step.part, within))
+        return self._all(step, within)
+
+    def found(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        """Those of the documents that the look-ups of a clause with numbers found, sorted."""
+        known = self._counted.get(step)
+        if known is None:  # AND had no document left for it
+            return np.empty(0, np.int64)
+        return np.intersect1d(known.documents, documents, assume_unique=True)
+
+    def counts(self, step: FingerprintStep, documents: Int64s) -> Counts:
+        """The counts of any documents; earlier counts are reused."""
+        known = self._counted.get(step)
+        if known is None:
+            return self._count(step, documents)
+        missing = _without(documents, known.documents)
+        if len(missing):
+            more = self._count(step, missing)
+            merged = [np.concatenate(pair) for pair in zip(_columns(known), _columns(more), strict=True)]
+            order = np.argsort(merged[0])
+            known = Counts(*(values[order] for values in merged))
+        return known.where(np.isin(known.documents, documents, assume_unique=True))
+
+    def _all(self, step: AllStep, within: Int64s | None) -> Int64s:
+        for part in step.parts:
+            within = self.of(part, within)
+            if not len(within):
+                break
+        assert within is not None
+        return within
+
+    def held(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        """int64[n]: how many of the shingles that a step looks up the documents have postings for."""
+        found, hits = self._held.get(step) or self.view.holders(step.sampled, 1, documents)
+        places = np.minimum(np.searchsorted(found, documents), max(len(found) - 1, 0))
+        held: Int64s = (
+            np.where(found[places] == documents, hits[places], 0) if len(found) else np.zeros_like(documents)
+        )
+        return held
+
+    def _fingerprint(self, step: FingerprintStep, within: Int64s | None) -> Int64s:
+        if step.way == "sample":
+            documents, hits = self.view.holders(step.sampled, 1, within)
+            if within is None:
+                self._held[step] = documents, hits
+            return self._without_self(step, documents)
+        if within is not None and len(within) <= step.candidates:
+            self.letters[step] = LETTERS["every document"]  # few: comparing them all is exact and no slower
+            candidates = within
+        else:
+            candidates = self._candidates(step)
+            if within is not None:
+                candidates = np.intersect1d(candidates, within, assume_unique=True)
+        candidates = self._without_self(step, candidates)
+        counts = self._count(step, candidates, step.possible_sizes())
+        found = counts.where(step.reached_by(counts.shared, counts.sizes))
+        self._counted[step] = found
+        return found.documents
+
+    def _without_self(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+        if self.include_self or step.negated or step.target.number is None:
+            return documents
+        others: Int64s = documents[documents != step.target.number]
+        return others
+
+    def _candidates(self, step: FingerprintStep) -> Int64s:
+        if step.way == "every document":
+            return self.view.everything()
+        documents, _ = self.view.holders(step.sampled, step.hits)
+        return np.unique(np.concatenate([documents, *map(self.view.having, step.phrases)]))
+
+    def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
+        if self.most_candidates is not None and len(documents) > self.most_candidates:
+            number = step.target.number
+            source = step.clause.source if number is None else Stored(self.view.ids(np.array([number]))[0])
+            clause = clause_text(replace(step.clause, source=source, overlap=None, probability=None))
+            quick = clause if len(clause) <= _SHOWN else f"{clause[:_SHOWN]}…"
+            raise QueryError(
+                f"{len(documents):,} documents would have to be compared with {step.target.name}",
+                f"At most {self.most_candidates:,} are here",
+                "Ask for more overlap, add words or metadata with AND, "
+                f"or write {quick} for the documents that share a sampled shingle, which compares none",
+                query=self.plan.query.text,
+                position=step.clause.span[0],
+            )
+
+    def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
+        """The counts of the documents whose size is possible (a largest size of 0: no upper limit)."""
+        base, full = self.view.base, self.view.sizes(documents)
+        fits = full >= possible[0]
+        if possible[1] and not len(base):  # less than the full size may count
+            fits &= full <= possible[1]
+        documents, full = documents[fits], full[fits]
+        self._require_few(step, documents)
+        sizes = full - self.view.shared(base.hashes, documents, full) if len(base) else full
+        return Counts(documents, self.view.shared(step.target.hashes, documents, full), sizes, full)
+
+
+def _without(documents: Int64s, others: Int64s) -> Int64s:
+    return np.setdiff1d(documents, others, assume_unique=True)
+
+
+def _columns(counts: Counts) -> tuple[Int64s, ...]:
+    return counts.documents, counts.shared, counts.sizes, counts.full_sizes
+
 
 NearMeasure: TypeAlias = Literal["containment", "resemblance"]
 
@@ -33,7 +210,7 @@ MOST_COMPARED = 20_000_000
 
 
 def search(
-    lookups: Lookups,
+    view: View,
     query: str | Query,
     *,
     limit: int = LIMIT,
@@ -56,7 +233,7 @@ def search(
         raise SettingError(f"limit = {limit!r} is not possible", f"A whole number from 1 to {MOST_LIMIT:,}")
     asked = parse(query) if isinstance(query, str) else query
     cursor = None if after is None else read_token(after)
-    planned = plan(asked, lookups, open_file, cursor.taken if cursor else "")
+    planned = plan(asked, view, open_file, cursor.taken if cursor else "")
     if asked.explain:
         return _page((), None, None, planned)
     digest = search_digest(planned, include_self)
@@ -66,7 +243,7 @@ def search(
             "The query, the documents and --include-self of the first page",
             "Begin with the first page",
         )
-    evaluation = Evaluation(planned, lookups, include_self=include_self, most_candidates=most_candidates)
+    evaluation = Evaluation(planned, view, include_self=include_self, most_candidates=most_candidates)
     documents = evaluation.documents()
     ranking = _Ranking(evaluation, documents)
     first, more = ranking.following(cursor, limit)
@@ -118,9 +295,9 @@ def _per_cent(name: str, given: float | str | None) -> Decimal | None:
     return None if given is None else (Decimal(repr(required_share(name, given))) * 100).normalize()
 
 
-def explain(lookups: Lookups, query: str | Query, open_file: Open | None = None) -> QueryPlan:
+def explain(view: View, query: str | Query, open_file: Open | None = None) -> QueryPlan:
     """Return the plan of a query; only counts are looked up for it."""
-    return plan(parse(query) if isinstance(query, str) else query, lookups, open_file)
+    return plan(parse(query) if isinstance(query, str) else query, view, open_file)
 
 
 class _Ranking:
@@ -132,7 +309,7 @@ class _Ranking:
     """
 
     def __init__(self, evaluation: Evaluation, documents: Int64s) -> None:
-        self.evaluation, self.lookups, self.documents = evaluation, evaluation.lookups, documents
+        self.evaluation, self.view, self.documents = evaluation, evaluation.view, documents
         self.steps = [step for step in evaluation.plan.fingerprints if not step.negated]
         self.estimated = any(step.way == "sample" for step in self.steps)
         scores = [self._scores(step) for step in self.steps]
@@ -162,14 +339,14 @@ class _Ranking:
         if not step.clause.symmetric:
             return part
         shared = part * step.target.n
-        sizes = self.lookups.sizes(self.documents)
+        sizes = self.view.sizes(self.documents)
         return np.where(part > 0, np.minimum(shared / np.maximum(step.target.n + sizes - shared, 1), 1.0), 0.0)
 
     def following(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
         """Return the places of the next ``limit`` + 1 documents, in order, and whether that many exist."""
         if self.estimated:
             return self._following_estimated(cursor, limit)
-        ids = self.lookups.ids(self.documents)
+        ids = self.view.ids(self.documents)
         scores = self.scores.tolist()
         order = sorted(
             (k for k in range(len(ids)) if cursor is None or cursor.is_before(scores[k], ids[k])),
@@ -189,7 +366,7 @@ class _Ranking:
     def tie(self, place: int) -> str:
         """What orders the document at ``place`` among those of the same score: its id, or its number."""
         document = self.documents[place : place + 1]
-        return str(int(document[0])) if self.estimated else self.lookups.ids(document)[0]
+        return str(int(document[0])) if self.estimated else self.view.ids(document)[0]
 
     def of(self, places: Int64s) -> _Shown:
         """Return the documents at ``places`` with their counts."""
@@ -202,7 +379,7 @@ class _Shown:
     def __init__(self, ranking: _Ranking, places: Int64s) -> None:
         self.ranking, self.documents = ranking, ranking.documents[places]
         self.best, self.scores = ranking.best[places], ranking.scores[places]
-        self._ids = ranking.lookups.ids(np.sort(self.documents))
+        self._ids = ranking.view.ids(np.sort(self.documents))
         self._row = np.searchsorted(np.sort(self.documents), self.documents)
         used = [step for number, step in enumerate(ranking.steps, 1) if number in self.best]
         self.counts = {step: ranking.evaluation.counts(step, np.sort(self.documents)) for step in used}
@@ -222,7 +399,7 @@ class _Shown:
         shared, size, n = int(counts.shared[row]), int(counts.sizes[row]), step.target.n
         if not shared:
             return None
-        passage = longest_passage(step, self.ranking.lookups.text(int(self.documents[k])))
+        passage = longest_passage(step, self.ranking.view.text(int(self.documents[k])))
         score = float(self.scores[k])
         if step.way == "sample":
             score = shared / (n + size - shared if step.clause.symmetric else n)
@@ -258,3 +435,151 @@ def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
 def _ends(units: Units, start: int, length: int) -> tuple[int, int]:
     """The begin and end in the text of ``length`` units from ``start`` on."""
     return int(units.spans[start, 0]), int(units.spans[start + length - 1, 1])
+
+
+Reason = Literal["found", "unknown id", "itself", "below", "missed", "filtered"]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One clause and its part in the result.
+
+    A fingerprint clause has counts; A is the query document.
+    """
+
+    reason: Reason
+    clause: str
+    sentence: str
+    shared: int | None = None
+    size_a: int | None = None
+    size_b: int | None = None
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """The answer: ``reason`` in a word, and every clause that causes it; ``str()`` returns sentences."""
+
+    id: str
+    reason: Reason
+    causes: tuple[Cause, ...]
+
+    def __str__(self) -> str:
+        head = {
+            "found": "is among the hits",
+            "unknown id": "is not in the collection; ids are written as they were when the documents were added",
+        }.get(self.reason, "is not among the hits")
+        lines = [f"{quoted(self.id)} {head}."]
+        return "\n".join(
+            [*lines, *(f"  {display.printable(cause.clause)}: {cause.sentence}" for cause in self.causes)]
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the answer as plain data."""
+        return asdict(self)
+
+
+def why_not(
+    view: View,
+    query: str | Query,
+    id: str,
+    *,
+    include_self: bool = False,
+    open_file: Open | None = None,
+) -> WhyNot:
+    """Return why the document ``id`` is not found.
+
+    It may be unknown, below the threshold, missed, filtered, or the query document. Every clause is evaluated on
+    the document itself, which distinguishes documents that the look-ups missed from documents that do not match.
+    Raises QueryError as ``search`` does.
+    """
+    planned = plan(parse(query) if isinstance(query, str) else query, view, open_file)
+    document = None if _has_surrogate(id) else view.number(id)
+    if document is None:
+        return WhyNot(id, "unknown id", ())
+    evaluation = Evaluation(planned, view, include_self=include_self)
+    if document in evaluation.documents():
+        return WhyNot(id, "found", ())
+    inquiry = _Inquiry(planned, evaluation, document, include_self)
+    causes = inquiry.missed() if inquiry.fits(planned.root) else inquiry.causes(planned.root, True)
+    return WhyNot(id, causes[0].reason, tuple(causes))
+
+
+def _has_surrogate(id: str) -> bool:
+    """Whether the id is not valid Unicode, as an argument of a command may be, and so cannot be a stored id."""
+    return any("\ud800" <= char <= "\udfff" for char in id)
+
+
+class _Inquiry:
+    """The evaluation of every clause for one document."""
+
+    def __init__(self, plan: QueryPlan, evaluation: Evaluation, document: int, include_self: bool) -> None:
+        self.plan, self.evaluation, self.view = plan, evaluation, evaluation.view
+        self.document, self.include_self = np.array([document], np.int64), include_self
+
+    def fits(self, step: Step) -> bool:
+        """Whether the step holds for the document, whatever the look-ups find."""
+        if isinstance(step, NotStep):
+            return not self.fits(step.part)
+        if isinstance(step, AllStep):
+            return all(map(self.fits, step.parts))
+        if isinstance(step, AnyStep):
+            return any(map(self.fits, step.parts))
+        if isinstance(step, FingerprintStep):
+            counts = self.evaluation.counts(step, self.document)
+            return bool(step.reached_by(counts.shared, counts.sizes)[0])
+        return bool(len(self.evaluation.of(step, self.document)))
+
+    def causes(self, step: Step, wanted: bool) -> list[Cause]:
+        """The clauses that make the step fail (``wanted``) or hold (not ``wanted``)."""
+        if isinstance(step, NotStep):
+            return self.causes(step.part, not wanted)
+        if isinstance(step, AllStep | AnyStep):
+            parts = [part for part in step.parts if self.fits(part) != wanted]
+            return [cause for part in parts for cause in self.causes(part, wanted)]
+        return [self._unfit(step, wanted)]
+
+    def missed(self) -> list[Cause]:
+        """The fingerprint clauses that did not find a matching document."""
+        positive = [step for step in self.plan.fingerprints if not step.negated and self.fits(step)]
+        own = [step for step in positive if step.target.number == self.document[0] and not self.include_self]
+        if own:
+            said = "it is the query document, which is left out unless it is asked for (--include-self)."
+            return [Cause("itself", clause_text(step.clause), said) for step in own]
+        return [self._missed(step) for step in positive if not self._is_found_by(step)]
+
+    def _is_found_by(self, step: FingerprintStep) -> bool:
+        complete = self.evaluation.letters[step] in (LETTERS["complete"], LETTERS["every document"])
+        return complete or self._hits(step) >= step.hits
+
+    def _hits(self, step: FingerprintStep) -> int:
+        _, hits = self.view.holders(step.sampled, among=self.document)
+        return int(hits.sum()) + sum(len(self.view.having(words, self.document)) for words in step.phrases)
+
+    def _missed(self, step: FingerprintStep) -> Cause:
+        held = self._hits(step)
+        said = (
+            f"{self._counted(step)}, which is enough, but of the {step.n_lookups} shingles that were looked up it "
+            f"holds {held}, and {step.hits} are needed. A higher probability finds more; 100 misses nothing."
+        )
+        return self._cause("missed", step, said)
+
+    def _unfit(self, step: Leaf, wanted: bool) -> Cause:
+        if isinstance(step, FingerprintStep):
+            asked = f"{step.target.overlap:f} %" if step.target.overlap else "any overlap"
+            if wanted:
+                return self._cause("below", step, f"{self._counted(step)}, and {asked} is asked for.")
+            return self._cause("filtered", step, f"{self._counted(step)}, which NOT excludes.")
+        what = "this does not hold for it." if wanted else "this holds for it, and NOT excludes it."
+        return Cause("filtered", clause_text(step.clause), what)
+
+    def _counted(self, step: FingerprintStep) -> str:
+        counts = self.evaluation.counts(step, self.document)
+        shared, size, n = int(counts.shared[0]), int(counts.sizes[0]), step.target.n
+        whole = n + size - shared if step.clause.symmetric else n
+        of_what = f"the {whole:,} of both" if step.clause.symmetric else f"the {n:,} of {step.target.name}"
+        return f"it shares {shared:,} of {of_what}, {display.percent(shared, whole)}"
+
+    def _cause(self, reason: Reason, step: FingerprintStep, sentence: str) -> Cause:
+        counts = self.evaluation.counts(step, self.document)
+        sizes = int(counts.shared[0]), step.target.n, int(counts.sizes[0])
+        return Cause(reason, clause_text(step.clause), sentence, *sizes)

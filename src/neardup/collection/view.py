@@ -8,14 +8,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from neardup.collection.base_texts import CollectionBase, base_of, texts_of
 from neardup.collection.contract import Operator, StoredRow, Value
-from neardup.collection.entries import token_stream
-from neardup.collection.facts import facts, holds
-from neardup.collection.packing import unpack
+from neardup.collection.entries import loaded, token_stream, unpack
+from neardup.collection.fields import facts, holds
+from neardup.collection.sets import CollectionBase, base_of, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
-from neardup.collection.stored import loaded
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline, ordered_map

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from neardup.collection.added import Added, NearCopy
-from neardup.collection.groups.records import Change, PairDecision, StoredGroup, StoredMember
 from neardup.collection.pages import Hit, HitEvidence, Page, Passage
+from neardup.collection.records import Added, Change, NearCopy, PairDecision, StoredGroup, StoredMember
 
 
 @dataclass(frozen=True)

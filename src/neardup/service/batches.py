@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.collection.adding import columns_of, has_rows, rows_of
-from neardup.collection.facts import plain
-from neardup.collection.record_lists import kept_records, keys_of, records_in
+from neardup.collection.fields import plain
+from neardup.collection.intake import columns_of, has_rows, kept_records, keys_of, records_in, rows_of
 from neardup.errors import InputError
 from neardup.io.readers import Problem, open_documents
 from neardup.io.readers.fields import joined

@@ -10,18 +10,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from neardup.collection.added import Added, GroupedPending
-from neardup.collection.adding import OnDuplicate
 from neardup.collection.collection import Arrival, Ids
 from neardup.collection.documents import Document, DocumentPage, rows_of_page
-from neardup.collection.groups.grouping import THRESHOLD
-from neardup.collection.groups.public import require_verdict
-from neardup.collection.groups.records import Change, GroupPage, PairDecision, StoredGroup, StoredMember
-from neardup.collection.ids import usable_id
+from neardup.collection.fields import usable_id
+from neardup.collection.groups.formation import THRESHOLD
+from neardup.collection.groups.methods import require_verdict
+from neardup.collection.intake import OnDuplicate
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
-from neardup.collection.search import LIMIT, NearMeasure
-from neardup.collection.why import WhyNot
+from neardup.collection.records import (
+    Added,
+    Change,
+    GroupedPending,
+    GroupPage,
+    PairDecision,
+    StoredGroup,
+    StoredMember,
+)
+from neardup.collection.search import LIMIT, NearMeasure, WhyNot
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
 from neardup.io.decisions.records import Verdict
 from neardup.io.writers.exports import OutputExport, document_bytes, form_of

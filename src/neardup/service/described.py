@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.json import schema_components
 from pydantic import AfterValidator, Field
 
-from neardup.collection.ids import LONGEST_ID, id_fault
+from neardup.collection.fields import LONGEST_ID, id_fault
 from neardup.service.answers import ErrorAnswer
 from neardup.service.requests import LONGEST_QUERY
 from neardup.web.refusals import RefusedError

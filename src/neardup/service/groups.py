@@ -8,10 +8,9 @@ from typing import Annotated, TypeVar
 from fastapi import FastAPI, Path, Query, Request
 from starlette.responses import Response
 
-from neardup.collection.added import GroupedPending
-from neardup.collection.groups.records import GroupPage, StoredGroup
+from neardup.collection.arrivals import group_pending
 from neardup.collection.near import RECALL, Near
-from neardup.collection.pending import group_pending
+from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
 from neardup.errors import InputError, UnknownIdError
 from neardup.runtime import Deadline
 from neardup.service import answers, requests

@@ -6,10 +6,9 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from neardup.collection.query import Query as Parsed
-from neardup.collection.query import describe
-from neardup.collection.search import LIMIT, explain, near_query, search
+from neardup.collection.query import explanation
+from neardup.collection.search import LIMIT, WhyNot, explain, near_query, search, why_not
 from neardup.collection.view import View
-from neardup.collection.why import WhyNot, why_not
 from neardup.comparison import compare as measures
 from neardup.errors import QueryError, SettingError
 from neardup.service import answers, requests
@@ -115,7 +114,7 @@ async def _search(
 
 
 async def _explain(executor: Executor, query: str) -> Response:
-    return await executor.view(lambda view: answer(describe.as_dict(explain(view, query))))
+    return await executor.view(lambda view: answer(explanation.as_dict(explain(view, query))))
 
 
 async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:

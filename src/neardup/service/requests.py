@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 import msgspec
 from msgspec import Meta, Raw, Struct, field
 
-from neardup.collection.base_texts import Role
-from neardup.collection.ids import LONGEST_ID, id_fault
-from neardup.collection.limits import MOST_METADATA, MOST_VALUES, metadata_fault, text_fault
+from neardup.collection.fields import LONGEST_ID, MOST_METADATA, MOST_VALUES, id_fault, metadata_fault, text_fault
 from neardup.collection.search import NearMeasure
+from neardup.collection.sets import Role
 from neardup.io.decisions.records import Verdict
 from neardup.settings.rules import required_share
 from neardup.web.refusals import RefusedError

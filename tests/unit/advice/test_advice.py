@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.advice import choices, sample, spread
+from neardup.advice import effects, sample
 from neardup.cli.demo_documents import documents_path
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.missing import missed_with
@@ -160,8 +160,8 @@ def test_measures_of_any_two_texts(a: str, b: str, unit: str, length: int) -> No
 @pytest.mark.parametrize(("name", "threshold"), [("demo", 0.57), ("license_texts", 0.8)])
 def test_bands_are_expected_on_the_pairs_found(name: str, threshold: float, sketch: str) -> None:
     naive = naive_of(name)
-    found = nd.find(texts_of(name), threshold=0.3, **spread.EXACT)
-    chosen = [*choices.band_choices(found.pairs, Settings.of(threshold=threshold, sketch=sketch))]
+    found = nd.find(texts_of(name), threshold=0.3, **effects.EXACT)
+    chosen = [*effects.band_choices(found.pairs, Settings.of(threshold=threshold, sketch=sketch))]
     kinds = [(choice.slots, choice.recall) for choice in chosen]
     assert kinds == [(slots, recall) for slots in (64, 128, 256) for recall in (0.9, 0.99, 0.999)]
     for choice in chosen:
@@ -182,7 +182,7 @@ def missed(naive: Naive, pairs: list[tuple[int, int]], choice: Any, sketch: str)
         return [1 - chance(float(naive.pairs[pair]), choice.bands) for pair in pairs]
     planned = Plan(0.5, choice.recall, choice.slots, choice.bands)  # the threshold plays no part
     counts = [(len(naive.sets[a] & naive.sets[b]), len(naive.sets[a] | naive.sets[b])) for a, b in pairs]
-    found: list[float] = missed_with(planned, sketch, *choices.np.array(counts).T).tolist()
+    found: list[float] = missed_with(planned, sketch, *effects.np.array(counts).T).tolist()
     return found
 
 
@@ -211,7 +211,7 @@ def test_shingle_choices_are_counted() -> None:
         fragile = [size for size in naive.sizes() if Fraction(size - lost, size + lost) < exactly(threshold)]
         assert choice.fragile == len(fragile) / full
         together = [float(naive.pairs.get(pair, Fraction(0))) for pair in combinations(naive.unique, 2)]
-        assert len(together) <= choices.RANDOM_PAIRS  # few enough that all are taken
+        assert len(together) <= effects.RANDOM_PAIRS  # few enough that all are taken
         assert choice.random_median == pytest.approx(quantile(together, 0.5))
         assert choice.random_high == pytest.approx(quantile(together, 0.95))
 
@@ -219,11 +219,11 @@ def test_shingle_choices_are_counted() -> None:
 def test_random_pairs_are_pairs_of_the_documents_and_always_the_same() -> None:
     texts = [f"{k % 7} {k % 5} {k % 3} {k}" for k in range(100)]
     naive = Naive(texts, "word", 1)
-    sets = choices.sets_of(sample_of(texts), Settings.of(length=1))
-    among = choices.np.arange(100)
-    drawn = choices.random_resemblances(sets, among)
-    assert len(drawn) == choices.RANDOM_PAIRS
-    assert (drawn == choices.random_resemblances(sets, among)).all()
+    sets = effects.sets_of(sample_of(texts), Settings.of(length=1))
+    among = effects.np.arange(100)
+    drawn = effects.random_resemblances(sets, among)
+    assert len(drawn) == effects.RANDOM_PAIRS
+    assert (drawn == effects.random_resemblances(sets, among)).all()
     possible = {0.0} | {float(j) for j in naive.pairs.values()}
     assert set(drawn.tolist()) <= possible
     truth = sum(map(float, naive.pairs.values())) / (100 * 99 / 2)
@@ -232,13 +232,13 @@ def test_random_pairs_are_pairs_of_the_documents_and_always_the_same() -> None:
 
 
 def sample_of(texts: Sequence[str]) -> Any:
-    return choices.pa.array([text.encode() for text in texts], choices.pa.large_binary())
+    return effects.pa.array([text.encode() for text in texts], effects.pa.large_binary())
 
 
 @pytest.mark.parametrize("threshold", [0.5, 0.57, 0.8, 0.9])
 @pytest.mark.parametrize("length", [1, 3, 5])
 def test_from_so_many_shingles_one_changed_word_is_survived(threshold: float, length: int) -> None:
-    sturdy = choices.sturdy_from(Settings.of(threshold=threshold, length=length))
+    sturdy = effects.sturdy_from(Settings.of(threshold=threshold, length=length))
     for shingles in range(2 * length, 120):
         words = [f"w{k}" for k in range(shingles + length - 1)]
         changed = [*words]
@@ -250,7 +250,7 @@ def test_from_so_many_shingles_one_changed_word_is_survived(threshold: float, le
 
 def test_lowest_leaves_room_below_the_threshold() -> None:
     for percent in range(10, 101):
-        low = spread.lowest(percent / 100)
+        low = effects.lowest(percent / 100)
         assert 0.05 <= low <= 0.3
         assert exactly(low) <= Fraction(percent, 100) - Fraction(1, 20)
         assert exactly(low) * 20 == round(low * 20)
@@ -295,7 +295,7 @@ def test_crowds_are_counted_in_full_or_said_to_be_left_out(monkeypatch: pytest.M
     counts = {step.threshold: step.pairs for step in complete.thresholds}
     assert counts == {value: pairs_by_place(documents, exactly(value)) for value in counts}
     assert counts[0.5] == documents * (documents - 1) // 2
-    monkeypatch.setattr(spread, "MOST_PAIRS", 0)
+    monkeypatch.setattr(effects, "MOST_PAIRS", 0)
     bounded = nd.advise(texts, threshold=0.6)
     assert bounded.sample.pairs_left_out > 0
     assert "crowds" in {trap.name for trap in bounded.traps}

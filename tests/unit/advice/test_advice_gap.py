@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 import neardup as nd
-from neardup.advice import choices, looks, outlook
-from neardup.advice.around import EACH, passages
-from neardup.advice.looks import KINDS, counts_of
-from neardup.advice.templates import find_templates
+from neardup.advice import effects, outlook, sample
+from neardup.advice.sample import KINDS, counts_of
+from neardup.advice.traits import EACH, find_templates, passages
 from neardup.errors import LimitError
 from neardup.settings import Settings
 from neardup.text import keys
@@ -24,7 +23,7 @@ from support.reference_advice import as_texts, shared_shingles
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.unit}-{kind.length}")
-def test_the_shingles_of_all_pairs_are_counted(kind: looks.RunKind) -> None:
+def test_the_shingles_of_all_pairs_are_counted(kind: sample.RunKind) -> None:
     texts = [
         *made.forms(1, 5, 8, 2)[0],
         *made.threads(2, 4)[0],
@@ -148,7 +147,7 @@ def test_documents_of_one_family_are_called_one() -> None:
 def test_other_shingles_are_tried_on_a_part_of_a_crowd(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = crowd(30, 200)
     pairs = 10 * 9 // 2
-    monkeypatch.setattr(choices, "COMPARED_BYTES", 2 * pairs * len(texts[0]))
+    monkeypatch.setattr(effects, "COMPARED_BYTES", 2 * pairs * len(texts[0]))
     advice = nd.advise(texts)
     assert 8 <= advice.shingles[0].documents <= 11
     assert "Tried on the first" in str(advice)
@@ -278,23 +277,23 @@ def test_hostile_texts_reach_neither_terminal_nor_page() -> None:
 
 def test_a_large_sample_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, families = made.mixture(made.revisions(61, 20, 4, 0.1), made.strangers(62, 60))
-    monkeypatch.setattr(looks, "MOST_DOCUMENTS", 50)
+    monkeypatch.setattr(sample, "MOST_LOOKED_AT", 50)
     advice = nd.advise(texts)
     assert 30 <= advice.seen.documents <= 50
     assert "a part of the sample" in " ".join(str(advice).split())
     found, truth = found_by(advice, texts), pairs_of(families)
     assert len(found & truth) >= 0.9 * max(len(found), len(truth))
-    monkeypatch.setattr(looks, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(sample, "MOST_BYTES_LOOKED_AT", 20_000)
     assert nd.advise(texts).seen.bytes <= 20_000
 
 
 def test_a_slow_comparison_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    from neardup.advice import shape
+    from neardup.advice import traits
 
     def late(*_: object, **__: object) -> None:
         raise LimitError("too long", "", "")
 
-    monkeypatch.setattr(shape, "compare", late)
+    monkeypatch.setattr(traits, "compare", late)
     assert nd.advise(SETS["titles"]()[0]).seen.common is None
 
 
@@ -302,5 +301,5 @@ def test_the_advice_does_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) 
     texts, _ = SETS["threads"]()
     first = nd.advise(texts).as_dict()
     monkeypatch.setattr(keys, "process_key", lambda: keys.key_of(bytes(range(32))))
-    monkeypatch.setattr(choices, "process_key", lambda: keys.key_of(bytes(range(32))))
+    monkeypatch.setattr(effects, "process_key", lambda: keys.key_of(bytes(range(32))))
     assert nd.advise(texts).as_dict() == first

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.advice.adviser import ADVISED, NOT_TOLD, Advice
-from neardup.advice.boilerplate import SHOWN_WORDS, boilerplate
-from neardup.advice.plot import HEIGHT, svg
 from neardup.advice.recommend import command_line, quoted
+from neardup.advice.traps import SHOWN_WORDS, boilerplate
+from neardup.advice.views import HEIGHT, svg
 from neardup.errors import InputError, SettingError
 from neardup.settings import Settings
 from support.reference_advice import Naive

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection, Near
-from neardup.collection.groups import grouping
+from neardup.collection.groups import formation
 from neardup.errors import InputError, SettingError
 from support.full_run import FULL
 from support.made_collections import write_documents
@@ -250,7 +250,7 @@ def test_decisions_go_with_their_documents(made: Collection) -> None:
 def test_the_order_of_the_log_is_not_that_of_the_clock(made: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     made.add(table({id: text() for id in "abc"}))
     for place, (a, b) in enumerate(["ab", "bc"]):
-        monkeypatch.setattr(grouping, "now", lambda place=place: f"{2030 - place}-01-01T00:00:00+00:00")
+        monkeypatch.setattr(formation, "now", lambda place=place: f"{2030 - place}-01-01T00:00:00+00:00")
         made.decide(a, b, "duplicate")
     at = [change.at for change in made.changes()]
     assert at == sorted(at, reverse=True)

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.groups import grouping
+from neardup.collection.groups import formation
 from neardup.collection.search import search
 from support import forked
 from support.damaged_files import answers, make
@@ -204,7 +204,7 @@ def test_a_file_that_may_not_even_be_read(attempted: dict[str, Any]) -> None:
 def test_a_clock_that_goes_back_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "usual.neardup")
     years = iter(range(2040, 1900, -1))
-    monkeypatch.setattr(grouping, "now", lambda: f"{next(years)}-01-01T00:00:00+00:00")
+    monkeypatch.setattr(formation, "now", lambda: f"{next(years)}-01-01T00:00:00+00:00")
     monkeypatch.setattr(time, "time", lambda: -1.0 * next(years))
     make(tmp_path / "back.neardup")
     found = []

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.store import migrations, opening, schema
-from neardup.collection.store.merging import SegmentWriting, postings_of
+from neardup.collection.store import file, schema
+from neardup.collection.store.segments import SegmentWriting, postings_of
 from neardup.errors import FormatError, OutputError
 from neardup.tables import UInt64s
 
@@ -72,7 +72,7 @@ def test_another_version_is_refused(path: Path) -> None:
 @pytest.mark.parametrize("key", ["unicode", "fingerprint"])
 def test_other_fingerprints_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     other = {"unicode": ("UNICODE_VERSION", "16.0.0"), "fingerprint": ("FINGERPRINT_VERSION", 2)}[key]
-    monkeypatch.setattr(opening, *other)
+    monkeypatch.setattr(file, *other)
     with pytest.raises(FormatError, match=r"was made with fingerprints of version 1 and Unicode 15\.0\.0"):
         Collection(path)
 
@@ -117,15 +117,15 @@ def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
         FormatError,
         match=rf"format version {now - 2}\. Allowed: .* version {now}\. Try: Make a copy .* compact --upgrade",
     ):
-        migrations.require_current(now - 2, "x", steps, now)
+        file.require_current(now - 2, "x", steps, now)
     with pytest.raises(FormatError, match=r"format version .*Use the program that wrote it"):
-        migrations.require_current(now - 2, "x", {now - 1: second}, now)
+        file.require_current(now - 2, "x", {now - 1: second}, now)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        migrations.migrate(connection, "x", steps, now)
+        file.migrate(connection, "x", steps, now)
         assert connection.execute("PRAGMA user_version").fetchone() == (now,)
         assert schema.foreign_objects(connection) == []
         assert done == [1, 2]
-        migrations.migrate(connection, "x", steps, now)
+        file.migrate(connection, "x", steps, now)
         assert done == [1, 2], "a current file is not touched"
 
 
@@ -139,11 +139,11 @@ def test_a_step_that_fails_changes_nothing(path: Path) -> None:
     change(path, "PRAGMA user_version = 1")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         with pytest.raises(RuntimeError, match="no"):
-            migrations.migrate(connection, "x", {1: first, 2: second}, 3)
+            file.migrate(connection, "x", {1: first, 2: second}, 3)
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
         assert schema.foreign_objects(connection) == []
     with pytest.raises(FormatError, match="is a collection of format version 1"):
-        migrations.require_current(1, "x", {}, 2)
+        file.require_current(1, "x", {}, 2)
 
 
 def test_a_collection_without_keyed_hashes_is_refused_with_a_way_out(path: Path) -> None:
@@ -248,7 +248,7 @@ def test_a_number_in_use_is_not_given_again(path: Path) -> None:
 
 def test_a_full_disk_stores_nothing_of_the_batch(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = path.stat().st_size // 8192 + 4
-    monkeypatch.setattr(opening, "_PRAGMAS", (*opening._PRAGMAS, f"max_page_count = {pages}"))
+    monkeypatch.setattr(file, "_PRAGMAS", (*file._PRAGMAS, f"max_page_count = {pages}"))
     with Collection(path) as collection:
         with pytest.raises(OutputError, match=r"no space left.*Nothing of this batch was stored"):
             collection.add([" ".join(f"new{number}" for number in range(20_000))])

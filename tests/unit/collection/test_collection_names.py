@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.store.holding import HAS_LOCKS
+from neardup.collection.store.file import HAS_LOCKS
 from neardup.errors import FormatError, InputError
 from support import forked
 

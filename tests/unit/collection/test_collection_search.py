@@ -15,8 +15,7 @@ from neardup.collection.pages import Cursor, Hit, Page, read_token
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause
-from neardup.collection.search import longest_passage, search
-from neardup.collection.why import why_not
+from neardup.collection.search import longest_passage, search, why_not
 from neardup.errors import InputError, QueryError, SettingError
 from support import reference
 from support.memory_collection import MemoryCollection

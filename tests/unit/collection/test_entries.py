@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.collection.contract import Entries
-from neardup.collection.entries import entries_of
-from neardup.collection.packing import pack, unpack
+from neardup.collection.entries import entries_of, pack, unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.text.streams import token_streams

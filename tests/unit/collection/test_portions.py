@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.collection import adding, entries, portions
+from neardup.collection import entries, intake
 from neardup.collection.contract import too_long
 from neardup.collection.entries import entries_of
-from neardup.collection.limits import STREAM_FAULT
+from neardup.collection.fields import STREAM_FAULT
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import InputError, LimitError
 from neardup.runtime import Deadline
@@ -70,8 +70,8 @@ def test_texts_in_portions_are_what_they_are_as_a_whole(
     of = pa.array(texts, pa.large_binary()), [str(k) for k in range(len(texts))], [{} for _ in texts]
     form = CollectionSettings.of(length=length, scale=3)
     expected = entries_of(*of, form)
-    monkeypatch.setattr(portions, "PORTION", portion)
-    monkeypatch.setattr(portions, "STRETCH", stretch)
+    monkeypatch.setattr(entries, "PORTION", portion)
+    monkeypatch.setattr(entries, "STRETCH", stretch)
     monkeypatch.setattr(entries, "PORTION", portion)
     _assert_same(entries_of(*of, form, Deadline(LATER)), expected)
 
@@ -94,19 +94,18 @@ def test_fingerprinting_looks_at_the_clock_between_portions(name: str, monkeypat
     """Counted are the bytes that are given to kernels after the time is over: those of one portion."""
     text = HOSTILE[name].encode()
     clock, given = [0.0], []
-    plain = portions.text_batch
+    plain = entries._array
 
     def soon() -> Deadline:
         return Deadline(3, too_long, lambda: clock[0])
 
-    def counted(texts: Any) -> Any:
-        given.append(texts.nbytes)
+    def counted(portion: bytes) -> Any:
+        given.append(len(portion))
         clock[0] += 1.0
-        return plain(texts)
+        return plain(portion)
 
-    monkeypatch.setattr(portions, "PORTION", 500)
     monkeypatch.setattr(entries, "PORTION", 500)
-    monkeypatch.setattr(portions, "text_batch", counted)
+    monkeypatch.setattr(entries, "_array", counted)
     of = pa.array([text], pa.large_binary()), ["a"], [{}], CollectionSettings()
     entries_of(*of, Deadline(LATER))
     assert len(given) >= len(text) // 600
@@ -116,23 +115,23 @@ def test_fingerprinting_looks_at_the_clock_between_portions(name: str, monkeypat
         entries_of(*of, soon())
     assert len(given) - begun <= 5
     begun = len(given)
-    monkeypatch.setattr(adding, "FEW_WORDS", 1000)
+    monkeypatch.setattr(intake, "FEW_WORDS", 1000)
     with pytest.raises(LimitError):
-        adding.entries_named(["a"], [text.decode()], [{}], CollectionSettings(), soon())
+        intake.entries_named(["a"], [text.decode()], [{}], CollectionSettings(), soon())
     assert len(given) - begun <= 5
 
 
 def test_one_long_word_of_characters_that_become_many_is_refused_before_it_is_normalised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(portions, "PORTION", 500)
-    monkeypatch.setattr(adding, "FEW_WORDS", 1000)
-    monkeypatch.setattr(adding, "LARGEST_STREAM", 20_000)
+    monkeypatch.setattr(entries, "PORTION", 500)
+    monkeypatch.setattr(intake, "FEW_WORDS", 1000)
+    monkeypatch.setattr(intake, "LARGEST_STREAM", 20_000)
     given = []
-    plain = portions.text_batch
-    monkeypatch.setattr(portions, "text_batch", lambda texts: given.append(texts.nbytes) or plain(texts))
+    plain = entries._array
+    monkeypatch.setattr(entries, "_array", lambda portion: given.append(len(portion)) or plain(portion))
     with pytest.raises(InputError, match=STREAM_FAULT):
-        adding.entries_named(["a"], ["\ufdfa" * 10_000], [{}], CollectionSettings())
+        intake.entries_named(["a"], ["\ufdfa" * 10_000], [{}], CollectionSettings())
     assert max(given) < 600
     assert sum(given) < 6000
-    adding.entries_named(["a"], ["a" * 10_000], [{}], CollectionSettings())
+    intake.entries_named(["a"], ["a" * 10_000], [{}], CollectionSettings())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.collection.query.promise import EXPECTED, TWOFOLD, fewest_lookups, passing, promised
+from neardup.collection.query.plan import EXPECTED, TWOFOLD, fewest_lookups, passing, promised
 
 
 def no_hit(n: int, c: int, m: int) -> Fraction:

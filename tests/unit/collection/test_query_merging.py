@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.facts import facts, holds
+from neardup.collection.fields import facts, holds
 from neardup.collection.query import parse
 from neardup.collection.query.grammar import MOST_CLAUSES, MOST_FINGERPRINTS
-from neardup.collection.query.merging import merged
-from neardup.collection.query.metadata import OPERATORS, meanings
+from neardup.collection.query.metadata import OPERATORS, meanings, merged
 from neardup.collection.query.syntax import And, FieldClause, Node, Not, Or
 from neardup.collection.store.lookups import StoreLookups
 from neardup.errors import QueryError

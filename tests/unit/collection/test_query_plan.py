@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neardup.collection.evaluate import Evaluation
 from neardup.collection.query import parse
-from neardup.collection.query.describe import as_dict, describe
+from neardup.collection.query.explanation import as_dict, describe
 from neardup.collection.query.metadata import meanings
-from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan
-from neardup.collection.query.promise import promised
+from neardup.collection.query.plan import FingerprintStep, QueryPlan, plan, promised
+from neardup.collection.search import Evaluation
 from neardup.errors import InputError, QueryError
 from support.memory_collection import MemoryCollection
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from neardup.collection import adding, portions
+from neardup.collection import entries, intake
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
@@ -193,14 +193,14 @@ def test_fingerprinting_ends_with_the_time_of_its_request(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    plain = portions._stream
+    plain = entries._stream
 
     def slow(portion: bytes) -> Any:
         read.append(len(portion))
         time.sleep(0.3)
         return plain(portion)
 
-    monkeypatch.setattr(portions, "_stream", slow)
+    monkeypatch.setattr(entries, "_stream", slow)
     monkeypatch.setattr(service.executor, "limits", Limits.of(seconds=0.2))
     refused = service("PUT", "/v1/documents?id=large", {"text": "word " * 600_000})
     assert (refused.status, refused.error["code"]) == (503, "timeout")
@@ -301,8 +301,8 @@ def test_what_other_programs_log_is_cut_to_their_own_words() -> None:
 def test_a_text_of_too_many_different_words_is_refused_before_it_is_stored(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(adding, "MOST_WORDS", 100)
-    monkeypatch.setattr(adding, "FEW_WORDS", 500)
+    monkeypatch.setattr(intake, "MOST_WORDS", 100)
+    monkeypatch.setattr(intake, "FEW_WORDS", 500)
     refused = service("PUT", "/v1/documents/many", {"text": " ".join(f"w{n}" for n in range(300))})
     assert (refused.status, refused.error["code"]) == (422, "invalid")
     assert "different words" in refused.error["message"]

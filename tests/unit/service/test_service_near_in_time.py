@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from neardup.collection import Collection, Near
-from neardup.collection.adding import Adding
 from neardup.collection.contract import too_long
+from neardup.collection.intake import Adding
 from neardup.collection.near import Finder
 from neardup.collection.search import search
 from neardup.errors import LimitError

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from neardup.collection.ids import id_fault
+from neardup.collection.fields import id_fault
 from neardup.service import executor, requests
 from neardup.service.requests import BATCH, DecisionRequest, MetadataRequest, NewContent, NewDocuments, parsed
 from neardup.web.refusals import RefusedError

@@ -1,15 +1,22 @@
-"""The meaning of a metadata comparison: queries contain text, metadata has typed values."""
+"""Comparisons with metadata: their meaning, because queries hold text and metadata typed values; merged ones.
+
+Any element of a list may match, and a value is compared as a string and as a number. So a comparison follows from
+another one if it holds for every single value that the other one holds for. "n>5 AND n<3" is not a contradiction,
+because a document may have both values.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isfinite
+from typing import TypeAlias
 
 import numpy as np
 
 from neardup.collection.contract import Operator, Value
-from neardup.collection.lookups import Lookups
-from neardup.collection.query.syntax import FieldClause
+from neardup.collection.query.syntax import FieldClause, Node, Not
+from neardup.collection.view import View
 from neardup.tables import Int64s
 
 _WHOLE = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -22,13 +29,13 @@ Meaning = tuple[Operator, Value]
 """A comparison with a value of one type."""
 
 
-def compared(clause: FieldClause, lookups: Lookups, among: Int64s | None) -> Int64s:
+def compared(clause: FieldClause, view: View, among: Int64s | None) -> Int64s:
     """The documents for which a comparison holds."""
     if clause.operator == "!=":
-        others = lookups.compare(clause.field, "!=", clause.value, among)
-        equal = _any_of(clause.field, meanings("=", clause.value), lookups, others)
+        others = view.compare(clause.field, "!=", clause.value, among)
+        equal = _any_of(clause.field, meanings("=", clause.value), view, others)
         return np.setdiff1d(others, equal, assume_unique=True)
-    return _any_of(clause.field, meanings(OPERATORS[clause.operator], clause.value), lookups, among)
+    return _any_of(clause.field, meanings(OPERATORS[clause.operator], clause.value), view, among)
 
 
 def meanings(operator: Operator, text: str) -> list[Meaning]:
@@ -46,8 +53,8 @@ def meanings(operator: Operator, text: str) -> list[Meaning]:
     return [(operator, text)] if number is None else [(operator, text), (operator, number)]
 
 
-def _any_of(field: str, alternatives: list[Meaning], lookups: Lookups, among: Int64s | None) -> Int64s:
-    found = [lookups.compare(field, operator, value, among) for operator, value in alternatives]
+def _any_of(field: str, alternatives: list[Meaning], view: View, among: Int64s | None) -> Int64s:
+    found = [view.compare(field, operator, value, among) for operator, value in alternatives]
     return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
 
 
@@ -56,3 +63,75 @@ def _number(text: str) -> int | float | None:
         return int(text)
     number = float(text) if _DECIMAL.fullmatch(text) else None
     return number if number is not None and isfinite(number) else None
+
+
+Range: TypeAlias = tuple[Operator, Value]
+
+
+def merged(parts: Sequence[Node], *, all_needed: bool) -> tuple[Node, ...]:
+    """The parts of an AND (``all_needed``) or an OR, in their order, without those that others make superfluous.
+
+    >>> from neardup.collection.query import parse
+    >>> [part.value for part in merged(parse("n>=0 AND n>=1 AND n>=2").root.parts, all_needed=True)]
+    ['2']
+    """
+    kept: list[Node] = []
+    fields: dict[tuple[str, bool, str], list[int]] = {}
+    left: set[int] = set()
+    for place, part in enumerate(parts):
+        kept.append(part)
+        key = _key(part)
+        if key is None:
+            continue
+        alike = fields.setdefault(key, [])
+        if any(_says(parts[other], part, all_needed) for other in alike):
+            left.add(place)
+            continue
+        gone = [other for other in alike if _says(part, parts[other], all_needed)]
+        left.update(gone)
+        fields[key] = [other for other in alike if other not in gone] + [place]
+    return tuple(part for place, part in enumerate(kept) if place not in left)
+
+
+def _key(part: Node) -> tuple[str, bool, str] | None:
+    """The common key of comparisons that may imply each other; None for other clauses."""
+    inner = part.part if isinstance(part, Not) else part
+    if not isinstance(inner, FieldClause):
+        return None
+    return inner.field, isinstance(part, Not), inner.operator[0]
+
+
+def _says(first: Node, second: Node, all_needed: bool) -> bool:
+    """Whether the first makes the second superfluous: the second follows from it (AND), or it from that (OR)."""
+    if isinstance(first, Not) and isinstance(second, Not):
+        return _says(second.part, first.part, all_needed)
+    if not (isinstance(first, FieldClause) and isinstance(second, FieldClause)):
+        return False
+    return _follows(second, first) if all_needed else _follows(first, second)
+
+
+def _follows(weak: FieldClause, strong: FieldClause) -> bool:
+    """Whether ``weak`` holds for every value that ``strong`` holds for; both compare in the same direction."""
+    if weak.operator not in ("<", "<=", ">", ">="):
+        return (weak.operator, weak.value) == (strong.operator, strong.value)
+    wide, narrow = _by_kind(weak), _by_kind(strong)
+    return all(kind in wide and _reaches(wide[kind], narrow[kind]) for kind in narrow)
+
+
+def _by_kind(one: FieldClause) -> dict[bool, Range]:
+    """The ranges of a comparison for strings (True) and for numbers (False)."""
+    found = meanings(OPERATORS[one.operator], one.value)
+    return {isinstance(value, str): (operator, value) for operator, value in found}
+
+
+def _reaches(wide: Range, narrow: Range) -> bool:
+    """Whether a range contains all of another one that is open to the same side."""
+    (operator, limit), (other, inner) = wide, narrow
+    if isinstance(limit, str) and isinstance(inner, str):
+        below, equal = limit.encode() < inner.encode(), limit == inner
+    elif isinstance(limit, str) or isinstance(inner, str):
+        return False
+    else:
+        below, equal = limit < inner, limit == inner
+    further = below if operator[0] == ">" else not (below or equal)
+    return further or (equal and (operator == other or "=" in operator))

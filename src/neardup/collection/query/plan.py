@@ -1,29 +1,177 @@
 """Turn a syntax tree into look-ups in a collection, with the guaranteed recall and the expected candidates.
 
-Sampled look-ups keep the promise of ``promise.py``. If the sample is too small for it, the rest of the smallest
-shingles are looked up by words in the full text: a document that contains a shingle contains its words. For 100 %
-the look-ups are complete: of n shingles at least c are shared, so at least one of any n − c + 1 is shared. The
-rarest n − c + 1 are looked up, again by postings or by words.
+A document that overlaps enough shares at least c of the n shingles of the query document. Their hashes put them in
+random order, so the m of smallest hash are a draw of m without replacement, and how many of them the document
+contains, its hits, is hypergeometric; more shared shingles only mean more hits. Sampled look-ups are as many as
+the asked recall needs. If the sample is too small for it, the rest of the smallest shingles are looked up by words
+in the full text: a document that contains a shingle contains its words. For 100 % the look-ups are complete: of n
+shingles at least c are shared, so at least one of any n − c + 1 is shared. The rarest n − c + 1 are looked up,
+again by postings or by words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import comb
 from typing import Literal
 
 import numpy as np
 
-from neardup.collection.lookups import Lookups
-from neardup.collection.query.merging import merged
-from neardup.collection.query.promise import Promise, fewest_lookups, passing, promised
+from neardup.collection.query.metadata import merged
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, Query, WordsClause
 from neardup.collection.query.target import Open, Target, target_of
-from neardup.collection.query.worded import Worded
+from neardup.collection.view import View
 from neardup.errors import QueryError
-from neardup.tables import Bools, Int64s, UInt64s
+from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.text.normalise import tokens
+
+EXPECTED, TWOFOLD = 28, 2
+"""The draw is large enough for ``EXPECTED`` expected hits in a document that shares just enough.
+
+It is at least ``TWOFOLD`` times the look-ups that one hit needs. A document that shares half as much then seldom
+passes.
+"""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A candidate has ``hits`` or more among the ``drawn`` query shingles of smallest hash.
+
+    ``recall``: the probability with which a document that shares just enough has at least ``hits``.
+    """
+
+    drawn: int
+    hits: int
+    recall: float
+
+
+def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) -> int:
+    """The smallest m for which a document with c of the n shingles has a hit with at least this probability.
+
+    The search stops at ``most`` and then returns ``most`` + 1.
+
+    P(no hit) = Π_{i<m} (n − c − i) / (n − i) ≤ (1 − c/n)^m.
+
+    >>> fewest_lookups(1000, 200, 0.8), fewest_lookups(1000, 500, 0.95), fewest_lookups(10, 5, 1.0)
+    (8, 5, 6)
+    """
+    missed, m = 1.0, 0
+    last = n - c if most is None else min(n - c, most)
+    while missed > 1 - probability and m <= last:
+        missed *= (n - c - m) / (n - m)
+        m += 1
+    return m
+
+
+def promised(n: int, c: int, available: int, probability: float) -> Promise | None:
+    """Choose a draw that keeps ``probability`` with at most ``available`` look-ups; None if none does.
+
+    One hit needs the fewest look-ups. But with more look-ups, more hits can be required at the same recall, which
+    excludes documents that share less. So the largest number of hits is used, with only as many look-ups as these
+    hits need. The choice depends on n and c alone. If it used the lengths of the postings, it would depend on the
+    very draw that the promise is about: a query that is half boilerplate has fewer hits just when its sample is
+    full of boilerplate.
+
+    >>> found = promised(1000, 200, 100, 0.8)
+    >>> found.drawn, found.hits, round(found.recall, 4)
+    (99, 17, 0.8074)
+    """
+    single = fewest_lookups(n, c, probability, available)
+    if single > available:
+        return None
+    most = min(available, max(-(-EXPECTED * n // c), TWOFOLD * single))
+    hits = int(np.flatnonzero(passing(n, c, most) >= probability)[-1])
+    if hits < 1:  # except for rounding, one hit would have kept it
+        return None
+    drawn = _fewest_drawn(n, c, most, hits, probability)
+    return Promise(drawn, hits, float(passing(n, c, drawn)[hits]))
+
+
+def _fewest_drawn(n: int, c: int, drawn: int, hits: int, probability: float) -> int:
+    """The fewest look-ups, at most ``drawn``, that have at least ``hits`` hits with the probability.
+
+    P(h hits or more of m) − P(h or more of m − 1) = P(h − 1 of m − 1) · (c − h + 1) / (n − m + 1): the m-th is the
+    h-th hit.
+    """
+    if drawn >= n - c + hits:  # this many look-ups always have ``hits`` hits
+        drawn = n - c + hits
+        if drawn == hits or passing(n, c, drawn - 1)[hits] < probability:
+            return drawn
+        drawn -= 1
+    chances = passing(n, c, drawn)
+    enough, short, k = float(chances[hits]), float(chances[hits - 1] - chances[hits]), hits - 1
+    while drawn > hits and short > 0:
+        short *= (drawn - k) * (n - drawn + 1) / ((n - c - drawn + k + 1) * drawn)
+        enough -= short * (c - k) / (n - drawn + 1)
+        if enough < probability:
+            break
+        drawn -= 1
+    return drawn
+
+
+def passing(n: int, c: int, drawn: int) -> Floats:
+    """float64[drawn + 2]: entry h is P(h or more hits among ``drawn``), hypergeometric.
+
+    >>> [round(float(chance), 3) for chance in passing(10, 5, 2)]
+    [1.0, 0.778, 0.222, 0.0]
+    """
+    least, most = max(0, drawn - (n - c)), min(c, drawn)
+    k = np.arange(least, most)
+    growth = np.log((c - k) * (drawn - k) / ((k + 1.0) * (n - c - drawn + k + 1.0)))
+    weights = np.concatenate((np.zeros(1), np.cumsum(growth)))
+    weights = np.exp(weights - weights.max())
+    chances = np.zeros(drawn + 2)
+    chances[least : most + 1] = weights / weights.sum()
+    return np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
+
+
+def most_hits(n: int, c: int, drawn: int, probability: float) -> int:
+    """The greatest h for which a document with c of the n shingles has h hits or more, with this probability.
+
+    Hits are counted among ``drawn`` of the n; 0 if no h qualifies.
+
+    P(j hits) = C(c, j) · C(n − c, drawn − j) / C(n, drawn), summed in whole numbers.
+
+    >>> most_hits(500, 400, 16, 0.99), most_hits(500, 400, 2, 0.99), most_hits(10, 10, 4, 1.0)
+    (9, 0, 4)
+    """
+    allowed = Fraction(1) - Fraction(repr(probability))
+    bound = comb(n, drawn) * allowed.numerator
+    fewer = 0  # ways to draw fewer than h hits
+    for hits in range(drawn + 1):
+        fewer += comb(c, hits) * comb(n - c, drawn - hits)
+        if fewer * allowed.denominator > bound:
+            return hits
+    return drawn
+
+
+COST_PHRASE, COST_PHRASE_WORD = 300, 1
+"""Approximate costs in microseconds: of a look-up by words, and of each document with its rarest word."""
+COMMON = 8
+"""A word in more than one in this many documents does not help to look up a shingle by its words."""
+
+
+@dataclass(frozen=True)
+class Worded:
+    """A shingle as words to look up, with the cost of the look-up and the documents expected from it."""
+
+    words: tuple[str, ...]
+    cost: float
+    candidates: float
+
+    @classmethod
+    def of(cls, counted: Mapping[str, int], total: int) -> Worded:
+        """The words worth looking up, rarest first; ``counted``: the approximate number of documents with each."""
+        rarest = sorted(counted, key=lambda word: (counted[word], word))
+        words = [word for place, word in enumerate(rarest) if place < 2 or counted[word] * COMMON <= total]
+        # words of a text are not independent; as usual, each word has half the weight of the one before
+        shares = [min(1.0, counted[word] / max(1, total)) ** 0.5**place for place, word in enumerate(words)]
+        cost = COST_PHRASE + COST_PHRASE_WORD * counted[words[0]]
+        return cls(tuple(words), cost, total * math.prod(shares))
+
 
 Way = Literal["sample", "one hit", "several hits", "one hit or words", "complete", "every document"]
 """All sampled shingles, whose holders are the hits; one or several of them, whose holders are candidates; some by
@@ -186,23 +334,23 @@ class QueryPlan:
         return min(self.root.candidates, float(self.total))
 
 
-def plan(query: Query, lookups: Lookups, open_file: Open | None = None, taken: str = "") -> QueryPlan:
+def plan(query: Query, view: View, open_file: Open | None = None, taken: str = "") -> QueryPlan:
     """Choose the look-ups of a query. Raises QueryError for fields and documents that this collection lacks.
 
     ``taken`` holds the ``LETTERS`` of the methods that an earlier page used, so that the next page uses the same.
     """
-    planner = _Planner(query, lookups, open_file, taken)
+    planner = _Planner(query, view, open_file, taken)
     root = planner.step(query.root, False)
-    return QueryPlan(query, root, tuple(planner.fingerprints), lookups.total())
+    return QueryPlan(query, root, tuple(planner.fingerprints), view.total())
 
 
 class _Planner:
-    def __init__(self, query: Query, lookups: Lookups, open_file: Open | None, taken: str) -> None:
-        self.query, self.lookups, self.open_file, self.taken = query, lookups, open_file, taken
+    def __init__(self, query: Query, view: View, open_file: Open | None, taken: str) -> None:
+        self.query, self.view, self.open_file, self.taken = query, view, open_file, taken
         self.fingerprints: list[FingerprintStep] = []
         self.counts: dict[str, int] = {}
         self.fields: set[str] = set()
-        self.total = lookups.total()
+        self.total = view.total()
 
     def step(self, node: Node, negated: bool) -> Step:
         if isinstance(node, Not):
@@ -248,7 +396,7 @@ class _Planner:
             )
         new = sorted(set(wanted) - self.counts.keys())
         if new:
-            self.counts.update(zip(new, self.lookups.word_counts(new).tolist(), strict=True))
+            self.counts.update(zip(new, self.view.word_counts(new).tolist(), strict=True))
         return WordsStep(node, wanted, float(min(self.counts[word] for word in wanted)))
 
     def comparison(self, node: FieldClause) -> ComparisonStep:
@@ -258,7 +406,7 @@ class _Planner:
     def require_field(self, node: FieldClause) -> None:
         if node.field in self.fields:
             return
-        if not self.lookups.has_field(node.field):
+        if not self.view.has_field(node.field):
             raise self.error(
                 "No document has metadata under this name",
                 "A name before : or a comparison is that of a metadata field",
@@ -268,9 +416,9 @@ class _Planner:
         self.fields.add(node.field)
 
     def fingerprint(self, node: Fingerprint, negated: bool) -> FingerprintStep:
-        target = target_of(node, self.query, self.lookups, self.open_file)
+        target = target_of(node, self.query, self.view, self.open_file)
         taken = self.taken[len(self.fingerprints) :][:1]
-        step = _Choice(node, target, negated, self.lookups).step(taken)
+        step = _Choice(node, target, negated, self.view).step(taken)
         self.fingerprints.append(step)
         return step
 
@@ -292,15 +440,15 @@ def _recall(parts: Sequence[Step], *, all_needed: bool) -> float:
 class _Choice:
     """The choice among the methods for one query document."""
 
-    def __init__(self, clause: Fingerprint, target: Target, negated: bool, lookups: Lookups) -> None:
-        self.target, self.lookups, self.total = target, lookups, lookups.total()
+    def __init__(self, clause: Fingerprint, target: Target, negated: bool, view: View) -> None:
+        self.target, self.view, self.total = target, view, view.total()
         threshold = Fraction(target.overlap or 0) / 100
         least = max(1, -(-target.n * threshold.numerator // threshold.denominator))
         nothing = np.empty(0, np.uint64)
         self.empty = FingerprintStep(
             clause, target, least, "every document", nothing, (), 1, 1.0, float(self.total), negated
         )
-        below = int(np.searchsorted(target.hashes, np.uint64(lookups.sampling.limit - 1), side="right"))
+        below = int(np.searchsorted(target.hashes, np.uint64(view.sampling.limit - 1), side="right"))
         self.sampled = target.n if target.is_short else below
 
     def step(self, taken: str) -> FingerprintStep:
@@ -324,8 +472,8 @@ class _Choice:
         The most common ones are left out beyond ``MOST_POSTINGS``, but the rarest one is always looked up.
         """
         n = self.target.n
-        hashes = self.target.hashes[: max(self.sampled, min(n, self.lookups.sampling.floor))]
-        counts = self.lookups.posting_counts(hashes, decode=False)
+        hashes = self.target.hashes[: max(self.sampled, min(n, self.view.sampling.floor))]
+        counts = self.view.posting_counts(hashes, decode=False)
         order = np.argsort(counts, kind="stable")
         postings = np.cumsum(counts[order])
         rare = max(1, int(np.searchsorted(postings, MOST_POSTINGS, side="right")))
@@ -340,7 +488,7 @@ class _Choice:
 
     def by_sample(self, found: Promise) -> FingerprintStep:
         hashes = self.target.hashes[: found.drawn]
-        postings = float(self.lookups.posting_counts(hashes).sum())
+        postings = float(self.view.posting_counts(hashes).sum())
         return replace(
             self.empty,
             way="one hit" if found.hits == 1 else "several hits",
@@ -356,7 +504,7 @@ class _Choice:
         single = fewest_lookups(n, least, asked, n_sampled + MOST_BY_WORDS)
         if single > n_sampled + MOST_BY_WORDS:
             return self.completely("")
-        known = self.lookups.posting_counts(self.target.hashes[:n_sampled])
+        known = self.view.posting_counts(self.target.hashes[:n_sampled])
         worded = self._worded(range(n_sampled, single))
         candidates = float(known.sum()) + sum(one.candidates for one in worded)
         cost = COST_LOOKUP * n_sampled + COST_VERIFY * candidates + sum(one.cost for one in worded)
@@ -380,7 +528,7 @@ class _Choice:
             return self.empty
         n_sampled = self.sampled
         worded = self._worded(range(n_sampled, target.n))
-        known = self.lookups.posting_counts(target.hashes[:n_sampled])
+        known = self.view.posting_counts(target.hashes[:n_sampled])
         costs = [COST_LOOKUP + (COST_POSTING + COST_VERIFY) * count for count in known.tolist()]
         costs += [one.cost + COST_VERIFY * one.candidates for one in worded]
         cheapest = np.argsort(costs, kind="stable")[:n_lookups]
@@ -401,6 +549,6 @@ class _Choice:
         """The look-ups of shingles by their words."""
         shingles = [tuple(dict.fromkeys(self.target.words_of(k))) for k in places]
         vocabulary = sorted({word for shingle in shingles for word in shingle})
-        counts = self.lookups.word_counts(vocabulary).tolist() if vocabulary else []
+        counts = self.view.word_counts(vocabulary).tolist() if vocabulary else []
         counted = dict(zip(vocabulary, counts, strict=True))
         return [Worded.of({word: counted[word] for word in shingle}, self.total) for shingle in shingles]

@@ -10,8 +10,6 @@ from functools import cached_property, partial
 import numpy as np
 
 from neardup import display
-from neardup.collection.base_texts import NO_BASE, CollectionBase
-from neardup.collection.lookups import Lookups
 from neardup.collection.query.grammar import PERCENTAGE
 from neardup.collection.query.syntax import (
     File,
@@ -24,6 +22,8 @@ from neardup.collection.query.syntax import (
     quoted,
     readings,
 )
+from neardup.collection.sets import NO_BASE, CollectionBase
+from neardup.collection.view import View
 from neardup.errors import InputError, QueryError
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.text.keyed import Key
@@ -111,9 +111,9 @@ class Target:
         return tuple(self.units.strings[start : start + self.length])
 
 
-def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Open | None) -> Target:
+def target_of(clause: Fingerprint, query: Query, view: View, open_file: Open | None) -> Target:
     """Find or read the document of a clause. Raises QueryError if it does not exist or has no words."""
-    source, rule, base = clause.source, lookups.sampling, lookups.base
+    source, rule, base = clause.source, view.sampling, view.base
     form = partial(Target, length=rule.length, key=rule.key, base=base, cleaner=rule.cleaner)
     numbers = (clause.overlap, clause.probability)
     if isinstance(source, Pasted):
@@ -123,10 +123,10 @@ def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Op
         target = form(f"the file {_shown(source.path)}", text, None, *numbers)
     else:
         given = (IdReading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
-        reading, number = _existing(given, clause, query, lookups)
+        reading, number = _existing(given, clause, query, view)
         name = f"document {_shown(reading.id)}"
         asked = reading.overlap, reading.probability
-        target = form(name, lookups.text(number), number, *asked)
+        target = form(name, view.text(number), number, *asked)
     if not target.n and target.full_size:
         what = f"All text in {target.name} is base text, which does not count"
         raise _error(clause, query, what, "A text with shingles that no base text of this collection contains")
@@ -138,26 +138,26 @@ def target_of(clause: Fingerprint, query: Query, lookups: Lookups, open_file: Op
 
 
 def _existing(
-    given: tuple[IdReading, ...], clause: Fingerprint, query: Query, lookups: Lookups
+    given: tuple[IdReading, ...], clause: Fingerprint, query: Query, view: View
 ) -> tuple[IdReading, int]:
     """The one reading whose document exists, and its number."""
-    found = [(reading, number) for reading in given if (number := lookups.number(reading.id)) is not None]
+    found = [(reading, number) for reading in given if (number := view.number(reading.id)) is not None]
     if len(found) == 1:
         return found[0]
     if not found:
-        raise _unknown(given, clause, query, lookups)
+        raise _unknown(given, clause, query, view)
     said = "; ".join(f"{_quoted(reading)} means {_meaning(reading)}" for reading, _ in found)
     what = "This id has more than one meaning, because several such documents exist"
     raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
 
 
-def _unknown(given: tuple[IdReading, ...], clause: Fingerprint, query: Query, lookups: Lookups) -> QueryError:
+def _unknown(given: tuple[IdReading, ...], clause: Fingerprint, query: Query, view: View) -> QueryError:
     word = given[-1].id
     allowed = "An id as it was when the document was added; in quotation marks it may contain any character"
     do = 'Give TEXT:"…" to ask about a text that is not stored'
     for n_numbers in (2, 1):
         id, *texts = word.rsplit("_", n_numbers)
-        if len(texts) == n_numbers and all(map(_is_number, texts)) and lookups.number(id) is not None:
+        if len(texts) == n_numbers and all(map(_is_number, texts)) and view.number(id) is not None:
             if all(map(percentage, texts)):  # the numbers are valid, but inside the quotation marks
                 do = f"Write {_shown(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
                 break

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from neardup.collection.contract import OPERATORS, Operator, StoredRow, Totals, Value
-from neardup.collection.facts import facts, holds
+from neardup.collection.fields import facts, holds
 from neardup.collection.store.failures import damaged, well_formed
 from neardup.collection.store.schema import WITH_BASE_TEXTS
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments

@@ -3,32 +3,93 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
 from typing import Any
+from uuid import uuid4
 
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store import opening
-from neardup.collection.store.backing import back_up
 from neardup.collection.store.failures import busy, damaged, explained, is_busy, well_formed
+from neardup.collection.store.file import (
+    READER_CACHE,
+    WRITER_CACHE,
+    checked_settings,
+    connect,
+    create_file,
+    hold,
+    recorded,
+    require_collection,
+)
 from neardup.collection.store.groups import GroupTables
-from neardup.collection.store.holding import hold
-from neardup.collection.store.log import recorded
 from neardup.collection.store.lookups import StoreLookups
-from neardup.collection.store.merging import SegmentWriting
-from neardup.collection.store.segments import Segments
+from neardup.collection.store.segments import Segments, SegmentWriting
 from neardup.collection.store.writing import MissingError, Writing
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.io.decisions.log import DecisionLog
 from neardup.runtime import UNLIMITED, Deadline
+
+_PAGES = 4096
+"""Pages copied between two moments at which this thread can be interrupted: 32 MB."""
+
+
+def back_up(source: sqlite3.Connection, origin: Path, target: Path) -> None:
+    """Copy the state that ``source`` sees within its transaction to ``target``.
+
+    The copy has the permissions of ``origin``; it is complete under its name, or absent. Raises OutputError, also
+    if ``target`` exists.
+    """
+    if target.exists() or target.is_symlink():
+        raise _exists(target)
+    made = target.with_name(f".{target.name[:80]}.{uuid4().hex}.new")
+    try:
+        with made.open("xb"):
+            shutil.copymode(origin, made)
+        # the state is that of the open transaction of the source: SQLite does not begin again when others write
+        with explained(origin, 0), closing(sqlite3.connect(made, isolation_level=None)) as copy:
+            copy.execute("PRAGMA synchronous = FULL")
+            source.backup(copy, pages=_PAGES)
+        _flush(made)
+        os.link(made, target)
+        _flush(target.parent)
+    except FileExistsError:
+        raise _exists(target) from None
+    except OSError as error:
+        raise OutputError(
+            f"The copy {target} cannot be made: {error.strerror}",
+            "A new file in a folder that may be written, on a disk with room",
+            "Choose another name",
+        ) from error
+    finally:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            with suppress(OSError):
+                made.with_name(made.name + suffix).unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Write a file, or the entries of a folder, to the disk."""
+    if path.is_dir() and os.name == "nt":  # Windows has no descriptors of folders
+        return
+    descriptor = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _exists(target: Path) -> OutputError:
+    return OutputError(
+        f"{target} exists already", "The name of a new file", "Choose another name, or remove it yourself"
+    )
+
 
 _STEPS = 10_000
 """Steps of SQLite's machine between two checks of the time limit: less than a millisecond."""
@@ -75,9 +136,9 @@ class Store(StoreLookups):
         held = hold(path)
         self._let_go = weakref.finalize(self, held.release)  # also for a store that was never closed
         try:
-            opening.require_collection(held, path)
+            require_collection(held, path)
             with explained(path, wait), well_formed(path):
-                self.settings = opening.check(self._connection(), path, upgrade=upgrade)
+                self.settings = checked_settings(self._connection(), path, upgrade=upgrade)
             self.settings.require(given, str(path))
         except BaseException:
             self.close()
@@ -90,7 +151,7 @@ class Store(StoreLookups):
             raise InputError(
                 f"There is no collection {self._path}", "A file that neardup add or neardup.Collection made"
             )
-        opening.create(self._path, CollectionSettings.of(**given))
+        create_file(self._path, CollectionSettings.of(**given))
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -276,7 +337,7 @@ class Store(StoreLookups):
             return writer
         mine: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if mine is None or self._closed:
-            mine = self._local.reader = self._connect(opening.READER_CACHE)
+            mine = self._local.reader = self._connect(READER_CACHE)
         return mine
 
     def _connect(self, cache: int) -> sqlite3.Connection:
@@ -285,7 +346,7 @@ class Store(StoreLookups):
                 f"The collection {self._path} is closed", "An open collection", "Open it again"
             )
         with explained(self._path, self._wait):
-            made = opening.connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
+            made = connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
@@ -304,7 +365,7 @@ class Store(StoreLookups):
             raise busy(self._path, self._wait)
         try:
             if self._writer is None or self._closed:
-                self._writer = self._connect(opening.WRITER_CACHE)
+                self._writer = self._connect(WRITER_CACHE)
             yield self._writer
         finally:
             self._writer_lock.release()
@@ -321,6 +382,3 @@ def _stopped(connection: sqlite3.Connection, deadline: Deadline) -> Iterator[Non
         yield
     finally:
         connection.set_progress_handler(None, 0)
-
-
-__all__ = ["Store"]

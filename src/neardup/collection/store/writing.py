@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from neardup.collection.contract import Entries
-from neardup.collection.facts import facts
-from neardup.collection.store.inserting import insert
+from neardup.collection.fields import facts
 from neardup.collection.store.lookups import ROW, TOTALS
-from neardup.collection.store.merging import SegmentWriting, postings_of
 from neardup.collection.store.schema import has_base_texts, make_base_texts
-from neardup.collection.store.segments import MOST_NUMBER
+from neardup.collection.store.segments import MOST_NUMBER, SegmentWriting, insert, postings_of
 from neardup.errors import InputError
 from neardup.io.decisions.log import seal
 from neardup.tables import Int64s, UInt64s

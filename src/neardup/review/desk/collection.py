@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from neardup.collection import Collection
 from neardup.collection.contract import GroupRow, MemberRow
-from neardup.collection.evaluate import Evaluation
-from neardup.collection.exported import collection_table
+from neardup.collection.entries import loaded
+from neardup.collection.groups.methods import collection_table
 from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import Clause, Query
+from neardup.collection.search import Evaluation
 from neardup.collection.sets import Sets, reaches
-from neardup.collection.stored import loaded
 from neardup.comparison.compare import Comparison
 from neardup.errors import InputError
 from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, pair_of

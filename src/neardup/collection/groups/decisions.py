@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neardup.collection.groups.forming import Pair, Ties
-from neardup.collection.groups.grouping import About, Grouping
+from neardup.collection.groups.formation import About, Grouping, Pair, Ties
 from neardup.collection.sets import Sets
 from neardup.collection.store import Store
 from neardup.display import counted, printable

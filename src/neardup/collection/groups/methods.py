@@ -1,4 +1,4 @@
-"""The methods of ``Collection`` for groups and decisions."""
+"""The methods of ``Collection`` for groups and decisions, which also export them as tables."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 import numpy as np
+import pyarrow as pa
 
-from neardup.collection.added import GroupedPending
+from neardup.collection.arrivals import group_pending
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRow
-from neardup.collection.groups.deciding import Deciding
-from neardup.collection.groups.grouping import THRESHOLD
-from neardup.collection.groups.records import ABOUT, Change, GroupPage, PairDecision, StoredGroup, StoredMember
-from neardup.collection.ids import unknown, usable_id
+from neardup.collection.fields import unknown, usable_id
+from neardup.collection.groups.decisions import Deciding
+from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.near import Near
-from neardup.collection.pending import group_pending
+from neardup.collection.records import (
+    ABOUT,
+    Change,
+    GroupedPending,
+    GroupPage,
+    PairDecision,
+    StoredGroup,
+    StoredMember,
+)
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
 from neardup.errors import InputError, SettingError
@@ -277,4 +285,74 @@ def _storable(name: str, text: Any) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-__all__ = ["GroupsAndDecisions", "limited", "place", "require_verdict"]
+_GROUPS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("id", "group")),
+        ("representative", pa.bool_()),
+        ("similarity", pa.float64()),
+        ("held_by", pa.string()),
+        ("number", pa.int64()),
+    ]
+)
+_DECISIONS = pa.schema(
+    [*((name, pa.string()) for name in ("decision", "id", "other", "note", "by", "at")), ("action", pa.int64())]
+)
+_PAGE = 1000
+
+
+def collection_table(collection: GroupsAndDecisions, what: str) -> pa.Table:
+    """Return the ``groups`` of a collection, a row for each member, or its ``decisions``, the latest first.
+
+    ``number`` is the permanent id of the group, ``group`` the id of its representative. Raises SettingError for
+    anything else.
+    """
+    if what == "groups":
+        return pa.Table.from_pylist(_members(collection), _GROUPS)
+    if what == "decisions":
+        return pa.Table.from_pylist(_decisions(collection), _DECISIONS)
+    raise SettingError(f"The export is {what!r}", "One of groups, decisions: a collection has no tags")
+
+
+def _members(collection: GroupsAndDecisions) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    after: int | None = None
+    while True:
+        page = collection.groups(after, _PAGE)
+        for group in page.groups:
+            members = list(group.members)
+            while len(members) < group.size and (more := collection.members(group.id, members[-1].id)):
+                members += more
+            found += [
+                {
+                    "id": member.id,
+                    "group": group.representative,
+                    "representative": member.held_by == "representative",
+                    "similarity": member.resemblance,
+                    "held_by": member.held_by,
+                    "number": group.id,
+                }
+                for member in members
+            ]
+        if page.next is None:
+            return found
+        after = page.next
+
+
+def _decisions(collection: GroupsAndDecisions) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    after = 0
+    while decisions := collection.decisions(after, _PAGE):
+        after = decisions[-1].number
+        found += [
+            {
+                "decision": one.verdict,
+                "id": one.a,
+                "other": one.b,
+                "note": one.note,
+                "by": one.by,
+                "at": one.at,
+                "action": one.number,
+            }
+            for one in decisions
+        ]
+    return found[::-1]

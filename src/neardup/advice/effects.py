@@ -1,4 +1,4 @@
-"""The distribution of exact pairs: by resemblance, over thresholds, around the threshold."""
+"""The effect of thresholds and of other settings on the exact pairs of the sample, and their cost."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.advice.record import Bin, NearThreshold, SideBySide, Step
-from neardup.advice.sample import SampledTexts
+from neardup.advice.record import BandChoice, Bin, NearThreshold, ShingleChoice, SideBySide, Step
+from neardup.advice.sample import TRIED_BYTES, SampledTexts, base_of, sets_of, unit_counts
 from neardup.comparison.compare import compare
+from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.base_documents import BaseDocuments
-from neardup.join.criterion import at_least
+from neardup.join.criterion import at_least, every_pair
+from neardup.join.missing import missed_with
 from neardup.kernels.formulas import RESEMBLANCE
-from neardup.kernels.sets import Criterion
+from neardup.kernels.sets import Criterion, verify_pairs
+from neardup.lsh.bands import Plan, plan
 from neardup.run.find import run
 from neardup.run.found import Found
 from neardup.run.lost_text import lost_text
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings, ratio
-from neardup.tables import Bools, Int64s, column
+from neardup.sketch.documents import ShingleSets
+from neardup.tables import Bools, Floats, Int64s, column
 
 PARTS = 20
 """Bins of the histogram between 0 and 1, each .05 wide."""
@@ -209,3 +213,130 @@ def _measured(pairs: pa.Table, k: int, sample: SampledTexts, settings: Settings)
     shingles = settings.shingles
     measures = compare(*texts, unit=shingles.unit, length=shingles.length).measures
     return SideBySide(names[0], names[1], measures)
+
+
+SLOTS = (64, 128, 256)
+RECALLS = (0.9, 0.99, 0.999)
+SHINGLES = (("word", 3), ("word", 5), ("word", 8), ("char", 5), ("char", 9))
+
+
+COMPARED_BYTES = 200_000_000
+"""Other shingles are tried only on the first documents whose pairs have at most this many bytes of text."""
+
+RANDOM_PAIRS = 2000
+HIGH = 0.95
+"""This share of the random pairs is at most as similar as ``random_high``."""
+
+LETTERS = 5
+"""Letters per word, for counting a changed word in characters."""
+
+
+def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
+    """Yield the expected results of LSH with 64, 128 and 256 slots (and the given number) at the usual recalls."""
+    threshold, sketch = settings.search.threshold, settings.sketch.sketch
+    enough = alike(pairs, ratio(threshold))
+    wanted, unwanted = pairs.filter(pa.array(enough)), pairs.filter(pa.array(~enough))
+    for slots in sorted({*SLOTS, settings.sketch.slots}):
+        for recall in sorted({*RECALLS, settings.search.recall}):
+            try:
+                planned = plan(threshold, recall, slots)
+            except SettingError:
+                yield BandChoice(slots, recall, None, None, None, None, 4 * slots)
+                continue
+            missed = _missed(planned, sketch, wanted)
+            yield BandChoice(
+                slots=slots,
+                recall=recall,
+                bands=planned.bands,
+                expected_recall=float(1 - missed.mean()) if len(missed) else None,
+                missed=float(missed.sum()),
+                false_candidates=float((1 - _missed(planned, sketch, unwanted)).sum()),
+                signature_bytes=4 * slots,
+            )
+
+
+def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
+    """Return the probability that LSH misses each pair, because its signatures agree in no band."""
+    shared = column(pairs, "shared")
+    return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
+
+
+def shingle_choices(sample: SampledTexts, found: Found, settings: Settings) -> Iterator[ShingleChoice]:
+    """Yield the results of words and characters of several lengths (and the given ones) at the threshold.
+
+    The first documents are tried, fewer of a crowd in which most are alike: see TRIED_BYTES and COMPARED_BYTES.
+    ``found`` holds the pairs of the sample.
+    """
+    first = sample.first(min(TRIED_BYTES, _affordable(sample, found)))
+    own = (settings.shingles.unit, settings.shingles.length)
+    for unit, length in dict.fromkeys((own, *SHINGLES)):
+        values = {**settings.as_dict(), "unit": unit, "length": length}
+        yield shingle_choice(first, Settings.of(**values))
+
+
+def _affordable(sample: SampledTexts, found: Found) -> int:
+    """Return the bytes of the first documents whose pairs together have at most COMPARED_BYTES of text."""
+    sizes = sample.sizes
+    a, b = column(found.pairs, "id_a"), column(found.pairs, "id_b")
+    last = np.maximum(a, b)
+    of_each = np.bincount(last, sizes[a] + sizes[b], minlength=len(sizes))
+    fits = int(np.searchsorted(np.cumsum(of_each), COMPARED_BYTES, side="right"))
+    return int(sizes[:fits].sum())
+
+
+def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:
+    """Return the results of the shingles of ``settings`` on the sample."""
+    unit, length, threshold = settings.shingles.unit, settings.shingles.length, settings.search.threshold
+    texts, found = sample.texts, exactly(sample, threshold, settings)
+    units, sets = unit_counts(texts, settings), sets_of(texts, settings, base_of(sample, settings))
+    full = sets.sizes > 0
+    once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
+    median, high = np.quantile(random_resemblances(sets, once), [0.5, HIGH])
+    documents = max(int(full.sum()), 1)
+    return ShingleChoice(
+        unit=unit,
+        length=length,
+        documents=len(texts),
+        pairs=found.pairs.num_rows,
+        removed=found.run["counts"]["removed"],
+        median_shingles=float(np.median(sets.sizes[full])) if full.any() else 0.0,
+        shorter=int((full & (units < length)).sum()) / documents,
+        fragile=int((full & (sets.sizes < sturdy_from(settings))).sum()) / documents,
+        random_median=float(median),
+        random_high=float(high),
+    )
+
+
+def sturdy_from(settings: Settings) -> float:
+    """Return the number of shingles from which a document stays at the threshold if one of its words changes.
+
+    The word destroys x shingles and adds x new ones, so n shingles keep resemblance (n − x)/(n + x) ≥ t,
+    or n ≥ x (1 + t)/(1 − t). For words, x is the shingle length; for characters, the shingle length plus the
+    letters of a word less one.
+
+    >>> sturdy_from(Settings()), sturdy_from(Settings.of(unit="char", threshold=0.5))
+    (45.0, 27.0)
+    """
+    top, whole = ratio(settings.search.threshold)
+    lost = settings.shingles.length + (LETTERS - 1 if settings.shingles.unit == "char" else 0)
+    return lost * (whole + top) / (whole - top) if whole > top else float("inf")
+
+
+def random_resemblances(sets: ShingleSets, among: Int64s) -> Floats:
+    """Return the resemblance of random pairs of sets, the same at every call; of all pairs if they are few.
+
+    ``among`` are the numbers of the sets, none of them empty. Returns a single 0 if there is no pair.
+    """
+    n = len(among)
+    if n < 2:
+        return np.zeros(1)
+    if n * (n - 1) // 2 <= RANDOM_PAIRS:
+        a, b = np.triu_indices(n, 1)
+    else:
+        drawn = np.random.default_rng(0)
+        a = drawn.integers(0, n, RANDOM_PAIRS)
+        b = (a + drawn.integers(1, n, RANDOM_PAIRS)) % n
+    shared = np.empty(len(a), np.int64)
+    verify_pairs(sets.hashes, sets.offsets, among[a], among[b], every_pair(RESEMBLANCE), shared)
+    together: Floats = shared / (sets.sizes[among[a]] + sets.sizes[among[b]] - shared)
+    return together
