@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from neardup.comparison.documents import compare
     from neardup.comparison.result import DESCRIPTIONS
     from neardup.group.distinct import Distinct, Repeat, distinct
-    from neardup.group.pairs import group_pairs
+    from neardup.group.leaders import group_pairs
     from neardup.lsh.bands import Plan, plan
     from neardup.lsh.hamming.index import HammingIndex
     from neardup.lsh.hamming.pairs import hamming_pairs
@@ -151,7 +151,7 @@ _LAZY = {
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",
     "from_datasketch": "neardup.sketch.stored",
-    "group_pairs": "neardup.group.pairs",
+    "group_pairs": "neardup.group.leaders",
     "hamming_pairs": "neardup.lsh.hamming.pairs",
     "hamming_plan": "neardup.lsh.hamming.tables",
     "hash_tokens": "neardup.sketch.features",

@@ -1,22 +1,32 @@
-"""Verified pairs, and hub documents searched on demand → groups with a leader, and the pairs to report."""
+"""Verified pairs, and hub documents searched on demand → groups with a leader, and the pairs to report.
+
+Where pairs or the index of an exact join exceed the memory, documents are grouped in parts that have no pair in
+common.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.errors import InputError
 from neardup.join.common_crowds import CROWD
-from neardup.join.criterion import criterion_of, formula_of_old, whole
+from neardup.join.criterion import criterion_of, every_pair, formula_of_old, whole
 from neardup.join.pairs import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
+from neardup.join.search import ExactJoin, FoundPairs
 from neardup.kernels.group.crowds import crowd_links, unite_by
 from neardup.kernels.group.leaders import Groups, Links, OldDocuments, lead
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.sets import Criterion
 from neardup.kernels.union_find import best_of_tree, unite
-from neardup.settings import GroupSettings, Keep, SearchSettings, Work
+from neardup.measures import MEASURES
+from neardup.settings import GroupSettings, Keep, SearchSettings, Settings, Work
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 _LOOKED_AT = 1 << 22
@@ -265,3 +275,179 @@ def only_pairs(pairs: pa.Table, wanted: pa.Table) -> pa.Table:
         return pairs
     keys, wanted_keys = ((column(table, "a") << 32) | column(table, "b") for table in (pairs, wanted))
     return pairs.filter(pa.array(np.isin(keys, wanted_keys)))
+
+
+class _Part(NamedTuple):
+    """Documents (ascending) that have no pair with others; their pairs and the index number them from 0."""
+
+    documents: Int64s
+    pairs: Pairs
+    joined: PrefixIndex | None
+
+
+def group_found(
+    found: FoundPairs,
+    exact: ExactJoin,
+    rank: Int64s,
+    first_new: int,
+    rules: GroupRules,
+    room: PairRoom,
+) -> Grouped:
+    """Group the documents by their pairs, as ``leaders.group`` does, in parts where these exceed the memory.
+
+    ``rank`` is a permutation, and ``room`` that for the pairs.
+    """
+    pairs, index = _small(found.pairs, room), exact.index
+    if exact.parts is not None:
+        nothing = VERIFIED.empty_table()
+        parts: Iterable[_Part] = (_Part(documents, nothing, made) for documents, made in exact.parts.indexes())
+    elif isinstance(pairs, PairFile):
+        parts = _parts_of(pairs, index, len(rank), room)
+    else:
+        return group(pairs, index, rank, first_new, rules, room)
+    leader, limited = np.arange(len(rank)), np.zeros(len(rank), np.bool_)
+    reported, crowds, popular = PairSorter(room), [], [np.empty(0, np.int64)]
+    for documents, of_part, of_index in parts:
+        among = np.argsort(np.argsort(rank[documents]))
+        old = int(np.searchsorted(documents, first_new))
+        made = group(of_part, of_index, among, old, rules, room)
+        leader[documents], limited[documents] = documents[made.leader], made.limited
+        for table in batches(made.pairs):
+            reported.add(_numbered(table, documents))
+        crowds += [Crowd(int(documents[crowd.leader]), crowd.members, crowd.left_out) for crowd in made.crowds]
+        popular.append(documents[made.popular])
+    in_order = tuple(sorted(crowds, key=lambda crowd: crowd.leader))
+    return Grouped(leader, reported.finish(), in_order, np.sort(np.concatenate(popular)), limited)
+
+
+def _parts_of(pairs: PairFile, index: PrefixIndex | None, total: int, room: PairRoom) -> Iterator[_Part]:
+    """Yield whole families with about a portion of pairs; all documents of the index are one family, the first.
+
+    The pairs are sorted by part, into another file.
+    """
+    order, ends = _by_part(pairs, index, total, room)
+    place = np.full(total, -1, np.int64)
+    place[order] = np.arange(len(order))
+    sorter = PairSorter(room)
+    for table in batches(pairs):
+        sorter.add(_numbered(table, place))
+    sorted_pairs, first = sorter.finish(), 0
+    assert isinstance(sorted_pairs, PairFile)
+    del place
+    for number, until in enumerate(ends.tolist()):
+        documents = order[first:until]
+        if number == 0 and index is not None:
+            mine = PairFile(sorted_pairs.file, sorted_pairs.most, sorted_pairs.place(until << 32))
+            local, here = index.local[documents], np.empty(len(index.documents), np.int64)
+            here[local[local >= 0]] = np.flatnonzero(local >= 0)
+            yield _Part(documents, _small(mine, room), index._replace(documents=here, local=local))
+        else:
+            span = sorted_pairs.place(first << 32), sorted_pairs.place(until << 32)
+            tables = [VERIFIED.empty_table(), *sorted_pairs.batches(*span)]
+            yield _Part(documents, _numbered(pa.concat_tables(tables), -first), None)
+        first = until
+
+
+def _by_part(pairs: PairFile, index: PrefixIndex | None, total: int, room: PairRoom) -> tuple[Int64s, Int64s]:
+    """(order, ends): the documents in families, part by part, ascending in each; where the parts end."""
+    parent, of_document = np.arange(total), np.zeros(total, np.int64)
+    if index is not None:
+        unite(parent, index.documents[:-1], index.documents[1:])
+    for table in batches(pairs):
+        a = column(table, "a")
+        unite(parent, a, column(table, "b"))
+        of_document += np.bincount(a, minlength=total)
+    family = best_of_tree(parent, np.arange(total))
+    count = np.bincount(family, of_document, total).astype(np.int64)
+    of_index = -1
+    if index is not None and len(index.documents):
+        of_index = int(family[index.documents[0]])
+        count[of_index] = 0
+    part = np.cumsum(count) // room.most + 1
+    if of_index >= 0:
+        part[of_index] = 0
+    inside = np.flatnonzero((np.bincount(family, minlength=total)[family] > 1) | (family == of_index))
+    of_part = part[family[inside]]
+    order = np.argsort(of_part, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(of_part[order])) + 1, len(order))
+    return inside[order], ends
+
+
+def _small(pairs: Pairs, room: PairRoom) -> Pairs:
+    """The pairs as a table if they are at most a portion."""
+    if isinstance(pairs, pa.Table) or pairs.num_rows > room.most:
+        return pairs
+    return pa.concat_tables([VERIFIED.empty_table(), *pairs.batches()])
+
+
+def _numbered(pairs: pa.Table, number: Int64s | int) -> pa.Table:
+    """The pairs with other numbers of their documents: those in ``number``, or all shifted by it."""
+    a, b, *counts = (column(pairs, name) for name in VERIFIED.names)
+    if isinstance(number, int):
+        return verified_table(a + number, b + number, *counts)
+    return verified_table(number[a], number[b], *counts)
+
+
+Id = TypeVar("Id", bound=Hashable)
+
+_PARTS = 1_000_000_000
+"""Similarities are compared as whole numbers of these parts."""
+
+
+def group_pairs(
+    pairs: Iterable[Sequence[Any]], *, how: str = "principal", order: Iterable[Any] | None = None
+) -> list[list[Any]]:
+    """Group the ids of ``pairs``: (a, b), or (a, b, similarity) with a similarity from 0 to 1.
+
+    Ids are any hashable values. ``how`` is one of the rules of ``--groups``: ``principal``: each member is in a
+    pair with its representative, the most similar one if there are several; ``components``: linked through any
+    chain of pairs; ``complete``: any two members are a pair. ``order`` lists ids from the best representative to
+    the worst; ids that it lacks follow in the order of the pairs.
+
+    Returns the groups of at least two ids, the representative first, then the members in order. Raises InputError
+    for other pairs, and SettingError for another rule.
+
+    >>> chain = [("a", "b"), ("b", "c"), ("d", "e")]
+    >>> group_pairs(chain), group_pairs(chain, how="components")
+    ([['a', 'b'], ['d', 'e']], [['a', 'b', 'c'], ['d', 'e']])
+    >>> group_pairs(chain, order="b")
+    [['b', 'a', 'c'], ['d', 'e']]
+    """
+    formula = MEASURES["resemblance"].formula
+    grouping = Settings.of(groups=how).grouping
+    rules = GroupRules(every_pair(formula), formula, grouping, threads=0)
+    listed = [_pair(pair) for pair in pairs]
+    first = [] if order is None else list(order)
+    names = list(dict.fromkeys(chain(first, *((a, b) for a, b, _ in listed))))
+    number = {name: place for place, name in enumerate(names)}
+    found = _verified([(number[a], number[b], similarity) for a, b, similarity in listed])
+    rank = np.arange(len(names))
+    leader = group(found, None, rank, 0, rules).leader
+    groups: dict[int, list[Any]] = {}
+    for place, head in enumerate(leader.tolist()):
+        groups.setdefault(head, [names[head]])
+        if place != head:
+            groups[head].append(names[place])
+    return [groups[head] for head in sorted(groups) if len(groups[head]) > 1]
+
+
+def _verified(listed: list[tuple[int, int, float]]) -> pa.Table:
+    """The VERIFIED table of numbered pairs, each once, with counts of these similarities."""
+    best: dict[tuple[int, int], int] = {}
+    for one, other, similarity in listed:
+        if one != other:
+            key = min(one, other), max(one, other)
+            best[key] = max(best.get(key, 0), round(similarity * _PARTS))
+    ends = np.array(list(best), np.int64).reshape(-1, 2)
+    shared = np.array(list(best.values()), np.int64)
+    # a set of all parts and a subset of the shared ones have this resemblance
+    return verified_table(ends[:, 0], ends[:, 1], shared, np.full(len(shared), _PARTS), shared)
+
+
+def _pair(pair: Sequence[Any]) -> tuple[Any, Any, float]:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) not in (2, 3):
+        raise InputError(f"A pair is {pair!r}"[:100], "(a, b) or (a, b, similarity)")
+    similarity = pair[2] if len(pair) == 3 else 1.0
+    if isinstance(similarity, bool) or not isinstance(similarity, int | float) or not 0 <= similarity <= 1:
+        raise InputError(f"The similarity of a pair is {similarity!r}"[:100], "A number from 0 to 1")
+    return pair[0], pair[1], float(similarity)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from neardup.display import counted, number, percent, similarity
-from neardup.group.decide import Decisions
+from neardup.group.decisions import Decisions
 from neardup.group.leaders import Grouped
 from neardup.group.rows import JudgedRows
 from neardup.io.formats import packages

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from neardup.display import counted
 from neardup.errors import SettingError
-from neardup.group.keep import keep_column, keep_columns, require_order
+from neardup.group.rows import keep_column, keep_columns, require_order
 from neardup.io.labels import digests, find_labels
 from neardup.io.readers import choose_reference
 from neardup.io.readers.arrow_types import column_type

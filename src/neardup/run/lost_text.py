@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, number, percent, printable
-from neardup.group.decide import Decisions
+from neardup.group.decisions import Decisions
 from neardup.run.records import MemberLost
 from neardup.tables import Int64s
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.group.decide import Decisions, decisions_of, heads_of, settle
+from neardup.group.decisions import Decisions, decisions_of, heads_of, settle
 from neardup.group.leaders import GroupRules, group, merged
 from neardup.group.lost import standing, with_lost
 from neardup.group.rows import Ids, JudgedRows, classes

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.decide import Decisions
+from neardup.group.decisions import Decisions
 from neardup.group.rows import JudgedRows
 from neardup.io.labels import as_text
 from neardup.tables import Bools, Int64s

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, printable, similarity
-from neardup.group.decide import Decisions, Heads
+from neardup.group.decisions import Decisions, Heads
 from neardup.group.lost import Standing, with_lost
-from neardup.group.placed import Alike, Constraints, Verdicts, place, stays_after
+from neardup.group.placement import Alike, Constraints, Verdicts, place, stays_after
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.decisions.records import DecisionState, Id
 from neardup.join.pairs import PairLookup, Pairs

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from neardup.display import number, percent, printable
 from neardup.errors import OutputError
-from neardup.group.decide import Decisions
+from neardup.group.decisions import Decisions
 from neardup.join.rows import Rows
 from neardup.tables import Bools, Int64s
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError, NeardupError
-from neardup.group.decide import Decisions, Heads, decisions_of, settle
+from neardup.group.decisions import Decisions, Heads, decisions_of, settle
 from neardup.group.leaders import GroupRules
 from neardup.group.lost import standing, with_lost
 from neardup.group.rows import CopyClasses, JudgedRows, classes

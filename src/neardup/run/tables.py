@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import similarity
-from neardup.group.decide import Decisions, same_side
+from neardup.group.decisions import Decisions, same_side
 from neardup.group.rows import JudgedRows
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
 from neardup.io.labels import as_text

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.decide import decisions_of, heads_of, leader_pairs, settle
-from neardup.group.keep import keep_rank
+from neardup.group.decisions import decisions_of, heads_of, leader_pairs, settle
 from neardup.group.leaders import GroupRules, group, merged
 from neardup.group.lost import standing, with_lost
-from neardup.group.rows import Ids, JudgedRows, classes
+from neardup.group.rows import Ids, JudgedRows, classes, keep_rank
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import at_least, criterion_of, every_pair
 from neardup.join.prefix_join import joined

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from neardup.errors import SettingError
-from neardup.group.keep import keep_columns
+from neardup.group.rows import keep_columns
 from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings, Shingles, SimHashing, Sketch, Work, names_of
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.decide import (
+from neardup.group.decisions import (
     Decisions,
     Heads,
     decisions_of,
@@ -16,12 +16,9 @@ from neardup.group.decide import (
     leader_pairs,
     settle,
 )
-from neardup.group.in_parts import group_found
-from neardup.group.keep import keep_rank
-from neardup.group.leaders import Grouped, GroupRules, merged, only_pairs
-from neardup.group.lost import Standing, standing, with_lost
-from neardup.group.passages import with_passages
-from neardup.group.rows import CopyClasses, JudgedRows, classes
+from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
+from neardup.group.lost import Standing, standing, with_lost, with_passages
+from neardup.group.rows import CopyClasses, JudgedRows, classes, keep_rank
 from neardup.join.criterion import at_least, every_pair
 from neardup.join.pairs import PairLookup, Pairs, documents_in, together, verified_room
 from neardup.join.rows import Rows

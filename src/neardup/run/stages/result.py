@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from neardup.group.decide import Decisions
+from neardup.group.decisions import Decisions
 from neardup.group.leaders import Grouped
 from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS

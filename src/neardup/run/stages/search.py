@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 
 from neardup.display import counted
 from neardup.errors import InputError
-from neardup.group.keep import never_listed
 from neardup.group.leaders import Grouped, GroupRules
-from neardup.group.rows import CopyClasses
+from neardup.group.rows import CopyClasses, never_listed
 from neardup.join.base_documents import ReadBase, read_base
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint

@@ -9,7 +9,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.group.placed import GOES, OTHER_GROUP, OVERTAKEN, REFERENCE, Constraints, Verdicts, place, stays_after
+from neardup.group.placement import (
+    GOES,
+    OTHER_GROUP,
+    OVERTAKEN,
+    REFERENCE,
+    Constraints,
+    Verdicts,
+    place,
+    stays_after,
+)
 from support import reference_decisions
 
 ROWS = 9
