@@ -268,7 +268,7 @@ def test_base_text_and_common_text_are_cleaned_too(tmp_path: Path) -> None:
 
 
 def test_a_run_on_spark_refuses_it_by_name() -> None:
-    from neardup.spark.supported import checked
+    from neardup.spark.job import checked
 
     with pytest.raises(SettingError, match=r"mask \\d\+, ignore_numbers, stop_words words:the"):
         checked({"mask": [r"\d+"], "ignore_numbers": True, "stop_words": ["the"]})

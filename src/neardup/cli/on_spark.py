@@ -18,7 +18,7 @@ from neardup.cli.typed_path import typed
 from neardup.errors import InputError, OutputError, install
 from neardup.io.urls import without_user
 from neardup.settings import FIELDS
-from neardup.spark.supported import OPTIONS
+from neardup.spark.job import OPTIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

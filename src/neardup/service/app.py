@@ -1,28 +1,24 @@
-"""The application: endpoints, described by OpenAPI, behind the checks of every server."""
+"""The application: endpoints behind the checks of every server, and the rules of this one for requests."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Scope
 
 from neardup import __version__
-from neardup.service import documents, front, groups, questions, state
-from neardup.service.described import with_schemas
+from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
-from neardup.service.rules import ServiceRules, error_answer
-from neardup.web.middleware import Middleware
+from neardup.web.limits import BODIES, MEGABYTE, Client, Limits
+from neardup.web.middleware import SECURITY, Middleware
 from neardup.web.refusals import RefusedError, internal, of_status
-from neardup.web.tokens import Tokens
-
-_SHOWN = 5
-"""Number of invalid fields that an answer names."""
-_WIDEST = 60
-"""Characters of a field name in an answer, since the keys of a body may be any text."""
+from neardup.web.tokens import Right, Tokens
 
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
@@ -48,10 +44,14 @@ def endpoints(executor: Executor) -> FastAPI:
             Exception: _mistake,
         },
     )
-    for room in (front, documents, questions, groups, state):
-        room.add_to(app, executor)
-    with_schemas(app.openapi())  # built now, so that the first request need not wait for it
+    add_endpoints(app, executor)
     return app
+
+
+_SHOWN = 5
+"""Number of invalid fields that an answer names."""
+_WIDEST = 60
+"""Characters of a field name in an answer, since the keys of a body may be any text."""
 
 
 async def _refused(request: Request, refusal: Any) -> Response:
@@ -83,3 +83,78 @@ def _place(location: tuple[Any, ...]) -> str:
     """Return the path of a field in the request, without half surrogate pairs, which UTF-8 cannot encode."""
     joined = ".".join(str(part)[:_WIDEST] for part in location)
     return joined.encode("utf-8", "replace").decode("utf-8")
+
+
+OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})
+"""Addresses that need no token."""
+ASKING = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/compare", "/v1/near"})
+"""Addresses where POST changes nothing."""
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_DOCUMENTS = "/v1/documents"
+_TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})
+_TEXT_BYTES = 13 * MEGABYTE
+"""A million escaped characters, and the rest of the body."""
+_OTHER_BYTES = MEGABYTE // 2
+
+
+class ServiceRules:
+    """The rules of the service; see ``neardup.web.middleware.Rules``."""
+
+    headers: ClassVar[Mapping[str, str]] = SECURITY
+    unlimited = OPEN | {"/metrics"}
+
+    def __init__(self, tokens: Tokens, limits: Limits) -> None:
+        self._tokens, self._limits = tokens, limits
+        self.bodies = BODIES * limits.body_bytes
+
+    def client(self, scope: Scope, headers: Headers) -> Client:
+        """Return the index of the token. Raises RefusedError if it lacks the right."""
+        right = right_of(scope["method"], scope["path"])
+        if right is None or not self._tokens:
+            return None
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            raise RefusedError(401, "The request has no token", "The header Authorization: Bearer TOKEN")
+        if not self._tokens.knows(token):
+            raise RefusedError(
+                401, "The token is unknown", "A token of the service's token file", code="unknown_token"
+            )
+        if not self._tokens.allow(right, token):
+            raise RefusedError(403, f"The token lacks the right to {right}", f"A token with the right to {right}")
+        return self._tokens.place(token)
+
+    def body_bytes(self, scope: Scope, headers: Headers) -> int | None:
+        """Return the largest size of the body. Raises RefusedError unless it is declared as JSON."""
+        if scope["method"] not in _WITH_BODY:
+            return None
+        # browsers do not send JSON to other sites unasked
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RefusedError(
+                415, "The body is not declared as JSON", "The header Content-Type: application/json"
+            )
+        return largest_body(self._limits, scope["path"])
+
+    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+        """Return the error as JSON."""
+        return error_answer(refusal, request_id)
+
+
+def error_answer(refusal: RefusedError, request_id: str) -> JSONResponse:
+    """Return an error as JSON."""
+    return JSONResponse(refusal.body(request_id), refusal.status, dict(refusal.headers()))
+
+
+def right_of(method: str, path: str) -> Right | None:
+    """Return the right that a request needs: to write, unless it is known to be harmless."""
+    if path in OPEN:
+        return None
+    return "read" if method in ("GET", "HEAD") or (method == "POST" and path in ASKING) else "write"
+
+
+def largest_body(limits: Limits, path: str) -> int:
+    """Return the largest number of bytes of a body sent to ``path``."""
+    if path == _DOCUMENTS or path.startswith(f"{_DOCUMENTS}/"):
+        return limits.body_bytes
+    return min(limits.body_bytes, _TEXT_BYTES if path in _TEXTS else _OTHER_BYTES)

@@ -1,4 +1,4 @@
-"""The collection as the endpoints use it: reads go to several threads, writes to one."""
+"""The collection as the endpoints use it: reads run in several threads, writes in one, together."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from starlette.requests import Request
@@ -31,15 +32,13 @@ from neardup.errors import (
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
-from neardup.service.writer import Writer
 from neardup.web.limits import Limits
-from neardup.web.metrics import Metrics
-from neardup.web.refusals import CODES, RefusedError, internal, overloaded, timeout
-from neardup.web.workers import Workers
+from neardup.web.monitoring import Metrics
+from neardup.web.refusals import CODES, RefusedError, internal, overloaded, stopping, timeout
+from neardup.web.server import Job, Workers
 
 T = TypeVar("T")
 Missing: TypeAlias = Literal["error", "ignore"]
-
 _STEP = 0.02
 _SMALL = 32 << 10
 """Bytes of a body that is read at once, in less than a millisecond."""
@@ -51,9 +50,8 @@ class Executor:
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self.collection, self.limits, self.metrics = collection, limits, Metrics()
         self._workers = Workers(limits.threads)
-        self._comparing = Workers(
-            1
-        )  # a separate thread: a comparison stops only between its steps, and must not delay reads
+        # a separate thread: a comparison stops only between its steps, and must not delay reads
+        self._comparing = Workers(1)
         self._writer = Writer(self._together, self.metrics.batches.observe)
         self._file = _file(collection.path)
         self.warmed, self.closed = threading.Event(), False
@@ -137,14 +135,10 @@ class Executor:
         if share is None and recall is not None:
             raise _without_near("recall", "recall is given without near")
         near = None if share is None else Near(share, RECALL if recall is None else recall)
-        try:
+        with bad_request_as(422):  # an unstorable document counts as an invalid body
             entries = await self.read(
                 lambda: collection.prepare(ids, texts, metadata, seconds=deadline.left), deadline
             )
-        except RefusedError as refusal:
-            if refusal.status == 400:  # an unstorable document counts as an invalid body
-                refusal.status, refusal.code = 422, CODES[422]
-            raise
 
         def write() -> AddedAnswer:
             if on_duplicate == "error":
@@ -190,12 +184,11 @@ class Executor:
         """
         self.closed = True
         deadline = Deadline(self.limits.stop_seconds)
-        written = self._writer.close(self.limits.stop_seconds)
-        closed = [lane.close(max(0.0, deadline.left)) for lane in (self._workers, self._comparing)]
-        read = all(closed)
-        if written and read and unused:
+        ended = [self._writer.close(self.limits.stop_seconds)]
+        ended += [threads.close(max(0.0, deadline.left)) for threads in (self._workers, self._comparing)]
+        if all(ended) and unused:
             self.collection.close()
-        return written and read
+        return all(ended)
 
     def _deadline(self) -> Deadline:
         return Deadline(self.limits.seconds, timeout)
@@ -218,17 +211,29 @@ class Executor:
             yield
 
 
-def _file(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of the file at ``path``, or None."""
+def answer(data: Any, status: int = 200) -> Response:
+    """Return an answer of a record or of plain data, without validating it.
+
+    Call it in the thread that read the data: the event loop would be blocked while a large answer is serialised.
+    """
+    data = asdict(data) if is_dataclass(data) and not isinstance(data, type) else data
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+        content = text.encode("utf-8")
+    except UnicodeEncodeError:  # only an escape can represent half a surrogate pair
+        content = json.dumps(data).encode("ascii")
+    return Response(content, status, media_type="application/json")
 
 
-def _without_near(field: str, given: str) -> RefusedError:
-    return RefusedError(422, given, "Both, near as a resemblance", fields=((f"body.{field}", "needs near"),))
+@contextmanager
+def bad_request_as(status: int) -> Iterator[None]:
+    """Give a refusal with the status 400 within the block another status."""
+    try:
+        yield
+    except RefusedError as refusal:
+        if refusal.status == 400:
+            refusal.status, refusal.code = status, CODES[status]
+        raise
 
 
 def refusal_of(error: NeardupError, path: Path) -> RefusedError:
@@ -258,6 +263,13 @@ def refusal_of(error: NeardupError, path: Path) -> RefusedError:
     return internal()
 
 
+def unknown() -> RefusedError:
+    """Return the refusal for an unknown id."""
+    return RefusedError(
+        404, "There is no document with this id", "An id as it was when the document was added", code="unknown_id"
+    )
+
+
 def _gone() -> RefusedError:
     """Return the refusal for a file that was moved, removed or replaced: writes to it would be lost."""
     return RefusedError(
@@ -268,25 +280,117 @@ def _gone() -> RefusedError:
     )
 
 
-def unknown() -> RefusedError:
-    """Return the refusal for an unknown id."""
-    return RefusedError(
-        404, "There is no document with this id", "An id as it was when the document was added", code="unknown_id"
-    )
-
-
-def answer(data: Any, status: int = 200) -> Response:
-    """Return an answer of a record or of plain data, without validating it.
-
-    Call it in the thread that read the data: the event loop would be blocked while a large answer is serialised.
-    """
-    data = asdict(data) if is_dataclass(data) and not isinstance(data, type) else data
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+def _file(path: Path) -> tuple[int, int] | None:
+    """Return the device and inode of the file at ``path``, or None."""
     try:
-        content = text.encode("utf-8")
-    except UnicodeEncodeError:  # only an escape can represent half a surrogate pair
-        content = json.dumps(data).encode("ascii")
-    return Response(content, status, media_type="application/json")
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
-__all__ = ["Executor", "answer", "refusal_of", "unknown"]
+def _without_near(field: str, given: str) -> RefusedError:
+    return RefusedError(422, given, "Both, near as a resemblance", fields=((f"body.{field}", "needs near"),))
+
+
+MOST_TOGETHER = 64
+"""Largest number of requests in a transaction, so that the first need not wait long for the last."""
+
+
+class Writer:
+    """``together`` is ``Collection.together``: one transaction, on the disk at the end of its block.
+
+    ``observe`` receives the number of requests in each commit. A result is returned only when it is on the disk.
+    If a batch cannot be committed, its requests are retried one by one.
+    """
+
+    def __init__(
+        self, together: Callable[[], AbstractContextManager[None]], observe: Callable[[int], None]
+    ) -> None:
+        self._together, self._observe = together, observe
+        self._queue: SimpleQueue[Job | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """The approximate number of waiting requests."""
+        return self._queue.qsize()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the writer accepts requests."""
+        return self._thread.is_alive()
+
+    async def run(self, work: Callable[[], T], deadline: Deadline) -> T:
+        """Return the result of ``work`` when it is on the disk.
+
+        Raises the error of the deadline if the work has not begun by then. Work that has begun runs to its end,
+        so that every answer reports the real outcome.
+        """
+        if not self.alive:
+            raise stopping()
+        write = Job(work, deadline)
+        self._queue.put(write)
+        result: T = await asyncio.wrap_future(write.future)
+        return result
+
+    def close(self, seconds: float) -> bool:
+        """Write the waiting requests, for at most ``seconds``; return whether all were written."""
+        self._queue.put(None)
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while self._turn():
+            pass
+
+    def _turn(self) -> bool:
+        """Write one batch; return False after the last."""
+        batch = [self._queue.get()]
+        try:
+            while len(batch) < MOST_TOGETHER:
+                batch.append(self._queue.get_nowait())
+        except Empty:
+            pass
+        # the request of a lost client is not begun
+        writes = [write for write in batch if write and write.future.set_running_or_notify_cancel()]
+        for outcome in self._committed(writes) if writes else ():
+            outcome.tell()
+        return None not in batch
+
+    def _committed(self, writes: list[Job]) -> list[_Outcome]:
+        outcomes: list[_Outcome] = []
+        begun = False
+        try:
+            with self._together():
+                begun = True
+                outcomes = [_done(write) for write in writes]
+        except Exception as error:
+            if begun and len(writes) > 1:
+                return [outcome for write in writes for outcome in self._committed([write])]
+            # the error of a single request is the cause; the failed commit only follows from it
+            known = [outcome.error for outcome in outcomes] if len(outcomes) == len(writes) == 1 else []
+            return [_Outcome(write, error=next(filter(None, known), error)) for write in writes]
+        self._observe(len(writes))
+        return outcomes
+
+
+@dataclass(eq=False)
+class _Outcome:
+    write: Job
+    result: Any = None
+    error: BaseException | None = None
+
+    def tell(self) -> None:
+        if self.error is None:
+            self.write.future.set_result(self.result)
+        else:
+            self.write.future.set_exception(self.error)
+
+
+def _done(write: Job) -> _Outcome:
+    try:
+        return _Outcome(write, write.done())
+    except Exception as error:
+        return _Outcome(write, error=error)

@@ -1,10 +1,12 @@
-"""A collection served over HTTP until a signal arrives."""
+"""A collection served over HTTP until a signal arrives, and what its first requests would wait for."""
 
 from __future__ import annotations
 
 import socket
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import monotonic
 from typing import Protocol
 from uuid import uuid4
 
@@ -13,24 +15,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from neardup.collection import Collection, Near
 from neardup.comparison import compare as measures
 from neardup.errors import NeardupError
+from neardup.kernels import compile_cache
+from neardup.kernels.warming import compile_entry, entries_of, helped, missing, share
 from neardup.service.app import make_app
 from neardup.service.executor import Executor
-from neardup.service.readiness import Warming, warm_behind
 from neardup.settings import as_compared
-from neardup.web import logs
+from neardup.web import monitoring
 from neardup.web.limits import Limits
 from neardup.web.server import address_of, run
 from neardup.web.tokens import Tokens
 
 _LOADING = 10.0
 """Seconds to wait, after the last request, for the thread that uses the collection once at the start."""
-
-_SAMPLE = (
-    "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
-)
-_OTHER = _SAMPLE.encode("ascii", "ignore").decode()
-_QUERY = f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90'
-_NEAR = 0.5
 
 
 def serve(
@@ -47,7 +43,7 @@ def serve(
     their own. Closes collection and socket. If a thread is still running, the collection is perhaps still in use:
     the process must then end without closing it (``cli.stopping.leave``).
     """
-    logs.log_to_stderr()
+    monitoring.log_to_stderr()
     executor = Executor(collection, limits)
     address = address_of(listening)
     warming: list[Warming] = []
@@ -56,7 +52,7 @@ def serve(
         started(address)
         warming.append(warm_behind(executor, lambda: warm(collection)))
 
-    logs.event("started", address=address, documents=len(collection), tokens=bool(tokens))
+    monitoring.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
         run(Beside(make_app(executor, tokens), pages or {}), limits, listening, begin)
     finally:
@@ -65,7 +61,7 @@ def serve(
         warmed = [thread.let_go(_LOADING) for thread in warming]
         ended = executor.close(unused=all((*shown, *warmed))) and all((*shown, *warmed))
         listening.close()
-        logs.event("stopped", finished=ended)
+        monitoring.event("stopped", finished=ended)
     return ended and not any(thread.alive for thread in warming)
 
 
@@ -95,6 +91,91 @@ class Beside:
         await self._app(scope, receive, send)
 
 
+COMMAND = "serve"
+
+
+class Warming:
+    """A thread that compiles, and then uses the collection once."""
+
+    def __init__(self, executor: Executor, warm: Callable[[], None]) -> None:
+        self._desk, self._warm, self._using = executor, warm, threading.Lock()
+        self._thread = threading.Thread(target=_warm, args=(executor, self._once), daemon=True)
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still runs, perhaps in native code that nothing can interrupt."""
+        return self._thread.is_alive()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the end of the thread."""
+        self._thread.join(seconds)
+
+    def let_go(self, seconds: float) -> bool:
+        """After the executor was closed, return whether the thread uses the collection no more; wait for that."""
+        free = self._using.acquire(timeout=seconds)
+        if free:
+            self._using.release()
+        return free
+
+    def _once(self) -> None:
+        with self._using:
+            if not self._desk.closed:
+                self._warm()
+
+
+def warm_behind(executor: Executor, warm: Callable[[], None]) -> Warming:
+    """Compile in a thread and in other processes, then call ``warm``, and accept requests.
+
+    A failure here does not keep the service from accepting requests: it occurs again, and is reported, when a
+    request needs the same thing.
+    """
+    executor.warmed.clear()
+    return Warming(executor, warm)
+
+
+def _warm(executor: Executor, warm: Callable[[], None]) -> None:
+    begin = monotonic()
+    compiling = _Compiling()
+    compile_cache.watchers.append(compiling.watch)
+    try:
+        entries = missing(entries_of([COMMAND]))
+        with helped([COMMAND], helpers=None if entries else 0):
+            for entry in share(entries, 0):
+                if executor.closed:
+                    return
+                compile_entry(entry, wait=False)
+            warm()
+    except Exception as error:
+        if not executor.closed:
+            monitoring.mistake(error, "")
+    finally:
+        compile_cache.watchers.remove(compiling.watch)
+        executor.warmed.set()
+    if not executor.closed:
+        monitoring.event("ready", seconds=round(monotonic() - begin, 3))
+
+
+class _Compiling:
+    """Logs once that kernels are being compiled, and whether they are kept."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def watch(self, what: str, _: str) -> None:
+        if what == compile_cache.STARTED and not self._said:
+            self._said = True
+            monitoring.event("compiling", kept=compile_cache.folders().write is not None)
+
+
+_SAMPLE = (
+    "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
+)
+_OTHER = _SAMPLE.encode("ascii", "ignore").decode()
+_QUERY = f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90'
+_NEAR = 0.5
+
+
 def warm(collection: Collection) -> None:
     """Compile or load everything that the first requests would wait for. Does not change the collection."""
     measures.compare(_SAMPLE, _OTHER, **as_compared(collection.settings.as_dict()))
@@ -117,6 +198,3 @@ def _write(collection: Collection) -> None:
         collection.put_prepared(entries, "replace", near=near, on_near="link" if near else "keep")
     collection.decide(first, second, "duplicate")
     collection.remove(ids)
-
-
-__all__ = ["Beside", "ThreadedApp", "serve", "warm"]

@@ -4,6 +4,6 @@ Needs the extra ``spark`` and Java 17, and neardup on every machine of the clust
 """
 
 from neardup.spark.dedup import dedup
-from neardup.spark.result import Deduplicated
+from neardup.spark.job import Deduplicated
 
 __all__ = ["Deduplicated", "dedup"]

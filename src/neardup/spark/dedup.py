@@ -9,17 +9,20 @@ from neardup.errors import InputError, SettingError
 from neardup.join.method import choose, is_close, reconsider, surely_exact
 from neardup.lsh.bands import plan
 from neardup.settings import SettingKeywords, Settings
-from neardup.spark.buckets import candidates
-from neardup.spark.columns import OWN, quoted, require_column, require_frame, require_free
-from neardup.spark.components import components
-from neardup.spark.decided import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
-from neardup.spark.families import families
-from neardup.spark.fingerprints import NEW, copies_of, fingerprints, require_ids
-from neardup.spark.job import SparkJob
+from neardup.spark.components import components, families
+from neardup.spark.groups import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
+from neardup.spark.job import (
+    OWN,
+    Deduplicated,
+    SparkJob,
+    checked,
+    quoted,
+    require_column,
+    require_frame,
+    require_free,
+)
+from neardup.spark.pairs import NEW, PAIRS, candidates, copies_of, fingerprints, require_ids, verified
 from neardup.spark.prefixes import chains, lookups, prefixes
-from neardup.spark.result import Deduplicated
-from neardup.spark.supported import checked
-from neardup.spark.verified import PAIRS, verified
 from neardup.text.keys import new_key
 
 if TYPE_CHECKING:

@@ -1,19 +1,60 @@
-"""One job on Spark: its session, its settings, and the tables that it keeps between stages."""
+"""A job on Spark: its settings and session, the tables that it keeps, its result, and checks of its input."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from neardup.errors import InputError, SettingError
+from neardup.group.rows import keep_columns
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
-from neardup.settings import Settings
+from neardup.measures import MEASURES
+from neardup.settings import FIELDS, Settings, Shingles, SimHashing, Sketch, Work, names_of
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import DataFrame, SparkSession
+
+
+OPTIONS = frozenset(("inputs", "out", "text", "id", "against", "engine", "master", "json", "overwrite", *FIELDS))
+"""The options of ``neardup dedup`` that a run on Spark follows; ``checked`` looks at the values of settings."""
+_FOLLOWED = frozenset(
+    (
+        *names_of(Shingles, Sketch, SimHashing, Work),
+        *("method", "measure", "matching", "threshold", "recall", "memory"),
+        *("groups", "pairs", "keep", "only_contained", "lose", "empty"),
+    )
+)
+"""The settings that a run on Spark follows; it refuses all others."""
+
+
+def checked(values: Mapping[str, Any]) -> Settings:
+    """Return the settings of a run on Spark. Raises SettingError that names all that cannot be followed."""
+    settings = Settings.of(**values)
+    given, usual = settings.as_dict(), Settings().as_dict()
+    refused = [_said(name, given[name]) for name in FIELDS if name not in _FOLLOWED and given[name] != usual[name]]
+    if settings.by_simhash:
+        refused.append("sketch simhash")
+    measure = settings.search.measure
+    if not MEASURES[measure].of_shingles:
+        refused.append(f"measure {measure}")
+    if keep_columns(settings.keep.keep):
+        refused.append("keep by a column")
+    if refused:
+        raise SettingError(
+            f"A run on Spark does not have: {', '.join(refused)}",
+            "Resemblance, containment or overlap, by LSH or exactly; keep longest, first, last or none",
+            "Leave them out, or run on one machine (neardup.find, or the command without --engine)",
+        )
+    return settings
+
+
+def _said(name: str, value: Any) -> str:
+    return name if isinstance(value, bool) else f"{name} {', '.join(value) if isinstance(value, list) else value}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,3 +98,104 @@ class SparkJob:
         """Drop the key; Spark drops the tables in its storage when nobody refers to them any more."""
         with contextlib.suppress(Exception):  # the session may have ended
             self.key.unpersist()
+
+
+@dataclass(frozen=True, eq=False)
+class Deduplicated:
+    """The tables of a result as DataFrames; those of a run on one machine have the same columns and values.
+
+    ``kept``    the documents that stay, with all their columns
+    ``groups``  id, group (the id of the representative), representative, similarity, kept, reason, shingles,
+    lost_shingles, size
+    ``pairs``   id_a, id_b, shared, size_a, size_b, resemblance, containment_a, containment_b, and the measure
+    ``copies``  id, copy_of: exact copies
+    ``counts``  read, without_text, documents, copies, pairs, groups, kept, removed; by LSH also met (candidate
+    pairs and hub documents), verified, joined (documents to join exactly), and left_out of that join
+
+    The tables are on the disks of the executors, or in the folder ``work`` until it is deleted.
+    """
+
+    kept: DataFrame
+    groups: DataFrame
+    pairs: DataFrame
+    copies: DataFrame
+    counts: dict[str, int]
+    settings: Settings
+    method: str
+    job: SparkJob
+
+    def release(self) -> None:
+        """Drop the secret key of the job from the executors."""
+        self.job.release()
+
+    def account(self) -> dict[str, Any]:
+        """The settings, the method, the counts, and the seconds of the stages, as plain data."""
+        from dataclasses import asdict
+
+        values = {name: value for record in asdict(self.settings).values() for name, value in record.items()}
+        seconds = {name: round(spent, 3) for name, spent in self.job.seconds.items()}
+        return {"settings": values, "method": self.method, "counts": self.counts, "seconds": seconds}
+
+
+OWN = "_neardup_"
+"""How the names of our own columns begin, beside the columns of the input."""
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column as SQL and ``DataFrame.select`` read it: dots and backticks are part of it.
+
+    >>> print(quoted("a.b`c"))
+    `a.b``c`
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+def require_frame(df: DataFrame, argument: str) -> None:
+    """Raise InputError unless ``df`` is a finite DataFrame of a classic session that has not been stopped."""
+    from pyspark.sql import DataFrame
+
+    module = type(df).__module__
+    if not isinstance(df, DataFrame) and not module.startswith("pyspark.sql.connect"):
+        raise InputError(
+            f"{argument} is a {type(df).__qualname__} of {module.partition('.')[0]}",
+            "A DataFrame of PySpark",
+            "spark.createDataFrame makes one; neardup.dedup takes other frames, on one machine",
+        )
+    if module.startswith("pyspark.sql.connect"):
+        raise InputError(
+            f"{argument} is a DataFrame of Spark Connect",
+            "A DataFrame of a session with a SparkContext",
+            "Run the job on a cluster of its own, with SparkSession.builder.master(…)",
+        )
+    if df.sparkSession.sparkContext._jsc is None:
+        raise InputError(
+            f"The SparkSession of {argument} has been stopped",
+            "A running session",
+            "Read the input again in a new one",
+        )
+    if df.isStreaming:
+        raise InputError(
+            f"{argument} is a stream", "A DataFrame that ends", "Store it first, or call dedup in foreachBatch"
+        )
+
+
+def require_column(spark: SparkSession, columns: Sequence[str], name: object, way: str) -> None:
+    """Raise InputError unless ``name`` names exactly one of ``columns``, as Spark compares names."""
+    listed = ", ".join(columns)
+    if name not in columns:
+        raise InputError(f'There is no column "{name}"', listed, way)
+    exact = spark.conf.get("spark.sql.caseSensitive") == "true"
+    alike = [one for one in columns if one == name or (not exact and one.lower() == str(name).lower())]
+    if len(alike) > 1:
+        raise InputError(
+            f'"{name}" names {len(alike)} columns',
+            "One column with the name; Spark ignores case unless spark.sql.caseSensitive is set",
+            "Rename the others with withColumnRenamed or toDF",
+        )
+
+
+def require_free(df: DataFrame) -> None:
+    """Raise InputError if a column has a name that this package gives to its own."""
+    taken = [name for name in df.columns if name.lower().startswith(OWN)]
+    if taken:
+        raise InputError(f'The column "{taken[0]}" has a name that neardup uses itself', "", "Rename it")

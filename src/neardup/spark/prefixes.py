@@ -4,7 +4,7 @@ Every pair that meets the criterion shares a shingle of the prefixes (``kernels/
 documents under one shingle, in order of size, form a chain: each is joined to the one before it, unless no
 earlier one can have a partner of its size. A list therefore yields fewer edges than it has documents, and every
 pair to be found lies within one component of the edges. The join itself runs inside a component
-(``decided.py``).
+(``groups.py``).
 """
 
 from __future__ import annotations

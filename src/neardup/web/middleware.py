@@ -1,4 +1,4 @@
-"""The outermost layer of every server: each request is checked, answered, counted and logged."""
+"""The outermost layer of every server: each request is checked, read whole, answered, counted and logged."""
 
 from __future__ import annotations
 
@@ -15,17 +15,14 @@ from uuid import uuid4
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from neardup.web import logs
-from neardup.web.bodies import Body, ClientGoneError
-from neardup.web.limits import READING_SECONDS, Limits
-from neardup.web.metrics import METHODS, Metrics
-from neardup.web.quotas import Client, Quota
+from neardup.web import monitoring
+from neardup.web.limits import GRACE_SECONDS, LEAST_RATE, READING_SECONDS, Client, Limits, Quota
+from neardup.web.monitoring import METHODS, Metrics
 from neardup.web.refusals import RefusedError, internal
 from neardup.web.tokens import Tokens
 
 CLIENT_GONE = 499
 """The logged status of a client that did not wait for its answer."""
-
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -34,13 +31,6 @@ SECURITY = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """Headers of every answer."""
-
-# ids as proxies create them: the log must not contain words or ids of documents
-_REQUEST_ID = re.compile(r"[0-9A-Fa-f-]{16,64}")
-_OWN_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
-_OWN_ORIGIN = re.compile(rf"https?://{_OWN_HOST.pattern}", re.ASCII | re.IGNORECASE)
-# matched as a whole: an address parser may ignore characters behind a bracket
-_NO_BYTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 class Rules(Protocol):
@@ -61,6 +51,101 @@ class Rules(Protocol):
 
     def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
         """Return the answer to a refused request."""
+
+
+class Middleware:
+    """An ASGI application that lets requests through to another one, and answers even if that raises.
+
+    Without tokens, the server listens to this machine only, and answers only to the names of this machine.
+    Otherwise a web page could reach it through a DNS name that points here.
+    """
+
+    def __init__(self, app: ASGIApp, rules: Rules, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
+        self._app, self._rules, self._tokens, self._metrics = app, rules, tokens, metrics
+        most, clients = limits.requests, len(tokens.hashes)
+        self._bodies = Quota(rules.bodies, "Too many large requests are in progress", metrics.held.set)
+        self._arriving = Quota(most, "Too many requests{} are arriving", metrics.arriving.set, clients)
+        self._under_way = Quota(most, "Too many requests{} are under way", metrics.under_way.set, clients)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        body = Body(self._bodies, headers, receive)
+        exchange = _Exchange(scope, body, send, self._rules.headers, request_id(headers))
+        scope.setdefault("state", {})["request_id"] = exchange.id
+        try:
+            await self._checked(exchange, headers)
+        except RefusedError as refusal:
+            await self._refuse(exchange, refusal)
+        except ClientGoneError:
+            exchange.status = CLIENT_GONE
+        except asyncio.CancelledError:
+            if not exchange.abandoned:
+                raise
+            exchange.status = CLIENT_GONE
+        except Exception as error:
+            monitoring.mistake(error, exchange.id)
+            await self._refuse(exchange, internal())
+        finally:
+            bytes_in = body.size
+            body.close()
+            self._note(exchange, bytes_in)
+
+    async def _checked(self, exchange: _Exchange, headers: Headers) -> None:
+        """Check a request, read its body, and pass it on."""
+        scope, body = exchange.scope, exchange.body
+        require_one_meaning(headers)
+        require_unicode(scope)
+        if not self._tokens:
+            require_own_name(headers)
+        client = self._rules.client(scope, headers)
+        if scope["path"] in self._rules.unlimited:
+            await self._app(scope, body.again, exchange.answer)
+            return
+        self._under_way.require(1, client)
+        most = self._rules.body_bytes(scope, headers)
+        if most is not None:
+            self._arriving.take(1, client)
+            try:
+                await body.read(most)
+            finally:
+                self._arriving.give_back(1, client)
+        # only now: a slowly arriving body must not block other requests
+        self._under_way.take(1, client)
+        task: Any = asyncio.current_task()
+        listening = asyncio.create_task(exchange.until_gone(task))
+        try:
+            await self._app(scope, body.again, exchange.answer)
+        finally:
+            listening.cancel()
+            self._under_way.give_back(1, client)
+
+    async def _refuse(self, exchange: _Exchange, refusal: RefusedError) -> None:
+        """Send an error, unless an answer has begun; that one just ends."""
+        if not exchange.started:
+            answer = self._rules.refused(exchange.scope, refusal, exchange.id)
+            with suppress(ClientGoneError):
+                await answer(exchange.scope, exchange.body.again, exchange.answer)
+
+    def _note(self, exchange: _Exchange, bytes_in: int) -> None:
+        scope, seconds = exchange.scope, perf_counter() - exchange.begun
+        # the template of the address, without ids; all unknown addresses share one
+        known = scope["path"] if scope["path"] in self._rules.unlimited else None
+        route = known or str(getattr(scope.get("route"), "path_format", "unmatched"))
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self._metrics.answered(method, route, exchange.status, seconds)
+        monitoring.event(
+            "request",
+            request=exchange.id,
+            method=method,
+            route=route,
+            status=exchange.status,
+            ms=round(1000 * seconds, 3),
+            bytes_in=bytes_in,
+            bytes_out=exchange.sent,
+        )
 
 
 @dataclass(eq=False)
@@ -111,99 +196,12 @@ class _Exchange:
             task.cancel()
 
 
-class Middleware:
-    """An ASGI application that lets requests through to another one, and answers even if that raises.
-
-    Without tokens, the server listens to this machine only, and answers only to the names of this machine.
-    Otherwise a web page could reach it through a DNS name that points here.
-    """
-
-    def __init__(self, app: ASGIApp, rules: Rules, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
-        self._app, self._rules, self._tokens, self._metrics = app, rules, tokens, metrics
-        most, clients = limits.requests, len(tokens.hashes)
-        self._bodies = Quota(rules.bodies, "Too many large requests are in progress", metrics.held.set)
-        self._arriving = Quota(most, "Too many requests{} are arriving", metrics.arriving.set, clients)
-        self._under_way = Quota(most, "Too many requests{} are under way", metrics.under_way.set, clients)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
-        if scope["type"] != "http":
-            return
-        headers = Headers(scope=scope)
-        body = Body(self._bodies, headers, receive)
-        exchange = _Exchange(scope, body, send, self._rules.headers, request_id(headers))
-        scope.setdefault("state", {})["request_id"] = exchange.id
-        try:
-            await self._checked(exchange, headers)
-        except RefusedError as refusal:
-            await self._refuse(exchange, refusal)
-        except ClientGoneError:
-            exchange.status = CLIENT_GONE
-        except asyncio.CancelledError:
-            if not exchange.abandoned:
-                raise
-            exchange.status = CLIENT_GONE
-        except Exception as error:
-            logs.mistake(error, exchange.id)
-            await self._refuse(exchange, internal())
-        finally:
-            bytes_in = body.size
-            body.close()
-            self._note(exchange, bytes_in)
-
-    async def _checked(self, exchange: _Exchange, headers: Headers) -> None:
-        """Check a request, read its body, and pass it on."""
-        scope, body = exchange.scope, exchange.body
-        require_one_meaning(headers)
-        require_unicode(scope)
-        if not self._tokens:
-            require_own_name(headers)
-        client = self._rules.client(scope, headers)
-        if scope["path"] in self._rules.unlimited:
-            await self._app(scope, body.again, exchange.answer)
-            return
-        self._under_way.require(1, client)
-        most = self._rules.body_bytes(scope, headers)
-        if most is not None:
-            self._arriving.take(1, client)
-            try:
-                await body.read(most)
-            finally:
-                self._arriving.give_back(1, client)
-        # only now: a slowly arriving body must not block other requests
-        self._under_way.take(1, client)
-        task: Any = asyncio.current_task()
-        listening = asyncio.create_task(exchange.until_gone(task))
-        try:
-            await self._app(scope, body.again, exchange.answer)
-        finally:
-            listening.cancel()
-            self._under_way.give_back(1, client)
-
-    async def _refuse(self, exchange: _Exchange, refusal: RefusedError) -> None:
-        """Send an error, unless an answer has begun; that one just ends."""
-        if not exchange.started:
-            answer = self._rules.refused(exchange.scope, refusal, exchange.id)
-            with suppress(ClientGoneError):
-                await answer(exchange.scope, exchange.body.again, exchange.answer)
-
-    def _note(self, exchange: _Exchange, bytes_in: int) -> None:
-        scope, seconds = exchange.scope, perf_counter() - exchange.begun
-        # the template of the address, without ids; all unknown addresses share one
-        known = scope["path"] if scope["path"] in self._rules.unlimited else None
-        route = known or str(getattr(scope.get("route"), "path_format", "unmatched"))
-        method = scope["method"] if scope["method"] in METHODS else "other"
-        self._metrics.answered(method, route, exchange.status, seconds)
-        logs.event(
-            "request",
-            request=exchange.id,
-            method=method,
-            route=route,
-            status=exchange.status,
-            ms=round(1000 * seconds, 3),
-            bytes_in=bytes_in,
-            bytes_out=exchange.sent,
-        )
+# ids as proxies create them: the log must not contain words or ids of documents
+_REQUEST_ID = re.compile(r"[0-9A-Fa-f-]{16,64}")
+_OWN_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+_OWN_ORIGIN = re.compile(rf"https?://{_OWN_HOST.pattern}", re.ASCII | re.IGNORECASE)
+# matched as a whole: an address parser may ignore characters behind a bracket
+_NO_BYTE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def request_id(headers: Headers) -> str:
@@ -254,3 +252,97 @@ def require_own_name(headers: Headers) -> None:
         )
     if not all(map(_OWN_ORIGIN.fullmatch, headers.getlist("origin"))):
         raise RefusedError(403, "A page of another site sent the request", "No foreign Origin")
+
+
+LINGER_BYTES, LINGER_SECONDS = 1 << 20, 2.0
+"""Limits for the rest of a refused body: a client may read the answer only after it has sent everything."""
+
+
+class ClientGoneError(Exception):
+    """The client has closed the connection; an answer would reach nobody."""
+
+
+class Body:
+    """The body of one request. It occupies ``size`` bytes of ``quota`` until ``close``."""
+
+    def __init__(self, quota: Quota, headers: Headers, receive: Receive) -> None:
+        self._quota, self._receive = quota, receive
+        self._length = headers.get("content-length", "")
+        self._declared = "transfer-encoding" in headers or self._length not in ("", "0")
+        self._pieces: list[bytes] = []
+        self._complete = self._given = False
+        self.size = 0
+
+    @property
+    def unread(self) -> bool:
+        """Whether a part of the body has not arrived."""
+        return self._declared and not self._complete
+
+    async def read(self, most: int) -> None:
+        """Read the whole body.
+
+        It must arrive within ``READING_SECONDS``, and after ``GRACE_SECONDS`` at ``LEAST_RATE`` on average. Raises
+        RefusedError (413, 408, 503), ClientGoneError.
+        """
+        if self._length.isascii() and self._length.isdigit() and int(self._length) > most:
+            raise _too_large(most)
+        begun = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(None) as clock:
+                while not self._complete:
+                    clock.reschedule(begun + min(READING_SECONDS, GRACE_SECONDS + self.size / LEAST_RATE))
+                    piece = await self._next()
+                    if self.size + len(piece) > most:
+                        raise _too_large(most)
+                    self._quota.take(len(piece))
+                    self.size += len(piece)
+                    self._pieces.append(piece)
+        except TimeoutError:
+            rate = f"after {GRACE_SECONDS:g} seconds at least {LEAST_RATE:,} bytes a second"
+            allowed = f"The whole body within {READING_SECONDS:g} seconds, and {rate}"
+            raise RefusedError(408, "The body did not arrive in time", allowed) from None
+
+    async def again(self) -> Message:
+        """Return the body as one message, and then none: ``until_gone`` notices a lost client."""
+        if self._given:
+            await asyncio.Event().wait()
+        self._given, content = True, b"".join(self._pieces)
+        self._pieces.clear()
+        return {"type": "http.request", "body": content, "more_body": False}
+
+    async def until_gone(self) -> None:
+        """Return when the client closes the connection, or has its answer."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def linger(self) -> None:
+        """Drop some of the rest of a refused body."""
+        dropped = 0
+        try:
+            async with asyncio.timeout(LINGER_SECONDS):
+                while self.unread and dropped < LINGER_BYTES:
+                    dropped += len(await self._next())
+        except (TimeoutError, ClientGoneError):
+            pass
+
+    def close(self) -> None:
+        """Drop the content, and free its bytes."""
+        self._quota.give_back(self.size)
+        self._pieces.clear()
+        self.size = 0
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        self._complete = not message.get("more_body", False)
+        return bytes(message.get("body", b""))
+
+
+def _too_large(most: int) -> RefusedError:
+    return RefusedError(
+        413,
+        "The body is too large",
+        f"At most {most:,} bytes",
+        "Send less at a time, or, for documents, start the service with a larger --largest-body",
+    )

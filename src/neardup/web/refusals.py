@@ -108,14 +108,3 @@ def timeout() -> RefusedError:
 def stopping() -> RefusedError:
     """Return the refusal of a service that accepts no more requests."""
     return RefusedError(503, "The service is stopping", "", "Repeat it when the service runs", code="stopping")
-
-
-__all__ = [
-    "CODES",
-    "RefusedError",
-    "internal",
-    "of_status",
-    "overloaded",
-    "stopping",
-    "timeout",
-]

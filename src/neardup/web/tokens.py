@@ -110,6 +110,3 @@ def require_tokens(host: str, tokens: Tokens) -> bool:
 def _hash(token: str) -> bytes:
     # tokens are long and random, so a slow hash would add nothing but time
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-
-
-__all__ = ["Right", "Tokens", "read_tokens", "require_tokens", "usable_token"]

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.io.fingerprints.folder import FILES, FORMAT, MANIFEST, SavedFingerprints, read_fingerprints
 from neardup.io.fingerprints.keys import SHARED, new_key_file, read_secret, shared_secret
-from neardup.io.fingerprints.reading import SavedFingerprints, read_fingerprints
-from neardup.io.fingerprints.records import FILES, FORMAT, MANIFEST
 from neardup.io.readers import choose_columns, open_files
 from neardup.lsh.bands import plan
 from neardup.run.shards.bands import NewKeys, meeting

@@ -28,7 +28,7 @@ from neardup import (  # noqa: E402
     UnknownIdError,
 )
 from neardup.errors import install  # noqa: E402
-from neardup.service import batches, client, sending  # noqa: E402
+from neardup.service import client, sender  # noqa: E402
 from support.made_service import Service, serving  # noqa: E402
 from support.service_transport import ServiceTransport  # noqa: E402
 
@@ -164,7 +164,7 @@ def test_a_refused_request_says_what_was_stored_before(
     both: tuple[Client, Collection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, collection = both
-    monkeypatch.setattr(batches, "_MOST", 2)
+    monkeypatch.setattr(client, "_MOST", 2)
     with pytest.raises(InputError, match="exists already") as caught:
         made.add([{"id": id, "text": "text"} for id in ("p", "q", "r", "a", "s")])
     assert caught.value.__notes__ == ["2 documents of this call were stored before this one"]
@@ -263,7 +263,7 @@ def test_busy_services_are_asked_again_where_that_changes_nothing(
     both: tuple[Client, Collection], service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(sending.time, "sleep", waited.append)
+    monkeypatch.setattr(sender.time, "sleep", waited.append)
     answers: list[Any] = []
 
     def busy(_: Any) -> Any:

@@ -163,7 +163,7 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
         taken.set()
         release.wait(3 * SOON)
 
-    from neardup.web.workers import Job
+    from neardup.web.server import Job
 
     network.executor._writer._queue.put(Job(wait, Deadline(9 * SOON)))
     assert taken.wait(SOON)
@@ -192,6 +192,6 @@ def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest
 
 
 def _job(work: Callable[[], Any]) -> Any:
-    from neardup.web.workers import Job
+    from neardup.web.server import Job
 
     return Job(work, Deadline(SOON))

@@ -16,8 +16,8 @@ from neardup.collection import entries, intake
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
-from neardup.service.rules import largest_body
-from neardup.web import limits, logs, quotas
+from neardup.service.app import largest_body
+from neardup.web import limits, monitoring
 from neardup.web.limits import Limits
 from support.made_service import JSON, LOCAL, Service, scope_of, serving
 
@@ -113,7 +113,7 @@ def test_bodies_that_do_not_arrive_take_no_place_of_those_that_have(service: Ser
 
 
 def test_a_body_that_comes_byte_by_byte_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.web.bodies.GRACE_SECONDS", 0.02)
+    monkeypatch.setattr("neardup.web.middleware.GRACE_SECONDS", 0.02)
     slow = Slow(service, READ)
     assert service.runner.run(slow.ask()) == 408
     error = json.loads(slow.sent[1]["body"])["error"]
@@ -122,7 +122,7 @@ def test_a_body_that_comes_byte_by_byte_is_given_up(service: Service, monkeypatc
 
 def test_one_of_several_tokens_has_no_more_than_its_share() -> None:
     seen: list[int] = []
-    some = quotas.Quota(4, "Too many requests{} are under way", seen.append, 2)
+    some = limits.Quota(4, "Too many requests{} are under way", seen.append, 2)
     for _ in range(3):
         some.take(1, 0)
     with pytest.raises(Exception, match="Too many requests with this token are under way"):
@@ -133,7 +133,7 @@ def test_one_of_several_tokens_has_no_more_than_its_share() -> None:
     some.give_back(1, 0)
     some.take(1, 1)
     assert (some.taken, seen) == (4, [1, 2, 3, 4, 3, 4])
-    only = quotas.Quota(4, "", seen.append, 1)
+    only = limits.Quota(4, "", seen.append, 1)
     for _ in range(4):
         only.take(1, 0)
 
@@ -280,7 +280,7 @@ def test_no_id_is_in_logs_or_metrics(
                 service(method, target, data, headers=headers)
         monkeypatch.setattr("neardup.collection.Collection.info", fails)
         assert service("GET", "/v1/stats").status == 500
-    written = logs.JsonLines()
+    written = monitoring.JsonLines()
     lines = [written.format(record) for record in caplog.records]
     assert len(lines) > len(ANYWHERE)
     assert not [line for line in lines if SECRET in line.lower()]
@@ -293,7 +293,7 @@ def test_what_other_programs_log_is_cut_to_their_own_words() -> None:
     with_values = ("Invalid %s", (SECRET,))
     for message, values in ((told, ()), with_values):
         record = logging.LogRecord("asyncio", logging.ERROR, "x.py", 1, message, values, None)
-        line = logs.JsonLines().format(record)
+        line = monitoring.JsonLines().format(record)
         assert SECRET not in line
         assert json.loads(line)["event"] == "server"
 

@@ -13,7 +13,8 @@ import pytest
 from starlette.datastructures import Headers
 
 from neardup.errors import InputError, SettingError
-from neardup.web import bodies, middleware, quotas
+from neardup.web import limits as web_limits
+from neardup.web import middleware
 from neardup.web.limits import ALLOWED, Limits
 from neardup.web.refusals import RefusedError
 from neardup.web.tokens import Tokens, read_tokens, require_tokens
@@ -188,7 +189,7 @@ def test_a_body_is_not_read_beyond_its_limit(small: Service) -> None:
 
 
 def test_bodies_together_have_a_limit(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small.app, "_bodies", quotas.Quota(150, "Too many", lambda _: None))
+    monkeypatch.setattr(small.app, "_bodies", web_limits.Quota(150, "Too many", lambda _: None))
     refused = small("PUT", "/v1/documents/a", body=(b"x" * 100 for _ in range(9)))
     assert (refused.status, refused.error["code"]) == (503, "overloaded")
     assert refused.headers["retry-after"] == "1"
@@ -196,7 +197,7 @@ def test_bodies_together_have_a_limit(small: Service, monkeypatch: pytest.Monkey
 
 
 def test_a_body_has_to_arrive_in_time(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bodies, "READING_SECONDS", 0.05)
+    monkeypatch.setattr(middleware, "READING_SECONDS", 0.05)
 
     async def waits(*_: Any) -> Any:
         import asyncio
@@ -260,7 +261,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
 
 def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     refused: list[str] = []
-    whole = quotas.overloaded
+    whole = web_limits.overloaded
 
     def overloaded(what: str) -> Any:
         refused.append(what)
@@ -271,7 +272,7 @@ def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pyt
             time.sleep(0.001)
         return {"documents": 0}
 
-    monkeypatch.setattr(quotas, "overloaded", overloaded)
+    monkeypatch.setattr(web_limits, "overloaded", overloaded)
     monkeypatch.setattr("neardup.collection.Collection.info", until_the_others_are_refused)
     answers = small.all([("GET", "/v1/stats")] * 6 + [("GET", "/health")])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503, 503, 503]

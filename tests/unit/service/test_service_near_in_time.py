@@ -19,7 +19,7 @@ from neardup.collection.search import search
 from neardup.errors import LimitError
 from neardup.runtime import Deadline
 from neardup.web.limits import Limits
-from neardup.web.workers import Job
+from neardup.web.server import Job
 from support.made_service import serving
 
 TEXT = " ".join(f"word{number}" for number in range(40))

@@ -12,8 +12,8 @@ import pytest
 
 from neardup.collection import Collection
 from neardup.errors import NeardupError
-from neardup.service import readiness, server
-from neardup.web import logs
+from neardup.service import server
+from neardup.web import monitoring
 from neardup.web import server as web_server
 from neardup.web.limits import Limits
 from neardup.web.tokens import Tokens
@@ -22,7 +22,7 @@ from support.made_service import Service, serving
 
 @pytest.fixture
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(readiness, "missing", lambda entries: [])
+    monkeypatch.setattr(server, "missing", lambda entries: [])
     with serving(tmp_path / "mail.neardup", seconds=0.2) as made:
         yield made
 
@@ -34,7 +34,7 @@ def test_health_answers_while_kernels_compile(service: Service) -> None:
         begun.set()
         assert go_on.wait(30)
 
-    thread = readiness.warm_behind(service.executor, warm)
+    thread = server.warm_behind(service.executor, warm)
     assert begun.wait(30)
     assert service("GET", "/health").status == 200
     assert service("GET", "/metrics").status == 200
@@ -64,12 +64,12 @@ def test_what_fails_while_it_warms_is_logged_and_lets_requests_in(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(logs, "mistake", lambda error, request: seen.append(error))
+    monkeypatch.setattr(monitoring, "mistake", lambda error, request: seen.append(error))
 
     def warm() -> None:
         raise OSError("the disk is gone")
 
-    readiness.warm_behind(service.executor, warm).join(30)
+    server.warm_behind(service.executor, warm).join(30)
     assert [str(error) for error in seen] == ["the disk is gone"]
     assert service("GET", "/ready").status == 200
 
@@ -103,7 +103,7 @@ def test_a_collection_is_not_closed_under_a_thread_that_uses_it(
         if not warms:
             go_on.set()
 
-    monkeypatch.setattr(readiness, "missing", lambda entries: [])
+    monkeypatch.setattr(server, "missing", lambda entries: [])
     monkeypatch.setattr(server, "warm", warm)
     monkeypatch.setattr(server, "run", run)
     monkeypatch.setattr(server, "_LOADING", 0.01 if warms else 30)
@@ -132,8 +132,8 @@ def test_a_thread_that_still_compiles_does_not_begin_to_use_a_collection(
         assert go_on.wait(30)
         return []
 
-    monkeypatch.setattr(readiness, "missing", missing)
-    warming = readiness.warm_behind(service.executor, lambda: used.append("warm"))
+    monkeypatch.setattr(server, "missing", missing)
+    warming = server.warm_behind(service.executor, lambda: used.append("warm"))
     assert compiling.wait(30)
     service.executor.closed = True
     assert warming.let_go(30)

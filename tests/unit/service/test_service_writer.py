@@ -13,11 +13,11 @@ import pytest
 from neardup.collection import Collection
 from neardup.errors import OutputError
 from neardup.runtime import Deadline
-from neardup.service import groups, questions
+from neardup.service import endpoints
+from neardup.service.executor import MOST_TOGETHER, Writer
 from neardup.service.server import warm
-from neardup.service.writer import MOST_TOGETHER, Writer
 from neardup.web.refusals import RefusedError, timeout
-from neardup.web.workers import Workers
+from neardup.web.server import Workers
 from support.made_service import Service, serving
 
 TEXT = "one two three four five six seven eight"
@@ -52,7 +52,7 @@ def until_all_wait(service: Service, expected: int, later: float, release: threa
 
 
 def _write(work: Callable[[], Any]) -> Any:
-    from neardup.web.workers import Job
+    from neardup.web.server import Job
 
     return Job(work, Deadline(SOON))
 
@@ -227,14 +227,13 @@ def test_large_answers_are_written_by_the_threads_that_read(
     """While the one thread that listens writes JSON, nobody is listened to."""
     service.add(a=TEXT, b=TEXT)
     writers: list[threading.Thread] = []
-    for room in (questions, groups):
-        whole = room.answer
+    whole = endpoints.answer
 
-        def answer(data: Any, whole: Any = whole) -> Any:
-            writers.append(threading.current_thread())
-            return whole(data)
+    def answer(data: Any) -> Any:
+        writers.append(threading.current_thread())
+        return whole(data)
 
-        monkeypatch.setattr(room, "answer", answer)
+    monkeypatch.setattr(endpoints, "answer", answer)
     reading = [
         ("POST", "/v1/search", {"query": "one"}),
         ("POST", "/v1/near", {"text": TEXT}),

@@ -8,7 +8,7 @@ import pytest
 
 from neardup.errors import SettingError
 from neardup.settings import FIELDS
-from neardup.spark.supported import checked
+from neardup.spark.job import checked
 
 FOLLOWED: dict[str, Any] = {
     "unit": "char",

@@ -102,7 +102,7 @@ class GroupsAndDecisions:
         with self.store.reading():
             row = self.store.groups.rows([place(group)]).get(group)
             if row is None:
-                raise InputError(f"There is no group {group}", "The id of a group", "See groups() and changes()")
+                raise InputError(f"There is no group {group}", "The id of a group", "List the groups")
             return group_of_row(self.store, row)
 
     def group_of(self, id: str | int) -> StoredGroup | None:

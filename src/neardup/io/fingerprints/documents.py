@@ -18,7 +18,7 @@ import pyarrow as pa
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.fingerprints.chunk import ReadChunk
-from neardup.io.fingerprints.reading import SavedFingerprints
+from neardup.io.fingerprints.folder import SavedFingerprints
 from neardup.io.formats.charsets import Charset
 from neardup.io.names import path_of
 from neardup.io.readers import open_sources

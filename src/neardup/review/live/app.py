@@ -28,11 +28,11 @@ from neardup.review.parts.frame import environment, style
 from neardup.review.source import ReviewSource
 from neardup.runtime import Deadline
 from neardup.web.limits import Limits
-from neardup.web.metrics import Metrics
 from neardup.web.middleware import Middleware
+from neardup.web.monitoring import Metrics
 from neardup.web.refusals import RefusedError, internal, of_status, timeout
+from neardup.web.server import Workers
 from neardup.web.tokens import Tokens
-from neardup.web.workers import Workers
 
 ROOM = "neardup.review.live"
 FILES = {

@@ -11,8 +11,8 @@ from starlette.datastructures import Headers
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from neardup.web.limits import Client
 from neardup.web.middleware import SECURITY
-from neardup.web.quotas import Client
 from neardup.web.refusals import RefusedError
 
 POLICY = "; ".join(

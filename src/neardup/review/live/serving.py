@@ -7,7 +7,7 @@ import socket
 
 from neardup.review.live.app import Served, review_app
 from neardup.review.source import ReviewSource
-from neardup.web import logs
+from neardup.web import monitoring
 from neardup.web.server import run
 
 
@@ -16,8 +16,8 @@ def serve_review(source: ReviewSource, served: Served, listening: socket.socket)
 
     Requests are logged only if other machines can send them.
     """
-    logs.log_to_stderr()
-    logs.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
+    monitoring.log_to_stderr()
+    monitoring.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
     app = review_app(source, served)
     try:
         run(app, served.limits, listening, lambda: None)

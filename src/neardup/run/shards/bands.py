@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from neardup.io.fingerprints.chunk import ReadChunk
-from neardup.io.fingerprints.reading import SavedFingerprints, SortedBands
-from neardup.io.fingerprints.writing import FingerprintFolder
+from neardup.io.fingerprints.folder import FingerprintFolder, SavedFingerprints, SortedBands
 from neardup.kernels.lsh.buckets import band_keys
 from neardup.lsh.bands import Plan
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s

@@ -10,9 +10,8 @@ from typing import Unpack
 
 from neardup.errors import SettingError
 from neardup.io.fingerprints.chunk import ReadChunk
+from neardup.io.fingerprints.folder import FingerprintFolder, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
-from neardup.io.fingerprints.records import SavedColumn, SavedInput, SavedSource
-from neardup.io.fingerprints.writing import FingerprintFolder
 from neardup.io.names import shown_name
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents

@@ -15,8 +15,8 @@ from neardup.display import printable
 from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.documents import FingerprintedDocuments
+from neardup.io.fingerprints.folder import FingerprintFolder
 from neardup.io.fingerprints.names import NAMES, names_at, read_names, write_names
-from neardup.io.fingerprints.writing import FingerprintFolder
 from neardup.io.readers.base import Chunk, Column, Documents, Format, Sink
 from neardup.io.readers.columns import Chosen, Reference
 from neardup.io.readers.findings import Findings

@@ -35,6 +35,7 @@ from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, column, one_arra
 if TYPE_CHECKING:
     from pyspark import Broadcast
 
+
 ROW, PAIR = 0, 1
 HUB, CLOSED = 1, 2
 """Marks of a row: its document is joined exactly; all pairs of its family are compared."""

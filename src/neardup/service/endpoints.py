@@ -1,0 +1,471 @@
+"""The endpoints of a collection, with their parameters, errors and records, which OpenAPI describes."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Path, Query, Request
+from fastapi.security import HTTPBearer
+from msgspec import Struct
+from msgspec.json import schema_components
+from pydantic import AfterValidator, Field
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.responses import Response
+
+from neardup import __version__
+from neardup.collection.arrivals import group_pending
+from neardup.collection.documents import Document, DocumentPage
+from neardup.collection.fields import LONGEST_ID, id_fault
+from neardup.collection.near import RECALL, Near
+from neardup.collection.query import Query as Parsed
+from neardup.collection.query import explanation
+from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
+from neardup.collection.search import LIMIT, WhyNot, explain, near_query, search, why_not
+from neardup.collection.view import View
+from neardup.comparison import compare as measures
+from neardup.errors import InputError, QueryError, SettingError
+from neardup.runtime import Deadline
+from neardup.service import answers, requests
+from neardup.service.executor import Executor, answer, bad_request_as, refusal_of, unknown
+from neardup.settings import as_compared
+from neardup.web.monitoring import MEDIA_TYPE
+from neardup.web.refusals import RefusedError, stopping, timeout
+
+
+def add_endpoints(app: FastAPI, executor: Executor) -> None:
+    """Add all endpoints of a collection to an application, and their schemas to its description."""
+    for add in (
+        *(_add_state, _add_documents, _add_document, _add_search, _add_explanations, _add_comparisons),
+        *(_add_groups, _add_decisions),
+    ):
+        add(app, executor)
+    # built now, so that the first request need not wait for it
+    api = app.openapi()
+    _, schemas = schema_components(_RECORDS, ref_template=_REFERENCE)
+    api["components"].setdefault("schemas", {}).update(schemas)
+
+
+def _id(id: str) -> str:
+    fault = id_fault(id)
+    if fault:
+        raise ValueError(f"{fault}; allowed are 1 to {LONGEST_ID:,} bytes of UTF-8")
+    return id
+
+
+LARGEST = (1 << 63) - 1
+"""The largest number in a store."""
+Id = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=LONGEST_ID, description="Any text of 1 to 1,024 bytes of UTF-8, percent-encoded."
+    ),
+    AfterValidator(_id),
+]
+AfterId = Annotated[Id | None, Query(description="The last id of the previous page.")]
+After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
+Rows = Annotated[int, Query(ge=1, le=1000)]
+QueryInAddress = Annotated[
+    str,
+    Query(
+        alias="q",
+        min_length=1,
+        max_length=requests.LONGEST_QUERY,
+        description="See the page on the query language.",
+    ),
+]
+Hits = Annotated[int | None, Query(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
+Number = Annotated[int, Path(ge=1, le=LARGEST)]
+Groups = Annotated[int, Query(ge=1, le=100, description="Each includes up to 1,000 members.")]
+BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
+
+
+async def known_parameters(request: Request) -> None:  # async, since a plain function would run in another thread
+    """Raise RefusedError for an unknown or repeated parameter."""
+    known = {parameter.alias for parameter in request.scope["route"].dependant.query_params}
+    given = [name for name, _ in request.query_params.multi_items()]
+    if not known.issuperset(given) or len(set(given)) < len(given):
+        allowed = ", ".join(sorted(known)) or "None"
+        raise RefusedError(422, "A parameter of the address is unknown or repeated", allowed)
+
+
+_WORDS = {
+    400: "The query, the address or the body cannot be parsed.",
+    401: "No token, or an unknown one.",
+    403: "The token lacks the right.",
+    404: "The document does not exist.",
+    408: "The body did not arrive in time.",
+    409: "A document with this id exists already.",
+    413: "The body is too large.",
+    415: "The Content-Type of the body is not JSON.",
+    421: "Without tokens: the request names a host other than this machine.",
+    422: "The request is invalid.",
+    500: "An error of the service, or a damaged collection.",
+    503: "Too many requests are in progress, a time limit was exceeded, or the file cannot be used now.",
+}
+_REFERENCE = "#/components/schemas/{name}"
+_RECORDS: list[type] = []
+"""The records of all bodies and answers."""
+_KNOWN = Depends(known_parameters)
+_ALWAYS = (400, 401, 403, 421, 422, 500, 503)
+_WITH_BODY = (408, 413, 415)
+
+
+def described(
+    record: type, *statuses: int, body: type[Struct] | None = None, token: bool = True, status: int = 200
+) -> dict[str, Any]:
+    """Return the arguments of a route: its answers, and its ``statuses`` beyond those of all endpoints.
+
+    ``record``: the record of its answer with ``status``. ``body``: the record of its request body.
+    """
+    errors = sorted({*_ALWAYS, *statuses, *(_WITH_BODY if body is not None else ())})
+    route: dict[str, Any] = {
+        "status_code": status,
+        "responses": {
+            status: {"description": "Successful Response", **_content(record)},
+            **{error: {"description": _WORDS[error], **_content(answers.ErrorAnswer)} for error in errors},
+        },
+        "dependencies": [_KNOWN, BEARER] if token else [_KNOWN],
+    }
+    if body is not None:
+        route["openapi_extra"] = {"requestBody": {"required": True, **_content(body)}}
+    return route
+
+
+def _content(record: type) -> dict[str, Any]:
+    if record not in _RECORDS:
+        _RECORDS.append(record)
+    return {"content": {"application/json": {"schema": {"$ref": _REFERENCE.format(name=record.__name__)}}}}
+
+
+def _add_state(app: FastAPI, executor: Executor) -> None:
+    @app.get("/", **described(answers.FrontAnswer, token=False))
+    async def front() -> Response:
+        """The name and version of the service, and its main addresses."""
+        return answer(answers.FrontAnswer("neardup", __version__, LINKS))
+
+    @app.get("/v1/stats", **described(answers.StatsAnswer))
+    async def stats() -> Response:
+        """Return counts and sizes of the collection."""
+        known = await executor.read(executor.collection.info)
+        return answer({name: value for name, value in known.items() if name != "path"})
+
+    @app.get("/health", **described(answers.StatusAnswer, token=False))
+    async def health() -> Response:
+        """Report that the service is alive."""
+        return answer({"status": "alive"})
+
+    @app.get("/ready", **described(answers.StatusAnswer, token=False))
+    async def ready() -> Response:
+        """Report whether the service accepts requests and its file is at its place."""
+        if not executor.ready:
+            raise stopping()
+        executor.require_warmed()
+        executor.require_file()
+        return answer({"status": "ready"})
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        """Return the metrics for Prometheus."""
+        try:
+            documents: float = await executor.read(
+                lambda: len(executor.collection), Deadline(_COUNT_SECONDS, timeout)
+            )
+        except RefusedError:  # the other metrics matter most when the collection cannot be read
+            documents = math.nan
+        executor.metrics.documents.set(documents)
+        return Response(executor.metrics.text(), headers={"content-type": MEDIA_TYPE})
+
+
+LINKS = {
+    "description": "/openapi.json",
+    "health": "/health",
+    "ready": "/ready",
+    "metrics": "/metrics",
+    "stats": "/v1/stats",
+    "documents": "/v1/documents",
+    "list": "/v1/list",
+    "search": "/v1/search",
+    "groups": "/v1/groups",
+    "changes": "/v1/changes",
+}
+"""The main addresses by purpose; OpenAPI describes all."""
+_COUNT_SECONDS = 1.0
+"""Longest wait for the number of documents in the metrics."""
+
+
+def _add_documents(app: FastAPI, executor: Executor) -> None:
+    route = described(answers.AddedAnswer, 409, body=requests.NewDocuments, status=201)
+    route["responses"][200] = {**route["responses"][201], "description": "Nothing was stored."}
+
+    @app.post("/v1/documents", **route)
+    async def add_documents(request: Request) -> Response:
+        """Add documents, all or none."""
+        new = await executor.received(request, requests.NewDocuments)
+        rows = [(each.id, each.text, each.metadata) for each in new.documents]
+        added = await executor.add(rows, new, new.on_duplicate)
+        return answer(added, 201 if added.added or added.replaced else 200)
+
+    @app.get("/v1/list", **described(DocumentPage))
+    async def list_documents(after: After = 0, limit: Rows = 100, texts: bool = False) -> Response:
+        """List documents in the order in which they were first added."""
+        return await executor.read(lambda: answer(executor.collection.list(after, limit, texts=texts)))
+
+    @app.post("/v1/remove", **described(answers.RemovedAnswer, 404, body=requests.RemoveRequest))
+    async def remove_documents(request: Request) -> Response:
+        """Remove documents, all or none."""
+        removed = await executor.received(request, requests.RemoveRequest)
+        return answer(await executor.remove(removed.ids, removed.missing))
+
+    @app.get("/v1/base-texts", **described(answers.BaseTextsAnswer))
+    async def base_texts() -> Response:
+        """List the ids of the base texts."""
+        return await executor.read(lambda: answer(answers.BaseTextsAnswer(executor.collection.base_texts())))
+
+
+_BY_QUERY, _BY_PATH = "/v1/documents", "/v1/documents/{id:anything}"
+"""Both addresses of a document: an id may contain slashes, and the router receives the decoded path."""
+
+
+def _add_document(app: FastAPI, executor: Executor) -> None:
+    route = described(Document, 404)
+
+    @app.get(_BY_QUERY, **route)
+    @app.get(_BY_PATH, **route)
+    async def get_document(id: Id) -> Response:
+        """Get a document."""
+        return await executor.read(lambda: answer(executor.collection.get(id)))
+
+    route = described(answers.MetadataAnswer, 404, body=requests.MetadataRequest)
+
+    @app.patch(_BY_QUERY, **route)
+    @app.patch(_BY_PATH, **route)
+    async def update_metadata(id: Id, request: Request) -> Response:
+        """Change the metadata of a document, and nothing else."""
+        changes = (await executor.received(request, requests.MetadataRequest)).metadata
+        with bad_request_as(422):  # metadata beyond the limits counts as an invalid body
+            metadata = await executor.write(lambda: executor.collection.update_metadata(id, changes))
+        return answer(answers.MetadataAnswer(id, metadata))
+
+    route = described(answers.AddedAnswer, body=requests.NewContent)
+
+    @app.put(_BY_QUERY, **route)
+    @app.put(_BY_PATH, **route)
+    async def put_document(id: Id, request: Request) -> Response:
+        """Add a document, or replace the one with this id."""
+        content = await executor.received(request, requests.NewContent)
+        return answer(await executor.add([(id, content.text, content.metadata)], content, "replace"))
+
+    route = described(answers.RemovedAnswer, 404)
+
+    @app.delete(_BY_QUERY, **route)
+    @app.delete(_BY_PATH, **route)
+    async def remove_document(id: Id) -> Response:
+        """Remove a document and everything derived from it."""
+        return answer(await executor.remove([id]))
+
+
+class _Anything(Convertor[str]):
+    """The rest of an address, line ends included: the framework's own ``path`` stops there."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("anything", _Anything())
+
+
+def _add_search(app: FastAPI, executor: Executor) -> None:
+    @app.get("/v1/search", **described(answers.SearchAnswer))
+    async def search_documents(
+        query: QueryInAddress, limit: Hits = None, after: str | None = None, include_self: bool = False
+    ) -> Response:
+        """Find the documents that fit a query, best first."""
+        return await _search(executor, query, limit, after, include_self)
+
+    @app.post("/v1/search", **described(answers.SearchAnswer, body=requests.SearchRequest))
+    async def search_documents_by_body(request: Request) -> Response:
+        """The same, for queries that are too long for an address."""
+        asked = await executor.received(request, requests.SearchRequest)
+        return await _search(executor, asked.query, asked.limit, asked.after, asked.include_self)
+
+
+COMPARED_BYTES = 4_000_000
+"""Characters of both texts of a comparison, since the time limit cannot interrupt a step of its matching."""
+_CLAUSE = 200
+"""Characters of a clause in a hit, since a pasted text would be repeated in each."""
+
+
+def _add_explanations(app: FastAPI, executor: Executor) -> None:
+    @app.get("/v1/explain", **described(answers.ExplainAnswer))
+    async def explain_query(query: QueryInAddress) -> Response:
+        """Explain the meaning of a query and its look-ups, without searching."""
+        return await _explain(executor, query)
+
+    @app.post("/v1/explain", **described(answers.ExplainAnswer, body=requests.QueryRequest))
+    async def explain_query_by_body(request: Request) -> Response:
+        """The same, for queries that are too long for an address."""
+        asked = await executor.received(request, requests.QueryRequest)
+        return await _explain(executor, asked.query)
+
+    @app.get("/v1/why-not", **described(WhyNot))
+    async def why_not_found(query: QueryInAddress, id: Id, include_self: bool = False) -> Response:
+        """Explain why a query does not find a document."""
+        return await _why_not(executor, query, id, include_self)
+
+    @app.post("/v1/why-not", **described(WhyNot, body=requests.WhyNotRequest))
+    async def why_not_found_by_body(request: Request) -> Response:
+        """The same, for queries that are too long for an address."""
+        asked = await executor.received(request, requests.WhyNotRequest)
+        return await _why_not(executor, asked.query, asked.id, asked.include_self)
+
+
+def _add_comparisons(app: FastAPI, executor: Executor) -> None:
+    @app.post("/v1/near", **described(answers.NearAnswer, body=requests.NearRequest))
+    async def near(request: Request) -> Response:
+        """Find the stored documents that contain or resemble a text by at least `overlap`."""
+        asked = await executor.received(request, requests.NearRequest)
+        try:
+            query = near_query(asked.text, asked.overlap, asked.probability, asked.measure, asked.where)
+        except SettingError as error:
+            raise RefusedError(422, error.given, error.allowed, error.do) from error
+        except QueryError as error:
+            raise refusal_of(error, executor.collection.path) from error
+        return await _search(executor, query, asked.limit, asked.after, False)
+
+    @app.post("/v1/compare", **described(answers.ServiceComparison, 404, body=requests.CompareRequest))
+    async def compare(request: Request) -> Response:
+        """Compare two stored documents by all measures."""
+        pair = await executor.received(request, requests.CompareRequest)
+        return await executor.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
+
+
+async def _search(
+    executor: Executor, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
+) -> Response:
+    if limit is None:
+        limit = min(LIMIT, executor.limits.most_hits)
+    if limit > executor.limits.most_hits:
+        allowed = f"At most {executor.limits.most_hits} hits on a page"
+        raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
+
+    def look(view: View) -> Response:
+        most = executor.limits.most_candidates
+        page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
+        if page.found is None:
+            raise RefusedError(
+                400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"
+            )
+        data = page.as_dict()
+        for hit in data["hits"]:
+            if len(hit.get("clause", "")) > _CLAUSE:
+                hit["clause"] = hit["clause"][:_CLAUSE] + " …"
+        if not isinstance(query, str):  # a posted text has no query
+            del data["query"]
+        return answer(data)
+
+    return await executor.view(look)
+
+
+async def _explain(executor: Executor, query: str) -> Response:
+    return await executor.view(lambda view: answer(explanation.as_dict(explain(view, query))))
+
+
+async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:
+    return await executor.view(lambda view: answer(why_not(view, query, id, include_self=include_self)))
+
+
+def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> answers.ServiceComparison:
+    texts = []
+    for id in (pair.a, pair.b):
+        number = view.number(id)
+        if number is None:
+            raise unknown()
+        texts.append(view.text(number))
+    base = view.base_texts()
+    if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
+        most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
+        raise RefusedError(413, "The documents are too large to compare", most)
+    both = measures.compare(*texts, **as_compared(view.sampling.as_dict()), seconds=seconds, ignore=base)
+    names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven")
+    return answers.ServiceComparison(pair.a, pair.b, *(getattr(both, name) for name in names))
+
+
+def _add_groups(app: FastAPI, executor: Executor) -> None:
+    collection = executor.collection
+
+    @app.get("/v1/groups", **described(GroupPage))
+    async def groups(after: After = 0, limit: Groups = 20) -> Response:
+        """Groups by rising id."""
+        return await executor.read(lambda: answer(collection.groups(after, limit)))
+
+    @app.post("/v1/groups/pending", **described(GroupedPending, body=requests.PendingRequest))
+    async def group_those_pending(request: Request) -> Response:
+        """Compare documents that are in no group, and put those that repeat others into groups."""
+        pending = await executor.received(request, requests.PendingRequest)
+        near = Near(pending.near, RECALL if pending.recall is None else pending.recall)
+
+        def compare(deadline: Deadline) -> GroupedPending:
+            return group_pending(collection.store, near, pending.after, pending.limit, deadline)
+
+        return answer(await executor.write_in_time(compare))
+
+    @app.get("/v1/groups/{group}", **described(StoredGroup, 404))
+    async def group(group: Number) -> Response:
+        """A group with its first 1,000 members."""
+        with bad_request_as(404):
+            return await executor.read(lambda: answer(collection.group(group)))
+
+    @app.get("/v1/groups/{group}/members", **described(answers.MembersAnswer, 404))
+    async def members(group: Number, after: AfterId = None, limit: Rows = 100) -> Response:
+        """Members of a group."""
+        with bad_request_as(404):
+            return await executor.read(
+                lambda: answer(answers.MembersAnswer(collection.members(group, after, limit)))
+            )
+
+    @app.get("/v1/group-of", **described(answers.GroupOfAnswer, 404))
+    async def group_of(id: Id) -> Response:
+        """The group that a document is in."""
+        return await executor.read(lambda: answer(answers.GroupOfAnswer(collection.group_of(id))))
+
+
+def _add_decisions(app: FastAPI, executor: Executor) -> None:
+    collection = executor.collection
+
+    @app.get("/v1/decisions", **described(answers.DecisionsAnswer))
+    async def decisions(after: After = 0, limit: Rows = 100) -> Response:
+        """The decisions in force."""
+        return await executor.read(lambda: answer(answers.DecisionsAnswer(collection.decisions(after, limit))))
+
+    @app.post("/v1/decisions", **described(answers.DecidedAnswer, 404, 409, body=requests.DecisionRequest))
+    async def decide(request: Request) -> Response:
+        """Decide whether two documents belong together; takes effect at once."""
+        judged = await executor.received(request, requests.DecisionRequest)
+        if judged.a == judged.b:
+            raise RefusedError(422, "Both ids name the same document", "Two documents")
+        return answer(await executor.write(lambda: _decided(executor, judged)))
+
+    @app.get("/v1/changes", **described(answers.ChangesAnswer))
+    async def changes(after: After = 0, limit: Rows = 100) -> Response:
+        """How groups and decisions have changed, and why."""
+        return await executor.read(lambda: answer(answers.ChangesAnswer(collection.changes(after, limit))))
+
+
+def _decided(executor: Executor, judged: requests.DecisionRequest) -> answers.DecidedAnswer:
+    collection = executor.collection
+    if not (judged.a in collection and judged.b in collection):
+        raise unknown()
+    if judged.verdict == "undecided":
+        return answers.DecidedAnswer(None, collection.undecide(judged.a, judged.b, by=judged.by))
+    try:
+        decision = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
+    except InputError as error:
+        refusal = refusal_of(error, collection.path)
+        raise RefusedError(409, refusal.given, refusal.allowed, refusal.do, code="contradiction") from error
+    return answers.DecidedAnswer(decision, False)
