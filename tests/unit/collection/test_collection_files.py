@@ -54,7 +54,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     for name in (*files, "foreign.db"):
         before = (tmp_path / name).read_bytes()
         for readonly in (False, True):
-            with pytest.raises(FormatError, match="is not a neardup collection"):
+            with pytest.raises(FormatError, match="not a neardup collection"):
                 Collection(tmp_path / name, readonly=readonly)
         assert (tmp_path / name).read_bytes() == before
 
@@ -73,7 +73,7 @@ def test_another_version_is_refused(path: Path) -> None:
 def test_other_fingerprints_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     other = {"unicode": ("UNICODE_VERSION", "16.0.0"), "fingerprint": ("FINGERPRINT_VERSION", 2)}[key]
     monkeypatch.setattr(file, *other)
-    with pytest.raises(FormatError, match=r"was made with fingerprints of version 1 and Unicode 15\.0\.0"):
+    with pytest.raises(FormatError, match=r"version 1 and Unicode 15\.0\.0"):
         Collection(path)
 
 
@@ -118,7 +118,7 @@ def test_an_older_version_is_brought_up_step_by_step(path: Path) -> None:
         match=rf"format version {now - 2}\. Allowed: .* version {now}\. Try: Make a copy .* compact --upgrade",
     ):
         file.require_current(now - 2, "x", steps, now)
-    with pytest.raises(FormatError, match=r"format version .*Use the program that wrote it"):
+    with pytest.raises(FormatError, match=r"format version.*program that wrote"):
         file.require_current(now - 2, "x", {now - 1: second}, now)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         file.migrate(connection, "x", steps, now)
@@ -142,14 +142,14 @@ def test_a_step_that_fails_changes_nothing(path: Path) -> None:
             file.migrate(connection, "x", {1: first, 2: second}, 3)
         assert connection.execute("PRAGMA user_version").fetchone() == (1,)
         assert schema.foreign_objects(connection) == []
-    with pytest.raises(FormatError, match="is a collection of format version 1"):
+    with pytest.raises(FormatError, match="version 1"):
         file.require_current(1, "x", {}, 2)
 
 
 def test_a_collection_without_keyed_hashes_is_refused_with_a_way_out(path: Path) -> None:
     change(path, "PRAGMA user_version = 1")
     for upgrade in (False, True):
-        with pytest.raises(FormatError, match=r"format version 1\..*or add the documents to a new collection"):
+        with pytest.raises(FormatError, match=r"format version 1\..*a new collection"):
             Collection(path, upgrade=upgrade)
 
 
@@ -162,7 +162,7 @@ def test_a_collection_whose_secret_is_lost_is_damaged(path: Path, secret: str | 
         connection.execute("DELETE FROM header")
         header["seal"] = str(schema.seal(sorted(header.items())))
         connection.executemany("INSERT INTO header VALUES (?, ?)", header.items())
-    with pytest.raises(FormatError, match="is damaged: its settings cannot be read"):
+    with pytest.raises(FormatError, match="damaged: its settings cannot be read"):
         Collection(path)
 
 
@@ -232,7 +232,7 @@ def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:
             assert collection.search(query, include_self=True).found
         spoil()
         with Collection(path) as collection:
-            with pytest.raises(FormatError, match="names documents that are not there"):
+            with pytest.raises(FormatError, match="not there"):
                 collection.search(query)
             assert collection.check()
 
@@ -250,7 +250,7 @@ def test_a_full_disk_stores_nothing_of_the_batch(path: Path, monkeypatch: pytest
     pages = path.stat().st_size // 8192 + 4
     monkeypatch.setattr(file, "_PRAGMAS", (*file._PRAGMAS, f"max_page_count = {pages}"))
     with Collection(path) as collection:
-        with pytest.raises(OutputError, match=r"no space left.*Nothing of this batch was stored"):
+        with pytest.raises(OutputError, match=r"no space left.*Nothing.*stored"):
             collection.add([" ".join(f"new{number}" for number in range(20_000))])
         collection.add(table({"small": "a few words"}))
         assert list(collection) == [*TEXTS, "small"]
@@ -262,7 +262,7 @@ def test_a_second_process_that_writes_is_waited_for(path: Path) -> None:
     other.execute("BEGIN IMMEDIATE")
     with closing(other), Collection(path, wait=0.3) as collection:
         begin = time.monotonic()
-        with pytest.raises(OutputError, match=r"locked by another writer for more than 0\.3 seconds"):
+        with pytest.raises(OutputError, match=r"another writer.*0\.3 seconds"):
             collection.add(["x"])
         assert time.monotonic() - begin > 0.25
         assert len(collection) == len(TEXTS), "readers are not held up"
@@ -277,7 +277,7 @@ def test_an_interrupted_creation_leaves_no_collection(path: Path, monkeypatch: p
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(os, "link", broken)
-    with pytest.raises(OutputError, match="No space left on device"):
+    with pytest.raises(OutputError, match="No space left"):
         Collection(new)
     assert os.listdir(path.parent) == [path.name]
 

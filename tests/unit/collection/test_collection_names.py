@@ -46,7 +46,7 @@ def test_a_file_is_not_open_under_two_names(path: Path, tmp_path: Path) -> None:
     symbolic = tmp_path / "symbolic.neardup"
     symbolic.symlink_to(path)
     with Collection(path) as first:
-        with pytest.raises(InputError, match="is open under another name") as refusal:
+        with pytest.raises(InputError, match="another name") as refusal:
             Collection(linked)
         assert "Use that name" in str(refusal.value)
         assert opened_elsewhere(linked).startswith(f"refused {linked} is open under another name")
@@ -161,7 +161,7 @@ def test_a_backup_beside_the_log_of_a_killed_process(path: Path, tmp_path: Path,
     shutil.copy(made, file)
     before = file.read_bytes(), log.read_bytes()
     for readonly in (False, True):
-        with pytest.raises(FormatError, match="does not belong to") as refusal:
+        with pytest.raises(FormatError, match="not belong to") as refusal:
             Collection(file, readonly=readonly)
         assert "move mail.neardup-wal and mail.neardup-shm away" in str(refusal.value)
     assert (file.read_bytes(), log.read_bytes()) == before

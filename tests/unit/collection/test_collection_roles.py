@@ -67,7 +67,7 @@ def test_base_texts_are_documents_of_a_role(path: Path) -> None:
         assert made.search("form7").found == 3
         assert made.compare("letter", "empty").measures["resemblance"] == 0
         assert made.compare("letter", "empty", ignore=["own1x0 " * 9]).measures["shared"] == 0
-        with pytest.raises(InputError, match="ignore is one text"):
+        with pytest.raises(InputError, match="one text"):
             made.compare("letter", "empty", ignore="x")
         assert made.remove("form") == 1
         assert (made.base_texts(), made.check()) == ([], [])
@@ -78,7 +78,7 @@ def test_wrong_calls_are_refused(path: Path) -> None:
     with Collection(path) as made:
         with pytest.raises(SettingError, match="role is 'x'"):
             made.add(["a"], role="x")  # type: ignore[arg-type]
-        with pytest.raises(SettingError, match="near was given for base texts"):
+        with pytest.raises(SettingError, match=r"near .* base texts"):
             made.add(["a"], role="base", near=0.8)
         made.add(table({"form": FORM}), role="base")
         made.add(table({"letter": FORM + " dear"}))
@@ -86,11 +86,11 @@ def test_wrong_calls_are_refused(path: Path) -> None:
             with pytest.raises(InputError, match=f"The document '{id}' is {is_now}"):
                 made.add(table({id: "new"}), on_duplicate="replace", role=role)  # type: ignore[arg-type]
             assert made.add(table({id: "new"}), on_duplicate="skip", role=role).skipped == 1  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="A base text is in no group"):
+        with pytest.raises(InputError, match="in no group"):
             made.decide("form", "letter", "duplicate")
         assert made.get("form").text == FORM
         made.add(table({"form": FORM + " dear"}), on_duplicate="replace", role="base")
-        with pytest.raises(QueryError, match="is base text, which does not count"):
+        with pytest.raises(QueryError, match=r"base text.*not count"):
             made.search("SIMILAR:letter")
 
 
@@ -104,7 +104,7 @@ def test_base_texts_cannot_change_while_there_are_groups(path: Path) -> None:
             lambda: made.add(table({"form": "text"}), role="base", on_duplicate="replace"),
             lambda: made.remove(["form", "a"]),
         ):
-            with pytest.raises(InputError, match=r"cannot change: it has 1 group\..*to a new collection"):
+            with pytest.raises(InputError, match=r"cannot change: it has 1 group\..*a new collection"):
                 change()
         assert made.info() == before
         made.remove("a")  # which ends the group
@@ -117,7 +117,7 @@ def test_a_page_counted_with_other_base_texts_has_no_next_one(path: Path) -> Non
         made.add(table(LETTERS))
         page = made.search('SIMILAR:"letter 1"_50', limit=5)
         made.add(table({"form": "some other text that is in no letter"}), role="base")
-        with pytest.raises(InputError, match="belongs to another search"):
+        with pytest.raises(InputError, match="another search"):
             made.search('SIMILAR:"letter 1"_50', limit=5, after=page.next)
 
 

@@ -181,7 +181,7 @@ def test_a_limit_that_is_not_possible(limit: Any) -> None:
 
 
 def test_too_many_candidates_are_refused_not_cut() -> None:
-    with pytest.raises(QueryError, match=r"\d documents would have to be compared"):
+    with pytest.raises(QueryError, match=r"\d documents .*compared"):
         search(DOCUMENTS, "FINGERPRINT:half_20", most_candidates=1)
     assert search(DOCUMENTS, "FINGERPRINT:half_20", most_candidates=50).found == 2
 

@@ -53,7 +53,7 @@ def test_an_unknown_id_is_a_key_error_of_ours(mails: Collection) -> None:
     for call in (mails.get, mails.remove, mails.group_of, lambda id: mails.compare("a", id)):
         with pytest.raises(UnknownIdError):
             call("x")
-    with pytest.raises(UnknownIdError, match="There is no document 'x'"):
+    with pytest.raises(UnknownIdError, match="no document 'x'"):
         mails.update_metadata("x", {})
     with pytest.raises(InputError, match="cannot be named"):
         mails[1.5]  # type: ignore[index]
@@ -124,11 +124,11 @@ def test_records_that_cannot_be_kept_are_listed_by_their_row(tmp_path: Path) -> 
 
 
 def test_records_are_one_batch(mails: Collection) -> None:
-    with pytest.raises(InputError, match="'a' is in the collection already"):
+    with pytest.raises(InputError, match=r"'a' .*already"):
         mails.add([{"id": "new", "text": "text"}] + [{"id": "a", "text": "text"}] * 600)
     assert "new" not in mails
     assert mails.add([{"id": "a", "text": "text"}], on_duplicate="skip").skipped == 1
-    with pytest.raises(InputError, match="The first record has no text; its keys are n"):
+    with pytest.raises(InputError, match=r"no text.*keys are n"):
         mails.add([{"n": 1}])
     assert mails.add(record for record in ()).added == 0
 
@@ -162,7 +162,7 @@ def test_metadata_is_merged(mails: Collection, changes: dict[str, Any], after: d
 
 def test_metadata_beyond_the_limits_is_refused(mails: Collection) -> None:
     for changes in ({"k" * 2000: 1}, {"n": 10**400}, [1], {f"k{n}": n for n in range(1000)}):
-        with pytest.raises(InputError, match="The metadata of document 'a' cannot be kept"):
+        with pytest.raises(InputError, match="document 'a' cannot be kept"):
             mails.update_metadata("a", changes)  # type: ignore[arg-type]
     assert mails["a"].metadata["year"] == 2020
 
@@ -232,7 +232,7 @@ def test_texts_without_words_point_at_no_place_of_where(mails: Collection) -> No
     with pytest.raises(QueryError) as caught:
         mails.near("…", where="year=2020")
     assert str(caught.value).startswith("There is no word in the pasted text. Allowed:")
-    with pytest.raises(InputError, match="The text is a int"):
+    with pytest.raises(InputError, match="text is a int"):
         mails.near(5)  # type: ignore[arg-type]
 
 
@@ -250,7 +250,7 @@ def test_a_percent_sign_and_a_warning_where_a_half_is_meant(mails: Collection) -
     for query in ("FINGERPRINT:a_0.5%", "FINGERPRINT:a_1", "FINGERPRINT:a", "FINGERPRINT:a_50_95"):
         assert mails.search(query).warnings == ()
     mails.put("a_0.5", HARBOUR)
-    with pytest.raises(QueryError, match="more than one meaning"):
+    with pytest.raises(QueryError, match="one meaning"):
         mails.search("FINGERPRINT:a_0.5")
     assert mails.search('FINGERPRINT:"a_0.5"').warnings == ()
 
@@ -297,7 +297,7 @@ def test_an_export_replaces_only_exports(mails: Collection, tmp_path: Path) -> N
         mails.export(out)
     mails.remove("a")
     assert mails.export(out, overwrite=True) == 2
-    with pytest.raises(SettingError, match="The form of the export is 'csv'"):
+    with pytest.raises(SettingError, match="export is 'csv'"):
         mails.export(tmp_path / "out.csv")
     assert mails.export(tmp_path / "other", "jsonl") == 2
     mine = tmp_path / "mine.jsonl"

@@ -219,12 +219,12 @@ def test_long_deep_and_many() -> None:
     deepest = "(" * DEEPEST + "a" + ")" * DEEPEST
     assert parse(deepest).root == A
     for text in (f"({deepest})", "NOT " * (DEEPEST + 1) + "a", "NOT (" * 30 + "a" + ")" * 30):
-        with pytest.raises(QueryError, match="are nested more than"):
+        with pytest.raises(QueryError, match="nested more than"):
             parse(text)
     assert parse("a " * MOST_CLAUSES).root == And((A,) * MOST_CLAUSES)
     with pytest.raises(QueryError, match="There are 1,001 clauses"):
         parse("a " * (MOST_CLAUSES + 1))
-    with pytest.raises(QueryError, match="1,000,001 characters is too long"):
+    with pytest.raises(QueryError, match=r"1,000,001 characters.*too long"):
         parse("a" * (MOST_CHARACTERS + 1))
 
 

@@ -101,7 +101,7 @@ def test_a_file_is_read_by_whoever_can(documents: MemoryCollection) -> None:
 
     assert step(documents, "FILE:mine.txt_50", open_file=read).target.n == 36
     error = refused(documents, "FILE:notes_20", open_file=read)
-    assert "There is no file notes (character 1)" in str(error)
+    assert "no file notes (character 1)" in str(error)
     assert "quotation marks" in str(error)
 
 

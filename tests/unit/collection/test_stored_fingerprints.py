@@ -44,7 +44,7 @@ def test_fingerprints_of_given_features_are_told_apart() -> None:
     assert found.of_ids
     assert str(found.provenance) == "simhash (version 1, Unicode 15.0.0, bits 64, of ids)"
     assert found.to_arrow().equals(family.to_arrow([7, 8], given, of_ids=True), check_metadata=True)
-    with pytest.raises(FormatError, match=r"bits 64, of ids\); the other is simhash .*features char:4, of texts"):
+    with pytest.raises(FormatError, match=r"bits 64, of ids\).*simhash .*features char:4, of texts"):
         found.distances([(0, 0)], nd.read_signatures(family.to_arrow(IDS, family.sketch(TEXTS))))
 
 
@@ -68,7 +68,7 @@ def test_fingerprints_tell_distances_and_signatures_resemblances() -> None:
         one.resemblances(PAIRS)
     with pytest.raises(InputError, match=r"are minhash .*Resemblances only\. Try: Use resemblances"):
         nd.read_signatures(nd.MinHash(16).to_arrow(IDS, nd.MinHash(16).sketch(TEXTS))).distances(PAIRS)
-    with pytest.raises(InputError, match="name a document that is not there"):
+    with pytest.raises(InputError, match="not there"):
         one.distances([(0, 4)])
 
 

@@ -174,15 +174,15 @@ def test_many_pairs_have_the_two_measures() -> None:
     counts = matching.chunk_measures(tokens, offsets, np.array([0, 2, 0, 0]), np.array([4, 3, 2, 1]))
     assert counts.longest().tolist() == [1, 1, 0, 0]
     assert counts.union("information").tolist() == [1, 1, 0, 0]
-    with pytest.raises(SettingError, match=r"'both' is not known\. Allowed: One of literal, information"):
+    with pytest.raises(SettingError, match=r"'both' .*Allowed: One of literal, information"):
         counts.union("both")
 
 
 def test_mistakes_are_told() -> None:
     none = np.empty(0, np.int64)
-    with pytest.raises(InputError, match=r"not there\. Allowed: Documents are numbered 0 to 1"):
+    with pytest.raises(InputError, match=r"not there\. Allowed.*numbered 0 to 1"):
         matching.chunk_measures(ids([1]), np.array([0, 1, 1]), np.array([0]), np.array([2]))
-    with pytest.raises(SettingError, match=r"min_chunk = 0 is not possible\. Allowed: A whole number"):
+    with pytest.raises(SettingError, match=r"min_chunk = 0 .*Allowed: A whole number"):
         matching.chunk_measures(ids([]), np.array([0]), none, none, min_chunk=0)
     with pytest.raises(SettingError, match=r"'both' is not known"):
         matching.least_shared_shingles(3, 5, matching="both")

@@ -28,6 +28,7 @@ from support.made_archives import (
     zip_with_link,
 )
 from support.made_files import docx_of, html_of, zip_of
+from support.messages import has_parts
 from support.reading import read_all
 
 FILES = {
@@ -94,7 +95,7 @@ def test_a_folder_of_archives_and_files_is_one_folder_of_documents(tmp_path: Pat
     texts, problems, _ = read(folder)
     assert texts == {"a.zip!/x.txt": "x of a", "plain.txt": "plain", "sub/b.tar!/x.txt": "x of b"}
     assert [(one.file, one.kind) for one in problems] == [("a.zip!/inner.zip", "zip"), ("torn.zip", "unreadable")]
-    assert "It is not a zip archive, or is damaged" in problems[1].reason
+    assert has_parts(problems[1].reason, "not a zip archive", "damaged")
     kept = keep(folder, tmp_path / "out", {"plain.txt", "sub/b.tar!/x.txt"})
     names = {path.relative_to(kept).as_posix() for path in kept.rglob("*") if path.is_file()}
     assert names == {"a.zip", "plain.txt", "sub/b.tar", "torn.zip"}
@@ -188,7 +189,7 @@ def test_an_encrypted_member_is_a_problem_with_its_name(tmp_path: Path) -> None:
     texts, problems, _ = read(tmp_path / "a.zip")
     assert texts == {"a.zip!/a.txt": "open"}
     assert [one.file for one in problems] == ["a.zip!/b.txt"]
-    assert "it is encrypted in the archive" in problems[0].reason
+    assert "is encrypted" in problems[0].reason
     assert zipfile.is_zipfile(keep(tmp_path / "a.zip", tmp_path / "out", set(texts)))
 
 
@@ -212,7 +213,7 @@ def test_a_cut_off_tar_archive_has_the_members_before_the_cut(tmp_path: Path, su
     assert 5 <= len(texts) < 15
     assert all(texts[f"a{suffix}!/{name}"] == parts[name].decode() for name in list(parts)[: len(texts)])
     assert [(one.file, one.kind) for one in problems] == [(f"a{suffix}", None)]
-    assert "the rest of it is lost" in problems[0].reason
+    assert "is lost" in problems[0].reason
     kept = keep(tmp_path / f"a{suffix}", tmp_path / "out", {f"a{suffix}!/00.txt"})
     assert list(read(kept)[0]) == [f"kept{suffix}!/00.txt"]
 
@@ -244,7 +245,7 @@ def test_a_damaged_header_within_a_tar_archive_is_not_its_end(tmp_path: Path) ->
 def test_wrong_bytes_under_the_suffix(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / name).write_bytes(content)
-    with pytest.raises(InputError, match="cannot be read: it is not a"):
+    with pytest.raises(InputError, match=r"cannot be read: .*not a"):
         open_documents(tmp_path / "in" / name)
     (tmp_path / "in" / "b.txt").write_bytes(b"beside it")
     texts, problems, _ = read(tmp_path / "in")
@@ -310,7 +311,7 @@ def test_an_archive_that_changes_ends_the_run(tmp_path: Path) -> None:
     (chunk,) = documents.chunks()
     chunk.read(["text"])
     path.write_bytes(zip_of({"a.txt": "two texts", "b.txt": "more"}))
-    with pytest.raises(InputError, match="changed while it was being worked on"):
+    with pytest.raises(InputError, match="changed while"):
         chunk.read(["text"])
 
 
@@ -318,10 +319,10 @@ def test_one_document_of_an_archive(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(zip_of({"x/a.html": b"<p>a page</p>"}))
     assert read_document(f"{path}!/x/a.html") == "a page"
-    with pytest.raises(InputError, match="is an archive or mailbox") as caught:
+    with pytest.raises(InputError, match="archive or mailbox") as caught:
         read_document(path)
     assert caught.value.do == f"Name a document in it, such as {path}!/x/a.html"
-    with pytest.raises(InputError, match="there is no member"):
+    with pytest.raises(InputError, match="no member"):
         read_document(f"{path}!/b.html")
     (tmp_path / "b.zip!").mkdir()  # a folder may have such a name
     (tmp_path / "b.zip!" / "c.txt").write_bytes(b"plain")

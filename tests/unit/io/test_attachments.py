@@ -171,7 +171,7 @@ def test_columns_hold_them_and_contents_are_compared_not_names() -> None:
     table = pa.table({"attachments": column})
     assert (stored(table), stored(table.drop_columns("attachments"))) == ({1: (plan, photo), 2: (renamed,)}, {})
     broken = pa.array([[{"name": None, "size": 1, "sha256": "x"}]], ATTACHMENTS_TYPE)
-    with pytest.raises(InputError, match="The attachments in this result are damaged"):
+    with pytest.raises(InputError, match=r"attachments .*damaged"):
         stored(pa.table({"attachments": broken}))
     assert lacking([plan, photo], [renamed]) == [photo]
     assert in_words([plan] * 5) == "5 attachments: a, a, a, …"

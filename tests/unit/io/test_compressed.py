@@ -82,7 +82,7 @@ def test_a_cut_off_file_has_the_rows_before_the_cut_and_a_problem(
     assert numbers == list(range(len(rows)))
     assert list(map(_decoded, rows)) == [row["text"] for row in ROWS[: len(rows)]]
     assert [(one.source, one.row) for one in problems] == [(str(path), len(rows))]
-    assert "the rest of the file is lost: Truncated compressed stream" in problems[0].reason
+    assert "lost: Truncated compressed stream" in problems[0].reason
 
 
 @every_codec
@@ -150,7 +150,7 @@ def test_a_compressed_document_is_read_and_one_that_is_cut_off_is_a_problem(tmp_
 
 @every_codec
 def test_a_bomb_is_refused_at_the_limit(suffix: str) -> None:
-    with pytest.raises(InputError, match="unpacks to more than 1 MB"):
+    with pytest.raises(InputError, match="more than 1 MB"):
         unpacked(PACKED[suffix](bytes(4 << 20)), COMPRESSIONS[suffix], 1 << 20)
 
 

@@ -134,7 +134,7 @@ def test_a_run_does_not_read_its_own_results(tmp_path: Path) -> None:
         assert rows(documents) == 2
         assert aside(documents) == {"sub/cleaned": "a result of neardup"}
     assert rows(open_documents(f"{tmp_path}/sub/*/kept.parquet")) == 2
-    with pytest.raises(InputError, match=r"cleaned is the result of a run of neardup.*cleaned/kept\.parquet"):
+    with pytest.raises(InputError, match=r"cleaned is the result.*cleaned/kept\.parquet"):
         open_documents(tmp_path / "sub" / "cleaned")
 
 
@@ -154,7 +154,7 @@ def test_files_that_programs_keep_for_themselves_are_no_documents(tmp_path: Path
         assert rows(open_documents(named)) == 1
     assert len(aside(open_documents(tmp_path))) == len(junk)
     (tmp_path / "letter.txt").unlink()
-    with pytest.raises(InputError, match=r"has no files that are input; left aside: .*Thumbs\.db"):
+    with pytest.raises(InputError, match=r"no files .*left aside: .*Thumbs\.db"):
         open_documents(tmp_path)
 
 
@@ -241,9 +241,9 @@ def test_arrow_files_are_data(tmp_path: Path, kind: str) -> None:
     content = (tmp_path / "a.arrow").read_bytes()
     (tmp_path / "a.arrow").write_bytes(content[: len(content) // 2])
     if kind == "file":
-        with pytest.raises(InputError, match="is not an Arrow file that can be read"):
+        with pytest.raises(InputError, match="not an Arrow file"):
             open_documents(tmp_path / "a.arrow")
     else:
         _, numbers, problems = read_all(open_documents(tmp_path / "a.arrow"), ["id"])
         assert 0 < len(numbers) < 1000
-        assert "the rest of the file is lost" in problems[0].reason
+        assert "file is lost" in problems[0].reason

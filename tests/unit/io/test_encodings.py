@@ -84,7 +84,7 @@ def test_a_setting_overrides_what_the_bytes_say(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["latin-77", "idna", "unicode_escape", "hex", "a\0b", ""])
 def test_an_encoding_that_is_none(name: str) -> None:
-    with pytest.raises(SettingError, match="Allowed: auto, or an encoding that Python supports"):
+    with pytest.raises(SettingError, match=r"Allowed: auto, .*encoding"):
         Settings.of(encoding=name)
 
 
@@ -158,5 +158,5 @@ def test_a_delimiter_that_is_given(tmp_path: Path) -> None:
     assert texts(documents) == ["a,b"]
     assert open_files([tmp_path / "a.csv"], reading=ReadingSettings(delimiter="tab")).delimiter == "\t"  # type: ignore[attr-defined]
     for wrong in ("", "ab", "ä", '"', "\n"):
-        with pytest.raises(SettingError, match="Allowed: auto, tab, or one character"):
+        with pytest.raises(SettingError, match=r"Allowed: auto, tab, .*character"):
             Settings.of(delimiter=wrong)

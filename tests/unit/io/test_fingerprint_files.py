@@ -86,7 +86,7 @@ def test_a_manifest_is_sealed_by_the_key(part: Path, tmp_path: Path) -> None:
     told = json.loads((folder / MANIFEST).read_text())
     told["input"]["sources"][0]["path"] = "/etc/passwd"
     (folder / MANIFEST).write_text(json.dumps(told))
-    with pytest.raises(nd.InputError, match="its seal is not that of its content"):
+    with pytest.raises(nd.InputError, match="its seal is not"):
         used(folder)
 
 
@@ -105,7 +105,7 @@ def test_a_key_file_is_made_once_and_is_private(tmp_path: Path) -> None:
     with pytest.raises(nd.OutputError, match="exists already"):
         new_key_file(path, b"c" * 32)
     path.write_text("not a key")
-    with pytest.raises(nd.InputError, match="is not a key file"):
+    with pytest.raises(nd.InputError, match="not a key file"):
         read_secret(path)
 
 

@@ -92,7 +92,7 @@ def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest
     if size <= 1 << 20:
         assert extract(bomb, "a.docx") == ""
     else:
-        with pytest.raises(InputError, match="unpacks to more than 1 MB"):
+        with pytest.raises(InputError, match="more than 1 MB"):
             extract(bomb, "a.docx")
 
 
@@ -114,7 +114,7 @@ def test_a_text_that_is_too_long_is_refused(name: str, monkeypatch: pytest.Monke
     ],
 )
 def test_document_types_with_their_entities_are_refused(declared: str) -> None:
-    with pytest.raises(InputError, match="declares a document type"):
+    with pytest.raises(InputError, match="a document type"):
         extract(docx(f"{declared}<a>&b;</a>".encode()), "a.docx")
 
 
@@ -144,7 +144,7 @@ def test_a_mail_nested_too_deep(depth: int) -> None:
 
 def test_pdf_with_a_password() -> None:
     key = b"<< /Filter /Standard /V 1 /R 2 /O <%s> /U <%s> /P -1 >>" % (b"41" * 32, b"42" * 32)
-    with pytest.raises(InputError, match="protected by a password"):
+    with pytest.raises(InputError, match="by a password"):
         extract(pdf_of_streams([stream(b"")], b"/Encrypt %s /ID [<41> <41>]" % key), "a.pdf")
 
 

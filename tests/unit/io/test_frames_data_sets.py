@@ -84,7 +84,7 @@ def test_the_rows_of_a_stream_stay_in_their_process(rows: Any) -> None:
     import pickle
 
     kept = nd.dedup(rows.to_iterable_dataset(), **FIRST)
-    with pytest.raises(InputError, match="held by the process that found them"):
+    with pytest.raises(InputError, match="by the process"):
         pickle.loads(pickle.dumps(kept))
 
 
@@ -106,7 +106,7 @@ def test_splits_are_one_input_and_come_back_as_splits(rows: Any) -> None:
 
 def test_splits_of_different_columns_are_refused(rows: Any) -> None:
     given = datasets.DatasetDict(train=rows, test=rows.remove_columns("n"))
-    with pytest.raises(InputError, match='The splits "train" and "test" have different columns'):
+    with pytest.raises(InputError, match=r'"train" and "test" .*columns'):
         nd.find(given)
 
 

@@ -89,9 +89,9 @@ class Growing:
 def test_a_data_set_with_other_rows_at_the_second_scan_is_refused(later: int) -> None:
     documents = ScannedDocuments(Growing(100, later), chunk_bytes=200)
     assert sum(len(chunk.read(["text"]).row_numbers) for chunk in documents.chunks()) == 100
-    with pytest.raises(InputError, match="other rows than before"):
+    with pytest.raises(InputError, match="other rows"):
         list(documents.chunks())
-    with pytest.raises(InputError, match="other rows than before"):
+    with pytest.raises(InputError, match="other rows"):
         ScannedDocuments(Growing(later)).give_back(np.ones(100, np.bool_)).read_all()
 
 
@@ -140,5 +140,5 @@ def test_kinds_of_columns_of_values(values: list[Any], kind: str, expected: Any)
 def test_numbers_beyond_64_bits_are_refused() -> None:
     found = ValueTypes()
     found.add([1 << 80])
-    with pytest.raises(InputError, match='The values of "n" cannot be used'):
+    with pytest.raises(InputError, match='"n" cannot be used'):
         found.array([1 << 80], "n")

@@ -31,6 +31,7 @@ from neardup.run.save import check_before, save
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
 from support.full_run import FULL
+from support.messages import has_parts
 from support.reading import read_all
 
 TABLE = pa.table({"id": range(2000), "text": [f"document {i} of many" * (i % 9) for i in range(2000)]})
@@ -48,7 +49,7 @@ def test_a_parquet_file_that_is_cut_while_it_is_read_is_said_to_have_changed(tmp
     chunks = documents.chunks()
     assert len(next(chunks).read(["text"]).row_numbers)
     os.truncate(path, path.stat().st_size // 3)
-    with pytest.raises(InputError, match=r"a\.parquet changed while it was being worked on: its size or its time"):
+    with pytest.raises(InputError, match=r"a\.parquet changed .*size or its time"):
         [chunk.read(["text"]) for chunk in chunks]
 
 
@@ -67,7 +68,7 @@ def test_a_file_that_is_overwritten_between_passes_is_said_to_have_changed(tmp_p
     before = [len(chunk.read(["text"]).row_numbers) for chunk in documents.chunks()]
     assert sum(before)
     os.utime(path, ns=(1, 1))
-    with pytest.raises(InputError, match="changed while it was being worked on"):
+    with pytest.raises(InputError, match="changed while"):
         [chunk.read(["text"]) for chunk in documents.chunks()]
 
 
@@ -130,7 +131,7 @@ def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
         monkeypatch.setattr(module, "ROW_BYTES", 10_000)
     got, _, problems = read_all(open_documents(path), ["text"])
     assert not got
-    assert "a value of its column text is longer than" in problems[0].reason
+    assert has_parts(problems[0].reason, "column text", "longer than")
 
 
 def test_a_row_of_parquet_that_is_too_long_is_left_out_alone(
@@ -168,7 +169,7 @@ def test_a_line_that_is_too_long_is_left_out_alone(
 def test_two_gigabytes_of_zeros_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_records, "ROW_BYTES", 4 << 20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(bytes(16 << 20), 1))
-    with pytest.raises(InputError, match="has no header row"):
+    with pytest.raises(InputError, match="no header row"):
         open_documents(tmp_path / "a.csv.gz")
 
 
@@ -208,7 +209,7 @@ def test_a_csv_record_that_is_too_long_is_left_out_alone(
         lost = [problem for problem in problems if "left out" in problem.reason]
         assert [problem.row for problem in lost] == [1000, 2001, 2002]
         start = whole.index(first)
-        assert "the record is longer than" in lost[0].reason
+        assert "record is longer than" in lost[0].reason
         assert lost[0].reason.endswith(f"bytes {start:,} to {start + len(first) - 1:,} are left out")
         assert [problem.row for problem in problems if problem not in lost] == ([3003] if bad else [])
 
@@ -231,8 +232,8 @@ def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
     start, end = whole.index(b'5000,"'), whole.index(b"\n%d," % again) + 1
     assert 60_000 < end - start < 60_100
     assert [problem.row for problem in problems] == [5000]
-    assert "the text after an unclosed quote is longer than" in problems[0].reason
-    assert f"bytes {start:,} to {end - 1:,} are left out with all rows in them" in problems[0].reason
+    assert has_parts(problems[0].reason, "an unclosed quote", "longer than")
+    assert f"bytes {start:,} to {end - 1:,} are left" in problems[0].reason
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
@@ -253,9 +254,9 @@ def test_a_column_without_a_name_is_no_text(tmp_path: Path, name: str) -> None:
     else:
         (tmp_path / name).write_text('""\nsome words\n' if name == "a.csv" else '{"": "a"}\n')
     documents = open_documents(tmp_path / name)
-    with pytest.raises(InputError, match="strings in a column without a name only"):
+    with pytest.raises(InputError, match="without a name only"):
         choose_columns(documents, None, None)
-    with pytest.raises(InputError, match="id names a column without a name"):
+    with pytest.raises(InputError, match="without a name"):
         choose_columns(open_documents(["a"]), "text", "")
 
 
@@ -282,7 +283,7 @@ def test_rows_that_cannot_be_written_are_problems_of_the_result(tmp_path: Path) 
     found = save(outcome, tmp_path / "out", action="dedup")
     assert [problem.row for problem in found.problems] == [500]
     assert found.run["counts"]["rejected"] == 1
-    assert "could not be written: a column that was not judged is damaged" in found.run["warnings"][-1]
+    assert has_parts(found.run["warnings"][-1], "not be written", "not judged", "damaged")
     assert found.run["counts"]["kept"] == pq.read_metadata(tmp_path / "out" / "kept.parquet").num_rows
     assert (tmp_path / "out" / "problems.jsonl").read_text().count("\n") == 1
 
@@ -291,18 +292,18 @@ def test_what_can_be_known_before_the_work_is_said_before_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = open_documents(written(tmp_path / "a.parquet", TABLE.append_column("group", TABLE["id"])))
-    with pytest.raises(OutputError, match='has a column "group" already'):
+    with pytest.raises(OutputError, match='"group" already'):
         check_before(documents, tmp_path / "out", "annotate")
     check_before(documents, tmp_path / "not" / "there" / "out", "dedup")
     usage = type("usage", (), {"free": 1000})
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
-    with pytest.raises(OutputError, match=r"take up to .* MB, and .* has 0\.0 MB left"):
+    with pytest.raises(OutputError, match=r"22\.9 kB.*1\.0 kB left"):
         check_before(documents, tmp_path / "out", "dedup")
     check_before(documents, tmp_path / "out", "group")
     lists = open_documents(written(tmp_path / "b.parquet", pa.table({"text": ["a"], "tags": [["b"]]})))
     reads = []
     monkeypatch.setattr(type(lists), "chunks", lambda *given: reads.append(given) or iter(()))
-    with pytest.raises(InputError, match=r'the column "tags" holds list'):
+    with pytest.raises(InputError, match='"tags" holds list'):
         run(Inputs(lists, choose_columns(lists, "text", None), Settings.of(keep="max:tags")))
     assert not reads
 
@@ -320,8 +321,8 @@ def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_
     assert pa.total_allocated_bytes() - before < 100_000
     assert ([row["text"] for row in got], numbers) == ([b"some words"], [0])
     assert [(p.source, p.row) for p in problems] == [(str(path), 1)]
-    assert "a page of column text in row group 1 has" in problems[0].reason
-    assert "bytes and unpacks to 800,0" in problems[0].reason
+    assert has_parts(problems[0].reason, "column text", "row group 1")
+    assert "unpacks to 800,0" in problems[0].reason
     # at the same size but an ordinary packing ratio, it is a page of long texts
     drawn = np.random.default_rng(1).integers(32, 127, 800_000, np.uint8).tobytes().decode()
     written(path, pa.table({"text": ["a", drawn]}), compression="zstd", use_dictionary=False)

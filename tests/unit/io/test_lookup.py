@@ -86,9 +86,9 @@ def test_every_line_is_found_from_the_start_of_its_block(tmp_path: Path) -> None
     assert len(file.stretches) > 5
     assert sorted({*range(300)} - texts.keys()) == [5, 6]
     check_all(file, texts)
-    with pytest.raises(InputError, match=r"Row 5 of .* is not a document: the line is empty"):
+    with pytest.raises(InputError, match=r"Row 5 of .*not a document.*line is empty"):
         read_row(file, 5, AUTO)
-    with pytest.raises(InputError, match=r"Row 6 of .* is not a document: .*JSON"):
+    with pytest.raises(InputError, match=r"Row 6 of .*not a document.*JSON"):
         read_row(file, 6, AUTO)
 
 
@@ -124,7 +124,7 @@ def test_every_record_is_found_from_the_place_before_it(tmp_path: Path, small_bl
     assert len(file.stretches) > 10
     assert sorted({*range(200)} - texts.keys()) == [50]
     check_all(file, texts)
-    with pytest.raises(InputError, match=r"Row 50 of .* is not a document: 3 fields instead of 2"):
+    with pytest.raises(InputError, match=r"Row 50 of .*not a document.*3 fields instead of 2"):
         read_row(file, 50, AUTO)
 
 
@@ -230,7 +230,7 @@ def test_a_damaged_row_group_is_the_reason(tmp_path: Path) -> None:
     path.write_bytes(data)
     file, _ = recorded(path)
     assert read_row(file, 150, AUTO).text.startswith(b"text 150 ")
-    with pytest.raises(InputError, match=r"Row 250 of .* is not a document: rows 200 to 299 are lost"):
+    with pytest.raises(InputError, match=r"Row 250 of .*not a document.*rows 200 to 299"):
         read_row(file, 250, AUTO)
 
 
@@ -250,7 +250,7 @@ def test_a_row_of_a_file_by_its_number(tmp_path: Path, made: Any) -> None:
 
 def test_a_document_and_a_folder_have_no_rows(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words", encoding="utf-8")
-    with pytest.raises(InputError, match="is one document, and has no rows"):
+    with pytest.raises(InputError, match="no rows"):
         read_file_row(str(tmp_path / "a.txt"), 0, None, AUTO)
     with pytest.raises(InputError, match="is a folder"):
         read_file_row(str(tmp_path), 0, None, AUTO)

@@ -17,6 +17,7 @@ from neardup.io.readers import choose_columns, open_documents, read_document
 from support.kept_documents import keep, read
 from support.made_archives import WHEN, mbox_of
 from support.made_files import eml_of
+from support.messages import has_parts
 
 MAILS = [eml_of(f"The text of mail {i}.\nIt has two lines.", f"mail {i}") for i in range(5)]
 
@@ -119,7 +120,7 @@ def test_broken_messages_are_problems_with_their_number_and_are_kept(tmp_path: P
     texts, problems, aside = read(tmp_path / "in.mbox")
     assert list(texts) == ["in.mbox!/1.eml", "in.mbox!/2.eml", "in.mbox!/4.eml"]
     assert [one.file for one in problems] == ["in.mbox!/3.eml"]
-    assert "It is not a mail: it has no header" in problems[0].reason
+    assert has_parts(problems[0].reason, "not a mail", "no header")
     assert aside == [("in.mbox", "14 bytes before the first message")]
     kept = keep(tmp_path / "in.mbox", tmp_path / "out", {"in.mbox!/1.eml"})
     assert kept.read_bytes() == mbox_of(MAILS[:1]) + broken
@@ -152,7 +153,7 @@ def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "in.mbox").write_bytes(mbox_of(MAILS))
     texts, problems, _ = read(tmp_path / "in.mbox")
     assert len(texts) == 3
-    assert "it holds more than 3 messages" in problems[0].reason
+    assert "more than 3 messages" in problems[0].reason
 
 
 def test_an_empty_mailbox_has_no_documents(tmp_path: Path) -> None:

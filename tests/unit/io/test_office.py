@@ -145,7 +145,7 @@ def test_bombs_are_refused_before_they_are_unpacked(make: Any, monkeypatch: pyte
     name = {pptx_of: "a.pptx", epub_of: "a.epub"}.get(make, "a.xlsx")
     bomb = with_part(make("x"), "media/image.bin", bytes(3 << 20))
     monkeypatch.setattr(office, "UNPACKED_BYTES", 2 << 20)
-    with pytest.raises(InputError, match="unpacks to more than 2 MB"):
+    with pytest.raises(InputError, match="more than 2 MB"):
         extract(bomb, name)
     assert content.UNPACKED_BYTES > 3 << 20
 

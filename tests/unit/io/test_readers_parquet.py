@@ -181,7 +181,7 @@ def test_a_file_cut_off(tmp_path: Path) -> None:
 def test_files_of_other_columns_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "1.parquet")
     write(tmp_path / "2.parquet", TABLE.drop_columns(["score"]))
-    with pytest.raises(InputError, match=r'"score" is missing in .*2\.parquet but double in .*1\.parquet'):
+    with pytest.raises(InputError, match=r'"score" is missing .*2\.parquet .*double .*1\.parquet'):
         open_documents(tmp_path)
     write(tmp_path / "2.parquet", TABLE.set_column(0, "id", TABLE["id"].cast(pa.int32())))
 
@@ -200,7 +200,7 @@ def test_a_file_that_disappears_is_an_error(tmp_path: Path) -> None:
     write(tmp_path / "1.parquet")
     documents = open_documents(tmp_path)
     (tmp_path / "1.parquet").unlink()
-    with pytest.raises(InputError, match="changed while it was being worked on: it is gone"):
+    with pytest.raises(InputError, match="it is gone"):
         list(documents.chunks())
 
 

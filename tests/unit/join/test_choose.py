@@ -63,7 +63,7 @@ def test_the_method_by_expected_time(memory: float, shingles: int, unit: str, me
     choice = choose(search, shingles, unit)
     assert choice.method == method
     if method == "lsh":
-        assert "more than the first pass" in choice.why
+        assert "first pass" in choice.why
 
 
 def test_the_limit_counts_the_process() -> None:
@@ -118,7 +118,7 @@ def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.
     for found, method in ((left, "lsh"), (joined, "exact")):
         choice = found.run["choice"]
         assert choice["method"] == method
-    assert "would look at more than" in left.run["choice"]["why"]
+    assert "more than" in left.run["choice"]["why"]
     assert left.run["recall"]["planned"] == 0.99
     exact = nd.find(licences()[:40], threshold=0.3, method="exact")
     assert 0 < left.pairs.num_rows <= exact.pairs.num_rows
@@ -177,5 +177,5 @@ def test_a_file_that_cannot_be_mapped_is_a_lack_of_memory(monkeypatch: pytest.Mo
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr("numpy.memmap", unmapped)
-    with pytest.raises(MemoryError, match=r"8\.0 kB of a temporary file cannot be mapped"):
+    with pytest.raises(MemoryError, match=r"8\.0 kB of .*cannot be mapped"):
         scratch.scratch_array(1000)

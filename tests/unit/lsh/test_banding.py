@@ -14,6 +14,7 @@ from neardup.errors import InputError, SettingError
 from neardup.lsh import index as banding
 from neardup.lsh.index import LSH, band_probability, most_rows
 from support import reference_families
+from support.messages import has_parts
 
 TYPES = ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8")
 
@@ -78,7 +79,7 @@ def test_what_only_the_last_band_finds() -> None:
     made[1, 8] = made[0, 8]
     lsh = LSH(made, 4, wrap=True)
     assert lsh.pairs().to_pylist() == [{"a": 0, "b": 1, "agreeing": 5}]
-    assert "3 bands of 4 rows, the last filled up with the first slots, 0 of 11 slots in no band" in repr(lsh)
+    assert has_parts(repr(lsh), "3 bands of 4 rows", "0 of 11 slots in no band")
     made[1, 0] += 100
     assert LSH(made, 4, wrap=True).pairs().num_rows == 0
 
@@ -131,7 +132,7 @@ def test_what_is_no_array_of_signatures(made: Any, message: str) -> None:
 
 @pytest.mark.parametrize("rows", [0, 5, -1, 2.0, True, "2"])
 def test_rows_that_do_not_fit(rows: Any) -> None:
-    with pytest.raises(SettingError, match="whole number from 1 to the number of slots, 4"):
+    with pytest.raises(SettingError, match=r"whole number from 1 .*slots, 4"):
         LSH(np.zeros((3, 4), int), rows)
 
 
@@ -173,14 +174,14 @@ def test_what_cannot_be_planned(slots: int, given: dict[str, float], message: st
 
 
 def test_a_mark_that_the_type_cannot_hold() -> None:
-    with pytest.raises(SettingError, match=r"empty is 300\. Allowed: a value that uint8 can hold"):
+    with pytest.raises(SettingError, match=r"empty is 300\. Allowed: .*uint8"):
         LSH(np.zeros((3, 4), np.uint8), 2, empty=300)
 
 
 def test_too_many_pairs_are_refused_and_single_answers_are_not() -> None:
     lsh = LSH(np.zeros((30_000, 2), np.uint8), 1)
     assert lsh.largest_bucket == 30_000
-    with pytest.raises(InputError, match="The buckets hold 899,970,000 pairs, 30,000 documents are in one"):
+    with pytest.raises(InputError, match="899,970,000 pairs, 30,000 documents"):
         lsh.pairs()
     assert lsh.candidates(7)[:3].tolist() == [[0, 2], [1, 2], [2, 2]]
 

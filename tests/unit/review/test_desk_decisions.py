@@ -47,7 +47,7 @@ def test_a_decision_for_a_kind_leaves_earlier_verdicts(desk: Desk) -> None:
     done = desk.decide(Decide("kind", "keep both", "ann", 1, kind="one is contained"))
     assert done.action.what == "keep both: 1 pair of the kind “one is contained”"
     assert desk.pair(less, fox).verdict == "not alike"
-    with pytest.raises(InputError, match="no pair of this kind"):
+    with pytest.raises(InputError, match="no pair"):
         desk.decide(Decide("kind", "keep both", "ann", 2, kind="numbers", filter="size=2"))
 
 

@@ -105,7 +105,7 @@ def test_the_pages_of_a_group_and_a_pair_follow_a_decision(desk: Desk) -> None:
     desk.decide(Decide("pair", "keep both", "Ann", 0, pair=(twelve, fox)))
     pair = desk.pair(twelve, fox)
     assert (pair.a.kept, pair.a.lost, pair.verdict) == (True, "", "keep both")
-    assert "decided by Ann: keep both: fox" in pair.a.reason
+    assert "by Ann: keep both: fox" in pair.a.reason
     member = next(line for line in desk.group(fox).members if line.id == "fox-12")
     assert (member.kept, member.reason) == (True, pair.a.reason)
     assert not next(line for line in desk.group(fox).members if line.id == "fox-less").kept

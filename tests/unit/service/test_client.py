@@ -155,7 +155,7 @@ def test_documents_of_any_kind_are_added(both: tuple[Client, Collection], tmp_pa
     assert made.add(folder).added == 1
     assert collection["one.txt"].text == "a letter"
     for nameless in (["a text without an id"], [{"text": "a text"}]):
-        with pytest.raises(InputError, match="The documents have no ids"):
+        with pytest.raises(InputError, match="no ids"):
             made.add(nameless)
     assert made.add([]).added == 0
 
@@ -360,7 +360,7 @@ def test_wrong_arguments(how: dict[str, Any], kind: type[NeardupError]) -> None:
         Client(**{"url": "http://127.0.0.1:1", **how})
     with pytest.raises(TypeError, match="unexpected keyword argument 'nera'"):
         Client("http://127.0.0.1:1").put("a", "text", nera=0.8)  # type: ignore[call-arg]
-    with pytest.raises(SettingError, match="measure was given to a service"):
+    with pytest.raises(SettingError, match=r"measure .*a service"):
         Client("http://127.0.0.1:1").compare("a", "b", measure="x")
 
 
@@ -368,7 +368,7 @@ def test_tokens_decide(tmp_path: Path) -> None:
     with serving(tmp_path / "mail.neardup", f"read {TOKEN}") as service:
         with connected(service, token=TOKEN) as (made, _):
             assert len(made) == 0
-            with pytest.raises(InputError, match="The token lacks the right to write"):
+            with pytest.raises(InputError, match="right to write"):
                 made.put("a", "text")
             for call in (
                 lambda: made.update_metadata("a", {}),

@@ -163,7 +163,7 @@ def test_samples_that_cannot_be_compared(other: Any, words: str) -> None:
     for use in (lambda: mine.resemblance(other), lambda: mine.containment(other), lambda: mine | other):
         with pytest.raises(FormatError) as caught:
             use()
-        assert "One side is sampled shingles (version 1, Unicode 15.0.0, scale 16, floor 32" in str(caught.value)
+        assert "sampled shingles (version 1, Unicode 15.0.0, scale 16, floor 32" in str(caught.value)
         assert words in str(caught.value)
 
 
@@ -190,7 +190,7 @@ def test_parameters_that_are_refused(values: dict[str, Any], message: str) -> No
 @pytest.mark.parametrize("pair", [(0, 5), (-1, 0), (5, 0)])
 def test_pairs_of_documents_that_are_not_there(pair: tuple[int, int]) -> None:
     made = SampledShingles().sketch(TEXTS)
-    with pytest.raises(InputError, match="from 0 to 4 in the first column and to 4 in the second"):
+    with pytest.raises(InputError, match=r"0 to 4 .*first column .*4 in the second"):
         made.resemblances([pair])
     with pytest.raises(IndexError):
         made[5]

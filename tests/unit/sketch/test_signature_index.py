@@ -80,13 +80,13 @@ def test_an_empty_index_is_saved(tmp_path: Path) -> None:
 def test_refusals_name_the_fault(tmp_path: Path) -> None:
     index = nd.Index()
     index.insert("memo", index.family.of("a b c"))
-    with pytest.raises(nd.InputError, match="'memo' is in the index already"):
+    with pytest.raises(nd.InputError, match=r"'memo' .*already"):
         index.insert("memo", index.family.of("a b c"))
     with pytest.raises(nd.FormatError, match="slots 64"):
         index.insert("other", nd.MinHash(64).of("a b c"))
     with pytest.raises(nd.FormatError, match="of ids"):
         index.query(index.family.of_tokens(["a"]))
-    with pytest.raises(nd.InputError, match="An id is a float"):
+    with pytest.raises(nd.InputError, match="is a float"):
         index.insert(1.5, index.family.of("a"))  # type: ignore[arg-type]
     with pytest.raises(nd.InputError, match="2 ids for 1 signatures"):
         index.insert_all(["a", "b"], index.family.sketch(["a"]))

@@ -160,7 +160,7 @@ def test_samples_that_are_damaged() -> None:
     table = family.to_arrow(IDS, family.sketch(TEXTS))
     for lists in ([[3, 2], [], [], []], [[1, 1], [], [], []]):
         broken = table.set_column(1, "signature", pa.array(lists, pa.large_list(pa.uint64())))
-        with pytest.raises(FormatError, match="hashes do not ascend"):
+        with pytest.raises(FormatError, match="not ascend"):
             nd.read_signatures(broken)
     fine = table.set_column(1, "signature", pa.array([[5, 9], [], [1], [1, 2]], pa.list_(pa.uint64())))
     assert nd.read_signatures(fine.slice(2)).resemblances([(0, 1)]).tolist() == [0.5]
@@ -171,11 +171,11 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     (tmp_path / "empty.arrow").write_bytes(b"")
     for name in ("bad.parquet", "empty.arrow"):
-        with pytest.raises(InputError, match="is not a table of signatures that can be read"):
+        with pytest.raises(InputError, match=r"not a table .*can be read"):
             nd.read_signatures(tmp_path / name)
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match="no file"):
         nd.read_signatures(tmp_path / "none.parquet")
-    with pytest.raises(OutputError, match=r"ends in one of \.parquet"):
+    with pytest.raises(OutputError, match=r"one of \.parquet"):
         nd.write_signatures(table, tmp_path / "one.csv")
     with pytest.raises(OutputError, match="Cannot write"):
         nd.write_signatures(table, tmp_path / "none" / "one.parquet")
@@ -184,7 +184,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
         nd.write_signatures(table, tmp_path / "one.parquet")
     nd.write_signatures(nd.read_signatures(table), tmp_path / "one.parquet", overwrite=True)
     for name in ("bad.parquet", "empty.arrow"):  # files of others
-        with pytest.raises(OutputError, match="is not a table of signatures of neardup"):
+        with pytest.raises(OutputError, match=r"not a table .*of neardup"):
             nd.write_signatures(table, tmp_path / name, overwrite=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet", "empty.arrow", "one.parquet"]
 
@@ -253,7 +253,7 @@ def test_objects_of_two_families() -> None:
         ):
             nd.from_datasketch([stand_in([1, 2]), other])
     mine = nd.MinHash(2)
-    with pytest.raises(FormatError, match=r"One side is datasketch minhash .*the other is minhash"):
+    with pytest.raises(FormatError, match=r"datasketch minhash .*other is minhash"):
         nd.from_datasketch([stand_in([1, 2])]).resemblances(
             [(0, 0)], nd.read_signatures(mine.to_arrow(["a"], mine.sketch(["a"])))
         )
@@ -277,7 +277,7 @@ def test_what_is_no_object_of_datasketch(one: Any, message: str) -> None:
 
 
 def test_an_unknown_scheme_and_no_objects() -> None:
-    with pytest.raises(FormatError, match="The scheme of the MinHash is 'new'"):
+    with pytest.raises(FormatError, match=r"scheme of .*'new'"):
         nd.from_datasketch([stand_in([1], scheme="new")])
     assert len(nd.from_datasketch([])) == 0
     with pytest.raises(FormatError, match="made by datasketch"):

@@ -189,13 +189,13 @@ def test_parameters_that_are_refused(make: Any, message: str) -> None:
 
 
 def test_row_numbers_that_are_refused() -> None:
-    with pytest.raises(InputError, match=r"The ids hold 17\. Allowed: Row numbers below the prime 17"):
+    with pytest.raises(InputError, match=r"hold 17\. Allowed: Row numbers .*prime 17"):
         ModP(prime=17).of_ids([1, 17])
     with pytest.raises(InputError, match="Row numbers below 2³²"):
         MultiplyShift().of_ids([2**32])
-    with pytest.raises(InputError, match=r"The ids hold 1\.5\. Allowed: A list or array of whole numbers"):
+    with pytest.raises(InputError, match=r"hold 1\.5\. Allowed: .*whole numbers"):
         BBit(nd.MinHash()).of_ids([1.5])  # type: ignore[list-item]
-    with pytest.raises(InputError, match=r"The ids are a int\. Allowed: A list or array of whole numbers"):
+    with pytest.raises(InputError, match=r"a int\. Allowed: .*whole numbers"):
         ModP().of_ids(5)  # type: ignore[arg-type]
 
 
