@@ -1,4 +1,4 @@
-"""The prediction of memory against ten runs of different shapes, each in a process of its own.
+"""The prediction of memory against runs of different shapes, each in a process of its own.
 
     python benchmarks/predictions.py FOLDER [SHAPE …]
 
@@ -34,6 +34,12 @@ SHAPES: dict[str, tuple[str, list[str]]] = {
     "characters": ("half.jsonl", ["--unit", "char"]),
     "characters, LSH": ("middle.jsonl", ["--unit", "char", "--method", "lsh"]),
     "characters, 400 MB": ("half.jsonl", ["--unit", "char", "--memory", "400MB"]),
+    "characters, common text, 400 MB": (
+        "half.jsonl",
+        ["--unit", "char", "--memory", "400MB", "--ignore-common", ".02"],
+    ),
+    "words, --lose, 400 MB": ("middle.jsonl", ["--memory", "400MB", "--lose", ".05"]),
+    "words, --count, 400 MB": ("middle.jsonl", ["--memory", "400MB", "--count"]),
     "words, exact, 500 MB": ("middle.jsonl", ["--method", "exact", "--memory", "500MB"]),
     "Chinese": ("chinese.jsonl", ["--unit", "char"]),
     "many exact copies": ("copies.jsonl", []),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,47 @@ def test_a_full_disk_leaves_inputs_and_earlier_outputs_alone(documents: Path, tm
     assert "raise --memory" in done.stderr
     assert {path: path.read_bytes() for path in (documents, *earlier.iterdir())} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["documents.jsonl", "out"]
+
+
+@pytest.fixture(scope="module")
+def prose(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """16,000 documents of 150 words with the frequencies of prose, one in five a near copy."""
+    choose = random.Random(5)
+    words = [
+        "".join(choose.choices("abcdefghijklmnopqrstuvwxyz", k=choose.randrange(3, 10))) for _ in range(30_000)
+    ]
+    weights = list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
+    earlier: list[list[str]] = []
+    path = tmp_path_factory.mktemp("limit") / "prose.jsonl"
+    with path.open("w", encoding="utf-8") as lines:
+        for number in range(16_000):
+            if earlier and choose.random() < 0.2:
+                text = [*choose.choice(earlier)]
+                for place in choose.sample(range(len(text)), 3):
+                    text[place] = choose.choice(words)
+            else:
+                text = choose.choices(words, cum_weights=weights, k=150)
+            earlier.append(text)
+            lines.write(json.dumps({"id": number, "text": " ".join(text)}) + "\n")
+    return path
+
+
+def peak(prose: Path, out: Path, *options: str) -> int:
+    """The largest resident size in MB of a ``dedup`` by characters, in a process of its own."""
+    given = ["dedup", str(prose), "-o", str(out), "--unit", "char", *options]
+    process = subprocess.Popen([sys.executable, "-m", "neardup", *given], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) // 1_000_000
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="this system does not report the memory of a child")
+def test_a_run_keeps_within_a_quarter_of_its_limit(prose: Path, tmp_path: Path) -> None:
+    """Without a limit the same run takes far more, so it is the limit that holds."""
+    kept = {
+        options: peak(prose, tmp_path / f"out{number}", "--memory", "400MB", *options.split())
+        for number, options in enumerate(("", "--method exact", "--ignore-common .02", "--audit 100"))
+    }
+    assert {options: megabytes for options, megabytes in kept.items() if megabytes > 500} == {}
+    assert peak(prose, tmp_path / "free", "--method", "exact") > 550

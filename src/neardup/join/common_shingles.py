@@ -38,6 +38,9 @@ _FEWEST_CELLS, _MOST_CELLS = 1 << 16, 1 << 26
 _SLICE = 1 << 14
 """Documents in memory that are counted at a time."""
 
+_HASHES = 1 << 20
+"""Hashes that are counted at a time: in a chunk of long texts most may be common, and each takes 40 bytes."""
+
 Place = tuple[Int64s, Int64s, UInt64s]
 """Common shingles in a text, by number, the unit at which each begins, and its public hash."""
 
@@ -160,10 +163,11 @@ def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) 
         advance(len(documents))
     if cells.max() > limit:
         for documents, sets in _pass(rows, held):
-            at = in_full_cells(sets.hashes, shift, cells, np.uint32(limit))
-            hashes, owner = sets.hashes[at], documents[np.searchsorted(sets.offsets, at, side="right") - 1]
-            affected[owner] = True
-            tally += _tally(hashes, owner)
+            for first in range(0, len(sets.hashes), _HASHES):
+                there = in_full_cells(sets.hashes[first : first + _HASHES], shift, cells, np.uint32(limit)) + first
+                owner = documents[np.searchsorted(sets.offsets, there, side="right") - 1]
+                affected[owner] = True
+                tally += _tally(sets.hashes[there], owner)
     return _Counted(tally.above(limit), np.flatnonzero(affected), sizes)
 
 

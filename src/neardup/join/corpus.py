@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise, starmap
 from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.chunk import ReadChunk
@@ -29,6 +30,9 @@ from neardup.tables import Int64s, UInt64s, one_array
 from neardup.text.keys import key_of, new_key
 
 Result = TypeVar("Result")
+
+_PORTION = 1 << 20
+"""Bytes of text whose shingles are made at a time."""
 
 _ALL_RELATED = Relations()
 
@@ -143,16 +147,21 @@ class Corpus:
     def with_shingle_sets(
         self, rows: Int64s, work: Callable[[Int64s, ShingleSets], Result], features: Features = "shingles"
     ) -> Iterator[Result]:
-        """Yield ``work(rows of a chunk, their shingle sets)`` for each chunk with some of ``rows`` (ascending).
+        """Yield ``work(some of the rows, their shingle sets)`` for all ``rows`` (ascending).
 
         One pass, in worker threads; results come in input order. Only the sets of the chunks in flight are in
-        memory.
+        memory, and they are made from portions of a chunk: on the way to a set its shingles take several times
+        the memory.
         """
 
-        def of_some(some: _Some) -> Result:
-            return work(some.rows, self.sets_of(some.texts(), some.places, features))
+        def of_some(some: _Some) -> list[Result]:
+            texts = some.texts()
+            return [
+                work(some.rows[portion], self.sets_of(texts, some.places[portion], features))
+                for portion in _portions(texts, some.places)
+            ]
 
-        return self._over(rows, of_some)
+        return chain.from_iterable(self._over(rows, of_some))
 
     def sets_of(self, texts: pa.Array, places: Int64s, features: Features = "shingles") -> ShingleSets:
         """Return the shingle sets, or other ``features``, of the texts at some ``places``."""
@@ -217,6 +226,13 @@ class _Some:
     places: Int64s
     texts: Callable[[], pa.Array]
     chunk: Chunk | None = None
+
+
+def _portions(texts: pa.Array, places: Int64s) -> Iterator[slice]:
+    """Yield the places in portions of about ``_PORTION`` bytes of text each."""
+    ends = np.cumsum(pc.binary_length(texts).fill_null(0).to_numpy(zero_copy_only=False)[places], dtype=np.int64)
+    bounds = np.flatnonzero(np.diff(ends // _PORTION)) + 1
+    yield from starmap(slice, pairwise([0, *bounds.tolist(), len(places)]))
 
 
 def _texts_of(chunk: Chunk, column: str) -> pa.Array:
