@@ -14,8 +14,8 @@ import pytest
 
 import neardup
 from neardup.io.readers import choose_columns, open_documents
-from neardup.io.readers.arrow_rows import chosen, may_compress
-from neardup.io.readers.ipc_codec import codec_of
+from neardup.io.readers.arrow import chosen, may_compress
+from neardup.io.readers.ipc import codec_of
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.run.stages.records import Inputs

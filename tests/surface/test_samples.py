@@ -10,8 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.readers.kinds import decide
-from neardup.io.readers.samples import samples
+from neardup.io.readers.folders import decide, samples
 from neardup.io.readers.sources import Source
 from support.command_line import BASE, NEAR, OTHER, Run
 

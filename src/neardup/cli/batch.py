@@ -92,7 +92,7 @@ def _settings(options: Options) -> Settings:
 
 
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
-    from neardup.io.labels import find_labels
+    from neardup.io.readers.columns import find_labels
     from neardup.io.writers import common_access
     from neardup.io.writers.scratch import discard, working_in
     from neardup.join.base_documents import open_base

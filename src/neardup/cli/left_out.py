@@ -14,6 +14,6 @@ def stop_words(given: str) -> str:
 
     if is_language(given) or is_choice(given):
         return str(chosen(given))
-    from neardup.io.readers.word_lists import words_in
+    from neardup.io.readers.text_files import words_in
 
     return str(chosen(words_in(Path(given))))

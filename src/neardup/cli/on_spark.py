@@ -16,7 +16,7 @@ from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.options.on_files import DedupOptions
 from neardup.cli.typed_path import typed
 from neardup.errors import InputError, OutputError, install
-from neardup.io.urls import without_user
+from neardup.io.names import without_user
 from neardup.settings import FIELDS
 from neardup.spark.job import OPTIONS
 

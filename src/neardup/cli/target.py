@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeVar
 
 from neardup.errors import OutputError, SettingError
-from neardup.io.urls import require_local
+from neardup.io.names import require_local
 
 if TYPE_CHECKING:
     from neardup.io.writers import OutputFolder

@@ -34,9 +34,9 @@ from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
+from neardup.io.names import require_local
 from neardup.io.readers import Problem, open_documents
 from neardup.io.readers.fields import joined
-from neardup.io.urls import require_local
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
 

@@ -10,7 +10,7 @@ from neardup.comparison.compare import Comparison, LeftOut
 from neardup.comparison.compare import compare as compare_texts
 from neardup.errors import InputError
 from neardup.io.readers import read_document
-from neardup.io.readers.discover import names_among
+from neardup.io.readers.discovery import names_among
 
 
 def compare(

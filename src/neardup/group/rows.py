@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.io.attachments import Carried
-from neardup.io.labels import as_text, require_labels
 from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import as_text, require_labels
 from neardup.join.corpus import CorpusChunk
 from neardup.join.rows import Rows
 from neardup.settings.rules import KEEP_COLUMN, listed, order_of

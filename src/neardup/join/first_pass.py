@@ -20,11 +20,10 @@ from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.fingerprints.chunk import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
 from neardup.io.formats import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
-from neardup.io.labels import digests, require_labels
 from neardup.io.readers import join_ids
-from neardup.io.readers.base import Chunk, Documents, Problem, RememberingChunk
-from neardup.io.readers.parquet_footer import FooterGroup
-from neardup.io.readers.problems import LineProblems, Problems
+from neardup.io.readers.base import Chunk, Documents, LineProblems, Problem, Problems, RememberingChunk
+from neardup.io.readers.columns import digests, require_labels
+from neardup.io.readers.parquet_pages import FooterGroup
 from neardup.io.writers.scratch import Scratch
 from neardup.join.candidates import SpilledBands, band_columns, band_names
 from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in

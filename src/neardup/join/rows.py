@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.formats import Attachment
-from neardup.io.readers.base import Problem
-from neardup.io.readers.problems import Problems
+from neardup.io.readers.base import Problem, Problems
 from neardup.join.candidates import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import Related

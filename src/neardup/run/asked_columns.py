@@ -10,11 +10,10 @@ import pyarrow as pa
 from neardup.display import counted
 from neardup.errors import SettingError
 from neardup.group.rows import keep_column, keep_columns, require_order
-from neardup.io.labels import digests, find_labels
 from neardup.io.readers import choose_reference
-from neardup.io.readers.arrow_types import column_type
+from neardup.io.readers.arrow import column_type
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen, Reference, find_column
+from neardup.io.readers.columns import Chosen, Reference, digests, find_column, find_labels
 from neardup.join.corpus import Part
 from neardup.join.criterion import Related
 from neardup.join.rows import Rows

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import columns, counted, number, percent, printable
-from neardup.io.labels import as_text
+from neardup.io.readers.columns import as_text
 from neardup.join.rows import Rows
 from neardup.run.account import Run
 from neardup.run.stages.result import Outcome

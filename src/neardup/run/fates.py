@@ -11,8 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_rows import chosen
-from neardup.io.readers.arrow_types import fitted
+from neardup.io.readers.arrow import chosen, fitted
 from neardup.io.readers.base import Chunk, Documents, GivesBack, NativeTable
 from neardup.run.looking import no_places
 from neardup.run.recorded import StoredTexts

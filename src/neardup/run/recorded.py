@@ -16,7 +16,7 @@ from neardup.errors import InputError, NeardupError
 from neardup.io.names import shown_name
 from neardup.io.readers import AUTO
 from neardup.io.readers.base import Documents, FailedChunk
-from neardup.io.readers.discover import find_files
+from neardup.io.readers.discovery import find_files
 from neardup.io.readers.lookup import Read, as_bytes, opened, read_fields, read_row, row_of
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import PLACES, Recorded, RecordedFiles

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from neardup.group.decisions import Decisions
 from neardup.group.rows import JudgedRows
-from neardup.io.labels import as_text
+from neardup.io.readers.columns import as_text
 from neardup.tables import Bools, Int64s
 
 COUNTED = ("copies", "exact_copies", "near_copies")

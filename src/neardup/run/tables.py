@@ -10,7 +10,7 @@ from neardup.display import similarity
 from neardup.group.decisions import Decisions, same_side
 from neardup.group.rows import JudgedRows
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
-from neardup.io.labels import as_text
+from neardup.io.readers.columns import as_text
 from neardup.join.criterion import similarity_of
 from neardup.join.pairs import Pairs, documents_in
 from neardup.measures import MEASURES

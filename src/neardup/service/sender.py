@@ -25,7 +25,7 @@ from neardup.errors import (
     UnknownIdError,
     install,
 )
-from neardup.io.urls import without_password
+from neardup.io.names import without_password
 from neardup.runtime import Deadline
 from neardup.web.tokens import usable_token
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.display.view import facts, heading, view
 from neardup.errors import FormatError, InputError
-from neardup.io.readers.signatures import read_table
+from neardup.io.readers.tables import read_table
 from neardup.io.writers.output import write_table
 from neardup.lsh.bands import Plan, plan
 from neardup.sketch.estimates import Estimate

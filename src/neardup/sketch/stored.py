@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from neardup.errors import FormatError, InputError, NeardupError
-from neardup.io.readers.signatures import read_table
+from neardup.io.readers.tables import read_table
 from neardup.io.writers.output import write_table
 from neardup.sketch.bucketed import BucketMinHash
 from neardup.sketch.foreign import Datasketch, taken_over

@@ -13,7 +13,7 @@ import pytest
 import neardup as nd
 from neardup.errors import InputError
 from neardup.io.readers import Documents, choose_columns, open_documents
-from neardup.io.readers.walk import is_result
+from neardup.io.readers.folders import is_result
 from support.reading import lines_of, read_all
 
 TABLE = pa.table({"id": [1, 2], "text": ["one text", "another text"]})

@@ -9,7 +9,7 @@ import pytest
 
 from neardup.errors import SettingError
 from neardup.io.formats.charsets import SAMPLE_BYTES, charset_of, decoded
-from neardup.io.readers import Documents, dialect, encodings, open_documents, open_files, read_document
+from neardup.io.readers import Documents, csv_records, lines, open_documents, open_files, read_document
 from neardup.settings import ReadingSettings, Settings
 from support.reading import read_all
 from support.shared_data import folder
@@ -103,7 +103,7 @@ def test_the_first_umlaut_of_a_long_file_is_found(tmp_path: Path) -> None:
     plain = b"plain words without any accent\n"
     late = plain * (2 * SAMPLE_BYTES // len(plain)) + (GERMAN * 3).encode("cp1252")
     assert charset_of(late).encoding == "cp1252"
-    rows = [b'{"text": "%s"}\n' % plain.strip()] * (2 * encodings.HEAD_BYTES // len(plain))
+    rows = [b'{"text": "%s"}\n' % plain.strip()] * (2 * lines.HEAD_BYTES // len(plain))
     german = [b'{"text": "%s"}\n' % GERMAN.strip().encode("cp1252")] * 2000
     (tmp_path / "a.jsonl").write_bytes(b"".join(rows + german))
     (found,) = open_documents(tmp_path / "a.jsonl").findings.encodings.values()
@@ -148,8 +148,8 @@ def test_the_first_lines_show_the_delimiter(tmp_path: Path, head: bytes, delimit
         documents = open_documents(tmp_path)
         assert [column.name for column in documents.columns] == ["id", "text"]
         assert bool(documents.findings.notes) == (delimiter != ",")
-    named = dialect.Source("a.csv", str(tmp_path / "a.csv"))
-    assert dialect.dialect_of(named, head).delimiter == delimiter
+    named = csv_records.Source("a.csv", str(tmp_path / "a.csv"))
+    assert csv_records.dialect_of(named, head).delimiter == delimiter
 
 
 def test_a_delimiter_that_is_given(tmp_path: Path) -> None:

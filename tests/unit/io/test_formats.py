@@ -12,7 +12,7 @@ from neardup.errors import InputError
 from neardup.io.containers import base as containers
 from neardup.io.containers.codecs import XZ_BYTES
 from neardup.io.formats import SUFFIXES, content, extract, format_of, packages
-from neardup.io.readers.limits import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
+from neardup.io.readers.base import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
 from support.made_files import (
     WORD,
     docx,

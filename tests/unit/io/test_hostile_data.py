@@ -15,17 +15,15 @@ import pytest
 import changed_bytes
 from neardup.errors import InputError, OutputError
 from neardup.io.readers import (
+    base,
     choose_columns,
     csv_records,
-    limits,
     lines,
     open_documents,
     parquet,
-    parquet_plan,
     tables,
 )
-from neardup.io.readers.parquet_footer import read_footer
-from neardup.io.readers.parquet_pages import pages_of
+from neardup.io.readers.parquet_pages import pages_of, read_footer
 from neardup.run.find import run
 from neardup.run.save import check_before, save
 from neardup.run.stages.records import Inputs
@@ -116,7 +114,7 @@ def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """9 kB with one value of 100 MB used up to 4.8 GB; the limits of this test are a thousandth of that."""
-    monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 64 << 10)
+    monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 64 << 10)
     path = repeating(tmp_path / "a.parquet", "word " * 4000, 100, before=5000)
     assert path.stat().st_size < 9000
     documents = open_documents(path, chunk_bytes=8 << 10)
@@ -127,7 +125,7 @@ def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
         rows += table.num_rows
     assert rows == 5100
     assert max(sizes) <= 5 * 20_000
-    for module in (parquet_plan, tables):
+    for module in (parquet, tables):
         monkeypatch.setattr(module, "ROW_BYTES", 10_000)
     got, _, problems = read_all(open_documents(path), ["text"])
     assert not got
@@ -238,7 +236,7 @@ def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_a_hundred_thousand_columns_are_refused(tmp_path: Path, name: str) -> None:
-    names = [f"c{i}" for i in range(limits.COLUMNS + 1)]
+    names = [f"c{i}" for i in range(base.COLUMNS + 1)]
     if name == "a.csv":
         (tmp_path / name).write_text(",".join(names) + "\n")
     else:
@@ -312,7 +310,7 @@ def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """26 kB with one page of 800 MB used 2 GB before its rows were found too long; here a thousandth of it."""
-    monkeypatch.setattr(parquet_plan, "PAGE_BYTES", 256 << 10)
+    monkeypatch.setattr(parquet, "PAGE_BYTES", 256 << 10)
     texts = pa.table({"text": ["some words", "a" * 800_000]})
     path = written(tmp_path / "a.parquet", texts, row_group_size=1, compression="zstd", use_dictionary=False)
     assert path.stat().st_size < 2000
@@ -332,7 +330,7 @@ def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_
 def test_a_footer_that_understates_its_row_group_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 64 << 10)
+    monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 64 << 10)
     texts = [f"{i} " + "word " * 1000 for i in range(200)]
     path = written(tmp_path / "a.parquet", pa.table({"text": texts}), compression="zstd", use_dictionary=False)
 

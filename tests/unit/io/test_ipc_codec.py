@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.io.readers import choose_columns, open_documents
-from neardup.io.readers.ipc_codec import codec_of
+from neardup.io.readers.ipc import codec_of
 from neardup.io.writers import OutputFolder, open_kept, read_native
 
 TABLE = pa.table({"text": ["some text " * 20] * 100, "kind": pa.array(["x", "y"] * 50).dictionary_encode()})

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import OutputError
-from neardup.io.readers import choose_columns, open_documents, parquet_plan
-from neardup.io.readers.parquet_footer import StoredColumn, read_footer
+from neardup.io.readers import choose_columns, open_documents, parquet
+from neardup.io.readers.parquet_pages import StoredColumn, read_footer
 from neardup.io.writers import OutputFolder, open_kept
 from neardup.io.writers.kept_formats import is_dictionary
 
@@ -60,7 +60,7 @@ def test_parquet(
     big: bool,
 ) -> None:
     if big:
-        monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 1000)
+        monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 1000)
     source = tmp_path / "in.parquet"
     pq.write_table(TABLE, source, **options)
     path, sizes = keep_rows(source, tmp_path / "out", keep, chunk_bytes=3000)

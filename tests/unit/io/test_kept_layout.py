@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import OutputError
-from neardup.io.readers import choose_columns, open_documents, parquet, parquet_copied
+from neardup.io.readers import choose_columns, open_documents, parquet, parquet_pages
 from neardup.io.readers.base import Documents
 from neardup.io.readers.sources import Source
 from neardup.io.writers import KeptLayout, OutputFolder, StreamOutput, open_kept, read_native, value_folder
@@ -137,7 +137,7 @@ def test_added_columns_follow_those_of_each_file(tmp_path: Path) -> None:
 def test_pages_of_text_are_copied_into_each_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     sink = parquet.PagesSink
-    monkeypatch.setattr(parquet_copied, "_GROUP_BYTES", 1000)
+    monkeypatch.setattr(parquet_pages, "_GROUP_BYTES", 1000)
     monkeypatch.setattr(parquet, "PagesSink", lambda path, *more: opened.append(path.name) or sink(path, *more))
     rng, tables = np.random.default_rng(2), []
     for number in range(3):

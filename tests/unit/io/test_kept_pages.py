@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.readers import choose_columns, open_documents, parquet_copied, parquet_plan, tables
+from neardup.io.readers import choose_columns, open_documents, parquet, parquet_pages, tables
 from neardup.io.readers.base import Problem
 from neardup.io.writers import OutputFolder, open_kept
 from neardup.io.writers.kept_pages import PagesSink
@@ -44,7 +44,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_copied, "_GROUP_BYTES", 0)
+    monkeypatch.setattr(parquet_pages, "_GROUP_BYTES", 0)
 
 
 def kept(
@@ -84,7 +84,7 @@ def test_the_rows_are_those_of_the_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], name: str, big: bool
 ) -> None:
     if big:
-        monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 1000)
+        monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 1000)
     source, keep = tmp_path / "in.parquet", KEEPS[name]
     pq.write_table(TABLE, source, **SMALL, **options)
     path, problems = kept(source, tmp_path / "out", keep)
@@ -175,7 +175,7 @@ def test_a_row_that_is_too_long_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[str]
 ) -> None:
     monkeypatch.setattr(tables, "ROW_BYTES", 200)
-    monkeypatch.setattr(parquet_copied, "ROW_BYTES", 200)
+    monkeypatch.setattr(parquet_pages, "ROW_BYTES", 200)
     source = tmp_path / "in.parquet"
     pq.write_table(TABLE.select(others), source, **SMALL)
     (copied, problems), (plain, wanted) = (

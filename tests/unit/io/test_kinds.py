@@ -21,7 +21,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.formats.kinds import HEAD_BYTES, NotTextError, kind_of, refuse_kind
 from neardup.io.readers import open_documents, read_document
-from neardup.io.readers.document import read_stream
+from neardup.io.readers.text_files import read_stream
 from support.made_files import msg_of, pdf_of, zip_of
 
 GERMAN = "Die Größe der Straße überrascht: schöne Grüße aus Köln!\n"

@@ -13,7 +13,7 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, csv_records, open_files
-from neardup.io.readers.dialect import Dialect
+from neardup.io.readers.csv_records import Dialect
 from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_bytes, digest_of_file, open_regular
 from neardup.io.readers.lookup import read_fields, read_row
 from neardup.io.readers.places import Recorded, RecordedFiles, places_of

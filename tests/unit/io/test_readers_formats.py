@@ -8,7 +8,7 @@ import pytest
 
 from neardup.errors import InputError, install
 from neardup.io.formats import Content, Extractor
-from neardup.io.readers import NativeFiles, folder, open_documents, read_document
+from neardup.io.readers import NativeFiles, open_documents, read_document, text_files
 from support.made_files import docx_of, eml_of, html_of, msg_of, pdf_of
 from support.reading import read_all
 
@@ -94,7 +94,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_texts_are_extracted_once_while_there_is_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = counted(monkeypatch)
-    monkeypatch.setattr(folder._Known, "__init__", _with_room(len(TEXT)))
+    monkeypatch.setattr(text_files._Known, "__init__", _with_room(len(TEXT)))
     documents = open_documents(make(tmp_path / "d", {name: FILES[name] for name in ("a.docx", "c.html", "d.md")}))
     for _ in range(3):
         for chunk in documents.chunks():
@@ -104,7 +104,7 @@ def test_texts_are_extracted_once_while_there_is_room(tmp_path: Path, monkeypatc
 
 
 def _with_room(room: int):  # type: ignore[no-untyped-def]
-    make = folder._Known.__init__
+    make = text_files._Known.__init__
     return lambda self, *given: make(self, *given, room=room)
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.readers import choose_columns, open_documents, parquet_plan
+from neardup.io.readers import choose_columns, open_documents, parquet
 from support.reading import read_all
 
 TABLE = pa.table(
@@ -41,7 +41,7 @@ def test_rows_of_any_row_group_size(tmp_path: Path, rows: int) -> None:
 
 
 def test_a_row_group_too_big_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 1000)
+    monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 1000)
     name = write(tmp_path / "a.parquet")
     documents = open_documents(name, chunk_bytes=3000)
     got, numbers, problems = read_all(documents, ["text", "id"])
@@ -50,7 +50,7 @@ def test_a_row_group_too_big_is_streamed(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_repeated_text_counts_at_its_decoded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 1 << 20)
+    monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 1 << 20)
     table = pa.table({"text": ["the same text " * 50] * 20_000})
     name = write(tmp_path / "a.parquet", table)
     assert os.path.getsize(name) < 100_000
@@ -140,7 +140,7 @@ def test_a_damaged_row_group_takes_no_other_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, big: bool
 ) -> None:
     if big:
-        monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 100)
+        monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 100)
     write(tmp_path / "a.parquet", row_group_size=100)
     damage(tmp_path / "a.parquet", 3)
     chunk_bytes = 1000 if big else 1 << 20

@@ -10,7 +10,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError
-from neardup.io.readers import choose_columns, open_documents, parquet_copied, parquet_plan
+from neardup.io.readers import choose_columns, open_documents, parquet, parquet_pages
 from neardup.io.readers.parquet import ParquetDocuments
 from support.made_texts import Writer, edited
 
@@ -23,8 +23,8 @@ SMALL = {"data_page_size": 1000, "write_batch_size": 16, "dictionary_pagesize_li
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_copied, "_GROUP_BYTES", 0)
-    monkeypatch.setattr(parquet_copied, "RUN_BYTES", 4000)
+    monkeypatch.setattr(parquet_pages, "_GROUP_BYTES", 0)
+    monkeypatch.setattr(parquet_pages, "RUN_BYTES", 4000)
 
 
 def opened(path: Path) -> tuple[ParquetDocuments, dict[int, np.ndarray[Any, Any]]]:
@@ -51,7 +51,7 @@ def test_the_texts_are_those_of_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, big: bool, options: dict[str, Any]
 ) -> None:
     if big:
-        monkeypatch.setattr(parquet_plan, "BIG_GROUP_BYTES", 1000)
+        monkeypatch.setattr(parquet, "BIG_GROUP_BYTES", 1000)
     (tmp_path / "in").mkdir()
     pq.write_table(TABLE.slice(0, 500), tmp_path / "in" / "1.parquet", **SMALL, **options)
     pq.write_table(TABLE.slice(500), tmp_path / "in" / "2.parquet", **SMALL, **options)
@@ -103,7 +103,7 @@ def test_a_run_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, m
         texts += [" ".join(words), " ".join(edited(words, 0.8, writer)), " ".join(edited(words, 0.7, writer))]
     pq.write_table(pa.table({"id": range(180), "text": texts}), tmp_path / "in.parquet", **SMALL)
     by_pages = nd.find(tmp_path / "in.parquet", threshold=0.5, method=method)
-    monkeypatch.setattr(parquet_copied, "_GROUP_BYTES", 1 << 30)
+    monkeypatch.setattr(parquet_pages, "_GROUP_BYTES", 1 << 30)
     by_chunks = nd.find(tmp_path / "in.parquet", threshold=0.5, method=method)
     assert by_pages.pairs.num_rows > 50
     assert by_pages.pairs.equals(by_chunks.pairs)

@@ -12,9 +12,8 @@ from neardup.errors import InputError
 from neardup.io.containers.addresses import MARK, split_address
 from neardup.io.containers.base import safe_name
 from neardup.io.readers import Documents, open_sources
-from neardup.io.readers.discover import find_files
-from neardup.io.readers.patterns import matching, split_pattern
-from neardup.io.readers.walk import walk
+from neardup.io.readers.discovery import find_files, matching, split_pattern
+from neardup.io.readers.folders import walk
 
 LONGEST_NAME = 4096
 """The most characters of a name; a longer one is a text."""

@@ -18,7 +18,7 @@ from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError
 from neardup.io.containers.addresses import MARK, is_container
 from neardup.io.readers import AUTO, read_document
-from neardup.io.readers.discover import SUFFIXES_OF_FILES
+from neardup.io.readers.discovery import SUFFIXES_OF_FILES
 from neardup.io.readers.rows import read_file_row
 from neardup.measures import MEASURES
 from neardup.run.find import find as run_find

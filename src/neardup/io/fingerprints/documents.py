@@ -22,13 +22,23 @@ from neardup.io.fingerprints.folder import SavedFingerprints
 from neardup.io.formats.charsets import Charset
 from neardup.io.names import path_of
 from neardup.io.readers import open_sources
-from neardup.io.readers.base import Chunk, Column, Documents, Format, NativeRows, ReadRows, RowNumbers, Sink
+from neardup.io.readers.base import (
+    Aside,
+    Chunk,
+    Column,
+    Documents,
+    Findings,
+    Format,
+    NativeRows,
+    ReadRows,
+    RowNumbers,
+    Sink,
+)
 from neardup.io.readers.columns import Chosen
-from neardup.io.readers.discover import Discovered, find_files
-from neardup.io.readers.findings import Aside, Findings
-from neardup.io.readers.folder import TextDocuments
+from neardup.io.readers.discovery import Discovered, find_files
 from neardup.io.readers.places import RecordedFiles
 from neardup.io.readers.sources import Source
+from neardup.io.readers.text_files import TextDocuments
 from neardup.tables import Int64s
 from neardup.text.keys import key_of
 

@@ -16,9 +16,9 @@ from neardup.io.frames.data_frames import FrameRows, SeriesRows, from_lazy, requ
 from neardup.io.frames.data_sets import ScannedDocuments, from_data_set
 from neardup.io.frames.python import ColumnRows, RecordRows, StringRows
 from neardup.io.frames.streams import from_iterator, from_reader
-from neardup.io.readers.arrow_rows import chosen
+from neardup.io.readers.arrow import chosen
 from neardup.io.readers.base import Documents
-from neardup.io.readers.discover import refuse_names
+from neardup.io.readers.discovery import refuse_names
 from neardup.io.readers.memory import HeldDocuments
 
 ALLOWED = (

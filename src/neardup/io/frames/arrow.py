@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_rows import chosen, schema_columns, size_of
-from neardup.io.readers.arrow_types import is_text
+from neardup.io.readers.arrow import chosen, is_text, schema_columns, size_of
 from neardup.io.readers.base import CHUNK_BYTES
 from neardup.io.readers.memory import CHUNK_ROWS, HeldDocuments
 from neardup.tables import Bools

@@ -17,7 +17,7 @@ from neardup.errors import InputError
 from neardup.io.frames.arrow import from_table, no_texts
 from neardup.io.frames.python import STEP, ValueTypes, text_array
 from neardup.io.frames.streams import Portions, Returned, as_reader, batches_of, spooled_tables
-from neardup.io.readers.arrow_types import kind_of
+from neardup.io.readers.arrow import kind_of
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
 from neardup.tables import Bools
 

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records, in_blocks
-from neardup.io.readers.arrow_rows import chosen, no_rows_of, schema_columns
-from neardup.io.readers.arrow_types import fitted
+from neardup.io.readers.arrow import chosen, fitted, no_rows_of, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, NativeRows, ReadRows
 from neardup.io.readers.memory import HeldDocuments, ObjectChunk, ObjectDocuments
 from neardup.tables import Bools

@@ -13,8 +13,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.frames.arrow import differing, no_texts
 from neardup.io.frames.python import ValueTypes, require_texts, text_array, typed, types_of, values_of
-from neardup.io.readers.arrow_rows import chosen, schema_columns, size_of
-from neardup.io.readers.arrow_types import cut_by_bytes, fitted, row_lengths
+from neardup.io.readers.arrow import chosen, cut_by_bytes, fitted, row_lengths, schema_columns, size_of
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column
 from neardup.io.readers.memory import CHUNK_ROWS, ObjectChunk, ObjectDocuments
 from neardup.io.writers.scratch import NumberFile, Scratch

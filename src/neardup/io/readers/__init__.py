@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from neardup.errors import InputError
+from neardup.io.names import without_user
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -29,13 +30,11 @@ from neardup.io.readers.columns import (
     join_ids,
 )
 from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.discover import Discovered, find_files, root_of
-from neardup.io.readers.document import read_document, read_stream
-from neardup.io.readers.folder import TextDocuments
+from neardup.io.readers.discovery import Discovered, find_files, root_of
 from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
 from neardup.io.readers.parquet import ParquetDocuments
-from neardup.io.urls import without_user
+from neardup.io.readers.text_files import TextDocuments, read_document, read_stream
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()

@@ -1,21 +1,105 @@
-"""The contract of all readers: an input is a sequence of chunks, and a chunk returns rows."""
+"""The contract of all readers: an input is a sequence of chunks, a chunk returns rows and problems."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from neardup.io.readers.findings import Findings
+from neardup.errors import InputError
+from neardup.io.formats.charsets import UTF_8, Charset
+from neardup.io.names import shown_name
 from neardup.io.readers.sources import Source
 from neardup.runtime import is_memory_failure
 from neardup.tables import Bools
+
+LISTED = 1000
+"""Maximum number of files that ``run.json`` lists one by one; beyond it, only the number is stored."""
+
+NAMED = 3
+"""Maximum number of files that a note names."""
+
+
+@dataclass(frozen=True)
+class Aside:
+    """A file or folder that is not input, and why."""
+
+    name: str
+    why: str
+
+
+@dataclass
+class Findings:
+    """The findings about an input; readers add to them, the account of a run reads them."""
+
+    notes: list[str] = field(default_factory=list)
+    aside: list[Aside] = field(default_factory=list)
+    encodings: dict[str, Charset] = field(default_factory=dict)
+    roots: list[str] = field(default_factory=list)
+    """The folders that were named as input, and the fixed parts of patterns: names of outputs begin there."""
+
+    def tell(self, name: str, charset: Charset) -> None:
+        """Record the encoding of a file, unless it is plain UTF-8."""
+        if charset != UTF_8:
+            self.encodings[name] = charset
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the findings for ``run.json``, with lists of at most ``LISTED`` files."""
+        encodings = sorted(self.encodings.items())
+        return {
+            "roots": list(map(shown_name, self.roots)),
+            "left_aside": len(self.aside),
+            "left_aside_files": [asdict(aside) for aside in self.aside[:LISTED]],
+            "encodings": dict(sorted(Counter(encoded.encoding for _, encoded in encodings).items())),
+            "encoded_files": [{"file": name, **asdict(encoded)} for name, encoded in encodings[:LISTED]],
+        }
+
+    def encoding_notes(self) -> list[str]:
+        """Return a sentence about the files that are not UTF-8; complete when all files have been read."""
+        if not self.encodings:
+            return []
+        by_name: dict[str, list[float]] = {}
+        for _, encoded in sorted(self.encodings.items()):
+            by_name.setdefault(encoded.encoding, []).append(encoded.certainty)
+        parts = [f"{len(sure)} {name}{_certainty(sure)}" for name, sure in sorted(by_name.items())]
+        return [f"not UTF-8: {', '.join(parts)}; run.json lists the files, --encoding overrides"]
+
+
+def aside_note(aside: Sequence[Aside]) -> list[str]:
+    """Return a sentence that names the files left aside, grouped by reason."""
+    if not aside:
+        return []
+    by_reason: dict[str, list[str]] = {}
+    for item in aside:
+        by_reason.setdefault(item.why, []).append(item.name)
+    return [f"left aside: {'; '.join(f'{named(names)} ({why})' for why, names in by_reason.items())}"]
+
+
+def named(names: Iterable[str]) -> str:
+    """Return the first names and the number of the others.
+
+    >>> named(["a", "b"]), named("abcdef")
+    ('a, b', 'a, b, c and 3 more')
+    """
+    every = list(names)
+    more = f" and {len(every) - NAMED:,} more" if len(every) > NAMED else ""
+    return ", ".join(every[:NAMED]) + more
+
+
+def _certainty(sure: Sequence[float]) -> str:
+    low, high = min(sure), max(sure)
+    if low == 1:
+        return ""
+    return f" (certainty {low:.2f})" if low == high else f" (certainty {low:.2f} to {high:.2f})"
+
 
 Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
@@ -322,3 +406,104 @@ def failure_text(error: BaseException) -> str:
         raise MemoryError(str(error)) from error
     lines: list[Any] = str(error).strip().splitlines()
     return str(lines[0]) if lines else type(error).__name__
+
+
+class _Lazy(Sequence[Problem]):
+    """Problems that are created on access; equal to any sequence of the same problems."""
+
+    def at(self, place: int) -> Problem:
+        """Return the problem at a place, counted from 0."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, place: int) -> Problem: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Problem]: ...
+    def __getitem__(self, place: int | slice) -> Problem | Sequence[Problem]:
+        places = range(len(self))[place]
+        return self.at(places) if isinstance(places, int) else tuple(map(self.at, places))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+class LineProblems(_Lazy):
+    """The rejected lines of one chunk. Repeated reasons and short lines share one string each."""
+
+    def __init__(self, source: str, rows: RowNumbers, reasons: Sequence[str], raw: Sequence[str]) -> None:
+        self._source, self._rows, self._reasons, self._raw = source, rows, reasons, raw
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def at(self, place: int) -> Problem:
+        """Return the problem at a place, counted from 0."""
+        return Problem(self._source, int(self._rows[place]), self._reasons[place], self._raw[place])
+
+
+class Problems(_Lazy):
+    """The problems of many chunks, one after the other."""
+
+    def __init__(self) -> None:
+        self._parts: list[Sequence[Problem]] = []
+        self._ends: list[int] = []
+
+    def add(self, found: Sequence[Problem]) -> None:
+        """Add the problems of one more chunk."""
+        if found:
+            self._ends.append(len(self) + len(found))
+            self._parts.append(found)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[Problem]:
+        for part in self._parts:
+            yield from part
+
+    def at(self, place: int) -> Problem:
+        """Return the problem at a place, counted from 0."""
+        number = bisect_right(self._ends, place)
+        return self._parts[number][place - (self._ends[number - 1] if number else 0)]
+
+
+ROW_BYTES = 64 << 20
+"""Size of a row, and so of a field. The longest novels have 10 MB; each thread holds several copies of a row while
+processing it."""
+
+COLUMNS = 10_000
+"""Columns of a table. Each costs some kilobytes for every chunk of rows."""
+
+DICTIONARY_BYTES = 256 << 20
+"""Size of the distinct values of a column in a row group of Parquet; most writers stop at 1 MB."""
+
+PAGE_BYTES, PAGE_RATIO = 256 << 20, 100
+"""Size of an unpacked page of Parquet, unless it is at most ``PAGE_RATIO`` times its stored size. Writers put a
+thousand values into a page regardless of length, so a page of books may be bigger; text packs to a tenth."""
+
+
+def too_long(what: str) -> str:
+    """Return the reason for rejecting a row.
+
+    >>> too_long("the line")
+    'the line is longer than 64 MB, the most a row may have'
+    """
+    return f"{what} is longer than {ROW_BYTES >> 20} MB, the most a row may have"
+
+
+def refuse_columns(name: str, count: int) -> None:
+    """Raise InputError for a table with more columns than the limit."""
+    if count > COLUMNS:
+        raise InputError(
+            f"{name} has {count:,} columns",
+            f"At most {COLUMNS:,} columns",
+            "Leave columns out, or turn them into rows",
+        )

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import valid_strings
+from neardup.io.readers.arrow import valid_strings
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -34,19 +34,25 @@ from neardup.io.readers.base import (
     Separate,
     Sink,
     failure_text,
+    named,
     no_rows,
     own_natives,
+    refuse_columns,
 )
-from neardup.io.readers.csv_records import Batch, CsvStream, header_of, record_places
-from neardup.io.readers.dialect import Dialect, dialect_of, usual_delimiter
-from neardup.io.readers.encodings import HEAD_BYTES
+from neardup.io.readers.csv_records import (
+    Batch,
+    CsvStream,
+    Dialect,
+    dialect_of,
+    header_of,
+    record_places,
+    usual_delimiter,
+)
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.findings import named
-from neardup.io.readers.limits import refuse_columns
-from neardup.io.readers.schemas import constant, partition_columns
+from neardup.io.readers.lines import HEAD_BYTES, StreamDocuments
 from neardup.io.readers.sources import Source, suffix_of
-from neardup.io.readers.streams import StreamDocuments
+from neardup.io.readers.tables import constant, partition_columns
 from neardup.io.writers.kept_formats import CsvSink, extended
 from neardup.settings import ReadingSettings
 

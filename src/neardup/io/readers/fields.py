@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import is_text, kind_of
+from neardup.io.readers.arrow import is_text, kind_of
 
 EACH = None
 """The step into each element of a list."""

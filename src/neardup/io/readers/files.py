@@ -12,12 +12,12 @@ from neardup.io.readers.base import (
     Chunk,
     Column,
     FailedChunk,
+    Findings,
     Format,
     NativeRows,
     Problem,
     failure_text,
 )
-from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source, Stamp, require_same
 
 UNREADABLE = (OSError, EOFError, pa.ArrowException, UnicodeDecodeError)

@@ -19,6 +19,7 @@ from neardup.io.readers.base import (
     Chunk,
     Column,
     Format,
+    LineProblems,
     NativeLines,
     NativeRows,
     ReadRows,
@@ -28,23 +29,22 @@ from neardup.io.readers.base import (
     no_rows,
     own_natives,
     shown,
+    too_long,
 )
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.json_records import REMEMBERED, Parsed, Parser, guess_columns, guess_types, parsed_objects
-from neardup.io.readers.limits import too_long
 from neardup.io.readers.lines import (
     BYTE_ORDER_MARK,
     LongLine,
     Span,
+    StreamDocuments,
     count_lines,
     line_blocks,
     read_span,
     with_keys,
 )
-from neardup.io.readers.problems import LineProblems
 from neardup.io.readers.sources import Source, suffix_of
-from neardup.io.readers.streams import StreamDocuments
 from neardup.io.writers.kept_formats import LinesSink
 
 # The columns are guessed from this many first rows, since a file has no list of its keys.

@@ -1,19 +1,18 @@
-"""Cut a stream of bytes into blocks of whole lines, and a block into lines."""
+"""Files of lines, read as streams of UTF-8 in blocks of whole lines: the common base of JSONL and CSV."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from neardup.io.formats.charsets import UTF_8, Charset
-from neardup.io.readers.base import failure_text
-from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.limits import ROW_BYTES
+from neardup.io.formats.charsets import UTF_8, Charset, charset_of
+from neardup.io.readers.base import ROW_BYTES, failure_text
+from neardup.io.readers.files import UNREADABLE, FileDocuments
 from neardup.io.readers.sources import Source, changed
 
 Positions = npt.NDArray[np.int64]
@@ -193,3 +192,83 @@ def with_keys(line: bytes, item: bytes) -> bytes:
     inner = body[:-1].rstrip()
     comma = b"" if inner.endswith(b"{") and inner.strip() == b"{" else b", "
     return body[:-1].rstrip() + comma + item[1:] + (end if end.endswith(b"\n") else end + b"\n")
+
+
+HEAD_BYTES = 1 << 20
+"""Number of bytes examined at the beginning."""
+
+PLACES, PLACE_BYTES = 16, 64 << 10
+"""Number of places examined further on, in files that are neither compressed nor remote."""
+
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
+
+_HIGH = bytes(range(128, 256))
+
+
+def charset_of_source(source: Source, asked: str = "auto") -> Charset:
+    """Return the encoding of a file; ``asked`` overrides detection. Raises the errors of reading.
+
+    Invalid UTF-8 outside the examined places is counted when the file is read.
+    """
+    if asked != "auto":
+        return charset_of(b"", asked)
+    with source.open() as file:
+        head = bytes(file.read(HEAD_BYTES))
+    if b"\0" in head and b"\0" not in head[:2] and not head.startswith(_MARKS):
+        return UTF_8  # UTF-16 would show in the first character: a brace, a quote, a column name
+    if len(head) < HEAD_BYTES:
+        return charset_of(head)
+    found = charset_of(_whole(head))
+    if found != UTF_8 or source.compression or not source.is_local or source.size is None:
+        return found
+    parts = []
+    with open(source.path, "rb") as plain:
+        for place in range(1, PLACES + 1):
+            plain.seek(max(HEAD_BYTES, (source.size - PLACE_BYTES) * place // PLACES))
+            parts.append(_whole(plain.read(PLACE_BYTES)))
+    return charset_of(_whole(head) + b"".join(parts))
+
+
+def _whole(part: bytes) -> bytes:
+    """Leave out a possible partial character at either end."""
+    if part.startswith(_MARKS) or b"\0" in part:
+        return part
+    return part.rstrip(_HIGH) if part.startswith(b"\xef\xbb\xbf") else part.strip(_HIGH)
+
+
+class StreamDocuments(FileDocuments):
+    """Files that are read as a stream of bytes, which are UTF-8 or converted to it."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        super().__init__(sources)
+        self._charsets: list[Charset] = [UTF_8] * len(self.sources)
+
+    @property
+    def compression(self) -> str | None:
+        """Codec of the files when all have the same, else None."""
+        codecs = {source.compression for source in self.sources}
+        return codecs.pop() if len(codecs) == 1 else None
+
+    def find_charsets(self, asked: str) -> None:
+        """Find the encoding of each file; an unreadable file is reported when it is read."""
+        for position, source in enumerate(self.sources):
+            self.take_stamp(position)
+            try:
+                found = charset_of_source(source, asked)
+            except UNREADABLE:
+                continue
+            if found != UTF_8:
+                self._charsets[position] = found
+                self.findings.tell(source.name, found)
+
+    def is_utf8(self, position: int) -> bool:
+        """Whether the lines of a file can be found again by their place in it."""
+        return self._charsets[position].encoding == "utf-8"
+
+    def charset(self, position: int) -> Charset:
+        """Return the encoding of a file."""
+        return self._charsets[position]
+
+    def stream(self, position: int) -> Stream:
+        """Open a file, from its start."""
+        return Stream(self.sources[position], self._charsets[position])

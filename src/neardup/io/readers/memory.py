@@ -13,10 +13,19 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow_types import cut_by_bytes, fitted, plain, row_lengths, without_views
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Format, NativeRows, NativeTable, ReadRows, Sink
+from neardup.io.readers.arrow import cut_by_bytes, fitted, plain, row_lengths, without_views
+from neardup.io.readers.base import (
+    CHUNK_BYTES,
+    Chunk,
+    Column,
+    Findings,
+    Format,
+    NativeRows,
+    NativeTable,
+    ReadRows,
+    Sink,
+)
 from neardup.io.readers.fields import FieldPath, VirtualColumns
-from neardup.io.readers.findings import Findings
 from neardup.io.writers.kept_formats import ParquetSink, extended
 from neardup.tables import Bools
 

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.io.containers.spools import STDIN
-from neardup.io.names import path_of, shown_name
+from neardup.io.names import path_of, shown_name, without_user
 from neardup.io.readers.base import Documents, Format
 from neardup.io.readers.digests import DIGEST_BYTES
 from neardup.io.readers.sources import Source
-from neardup.io.urls import without_user
 
 PLACES = pa.schema(
     [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_files
-from neardup.io.readers.discover import find_file
+from neardup.io.readers.discovery import find_file
 from neardup.io.readers.lookup import as_bytes, row_of
 from neardup.settings import ReadingSettings
 

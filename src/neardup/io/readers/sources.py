@@ -14,8 +14,8 @@ from neardup.errors import InputError, install, unusable
 from neardup.io.containers.addresses import open_member, opened, split_address, stamp_of
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.spools import STDIN, piped
+from neardup.io.names import RemoteFile, reaching, without_password
 from neardup.io.readers.digests import digest_of, digest_of_file
-from neardup.io.urls import RemoteFile, reaching, without_password
 
 Stamp: TypeAlias = tuple[int, int, int]
 """Time of the last change in nanoseconds, size, inode number: a different stamp means different content."""

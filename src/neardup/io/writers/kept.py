@@ -20,8 +20,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from neardup.errors import OutputError
-from neardup.io.readers.arrow_rows import size_of
-from neardup.io.readers.arrow_types import is_bytes, plain, valid_strings
+from neardup.io.readers.arrow import is_bytes, plain, size_of, valid_strings
 from neardup.io.readers.base import Chunk, Documents, NativeLines, NativeRows, Natives, NativeTable, Sink
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_formats import kept_rows, line_pieces

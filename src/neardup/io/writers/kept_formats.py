@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from neardup.io.containers.codecs import packing
-from neardup.io.readers.arrow_rows import chosen, may_compress, no_rows_of, size_of
+from neardup.io.readers.arrow import chosen, may_compress, no_rows_of, size_of
 from neardup.io.readers.base import NativeLines, NativeTable
 from neardup.io.readers.lines import with_keys
-from neardup.io.readers.parquet_footer import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
+from neardup.io.readers.parquet_pages import PLAIN, PLAIN_DICTIONARY, FooterGroup, StoredColumn
 from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
 
 

@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from neardup.errors import OutputError
 from neardup.io.names import name_below, shown_name
-from neardup.io.readers.arrow_types import cut_by_bytes, row_lengths
+from neardup.io.readers.arrow import cut_by_bytes, row_lengths
 from neardup.io.readers.base import (
+    LISTED,
     Documents,
     NativeLines,
     Natives,
@@ -29,8 +30,7 @@ from neardup.io.readers.base import (
     Sink,
     SizedSink,
 )
-from neardup.io.readers.findings import LISTED
-from neardup.io.readers.kinds import NULL_PARTITION
+from neardup.io.readers.folders import NULL_PARTITION
 from neardup.io.readers.sources import Source
 from neardup.io.writers.kept_formats import GROUP_BYTES
 from neardup.io.writers.kept_pages import PagesSink

@@ -16,10 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from neardup.io.readers.arrow_rows import chosen, no_rows_of, size_of
+from neardup.io.readers.arrow import chosen, no_rows_of, size_of
 from neardup.io.readers.base import NativeTable, NativeWithoutText
-from neardup.io.readers.parquet_copied import RUN_BYTES, CopiedText
-from neardup.io.readers.parquet_runs import PagedColumn
+from neardup.io.readers.parquet_pages import RUN_BYTES, CopiedText, PagedColumn
 from neardup.io.readers.thrift import RawFields
 from neardup.io.writers.kept_formats import GROUP_BYTES, Layout
 from neardup.io.writers.parquet_parts import (

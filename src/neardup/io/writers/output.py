@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
-from neardup.io.urls import require_local
+from neardup.io.names import require_local
 from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict
 from neardup.runtime import installed_version
 

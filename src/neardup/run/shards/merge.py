@@ -13,7 +13,7 @@ from neardup.errors import InputError, SettingError
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.folder import SavedFingerprints, is_fingerprints, read_fingerprints
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret
-from neardup.io.readers.findings import named
+from neardup.io.readers.base import named
 from neardup.io.writers import common_access
 from neardup.run.asked_columns import asked_columns
 from neardup.run.find import run

@@ -12,13 +12,12 @@ from neardup.errors import SettingError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.folder import FingerprintFolder, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
-from neardup.io.names import shown_name
+from neardup.io.names import shown_name, without_user
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.places import places_of
 from neardup.io.readers.sources import Source, refuse_stdin
-from neardup.io.urls import without_user
 from neardup.io.writers import access_of
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks

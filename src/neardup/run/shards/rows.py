@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.labels import as_text
 from neardup.io.readers.base import Chunk, Documents, NativeRows
+from neardup.io.readers.columns import as_text
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
 from neardup.run.added_columns import flat, flat_schema

@@ -17,9 +17,8 @@ from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.documents import FingerprintedDocuments
 from neardup.io.fingerprints.folder import FingerprintFolder
 from neardup.io.fingerprints.names import NAMES, names_at, read_names, write_names
-from neardup.io.readers.base import Chunk, Column, Documents, Format, Sink
+from neardup.io.readers.base import Chunk, Column, Documents, Findings, Format, Sink
 from neardup.io.readers.columns import Chosen, Reference
-from neardup.io.readers.findings import Findings
 from neardup.io.readers.sources import Source
 from neardup.io.writers import OutputFolder, access_of, common_access
 from neardup.join.corpus import Corpus

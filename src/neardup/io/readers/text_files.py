@@ -8,12 +8,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS, column_of
 from neardup.io.containers.codecs import unpacked
@@ -21,11 +22,12 @@ from neardup.io.formats import LISTS, METADATA, Attachment, Extractor, Metadata,
 from neardup.io.formats.charsets import Charset, charset_of, decoded
 from neardup.io.formats.content import FILE_BYTES, SECONDS, SECONDS_AGAIN
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
-from neardup.io.readers.arrow_types import cut_by_bytes
+from neardup.io.readers.arrow import cut_by_bytes
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
     Column,
+    Findings,
     Format,
     NativeFiles,
     NativeRows,
@@ -35,11 +37,10 @@ from neardup.io.readers.base import (
     failure_text,
 )
 from neardup.io.readers.digests import digest_of_bytes
+from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.findings import Findings
-from neardup.io.readers.maildirs import is_message
-from neardup.io.readers.samples import samples, samples_note
+from neardup.io.readers.folders import is_message, samples, samples_note
 from neardup.io.readers.sources import Source, Stamp, changed, require_same
 from neardup.io.writers.kept_files import document_sink
 
@@ -301,3 +302,63 @@ def _refuse_other_kinds(name: str, head: bytes) -> None:
     """Raise NotTextError for a file that would be read as text or a page but is neither."""
     if format_of(name, head) in ("text", "html"):
         refuse_kind(head, name)
+
+
+def read_document(path: str | Path, pages: str = "all") -> str:
+    """Return the text of a file (text, Markdown, HTML, PDF, office, mail) as a run over its folder reads it.
+
+    ``pages``: all visible text of a web page, or its ``main`` content. ``archive.zip!/name`` is a file in an
+    archive, ``inbox.mbox!/1.eml`` the first message of a mailbox. Any other file is plain text, in UTF-8 unless
+    its bytes indicate otherwise. A URL is read through fsspec.
+    Raises InputError for a file that is missing or cannot be read, with the reason.
+    """
+    documents = TextDocuments(str(path), [find_file(path)], pages=pages)
+    for chunk in documents.chunks():
+        rows = chunk.read(["text"])
+        for problem in rows.problems:
+            raise InputError(problem.reason[0].upper() + problem.reason[1:])
+        content: bytes = rows.table.column("text")[0].as_py()
+    return content.decode("utf-8", "replace")
+
+
+def read_stream(stream: BinaryIO) -> str:
+    """Return the text of a document without a name: a PDF if its first bytes match, else plain text.
+
+    Raises InputError for a PDF that cannot be read, for binary data, and for more bytes than a file may have.
+    """
+    data = stream.read(FILE_BYTES + 1)
+    refuse_size(len(data))
+    if format_of("", data) == "text":
+        refuse_kind(data[:HEAD_BYTES], "")
+        return decoded(data, charset_of(data)).decode("utf-8", "replace")
+    with Extractor() as extractor:
+        return extractor.extract(data, "")
+
+
+MOST_BYTES = 1 << 20
+
+
+def words_in(path: Path) -> list[str]:
+    """Return the words in a UTF-8 file. Raises InputError for a file that is missing, large or without words."""
+    name = printable(str(path))
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise InputError(
+                f"{name} is too large for a list of words", f"At most {MOST_BYTES:,} bytes", "Shorten the list"
+            )
+        text = data.decode("utf-8-sig")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"There is no file {name}, and it is not a language",
+            "A file with words, or a language such as en or de",
+            "Check the name",
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or str(error)
+        raise InputError(f"{name} cannot be read: {why}", "A UTF-8 file with words", "Check the file") from error
+    words = [word for line in text.splitlines() for word in line.partition("#")[0].split()]
+    if not words:
+        raise InputError(f"{name} has no words", "A file with words, one a line", "Check the file")
+    return words

@@ -4,23 +4,149 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 
 from neardup.errors import InputError
-from neardup.io.containers.addresses import is_container, split_address
+from neardup.io.containers.addresses import MARK, is_container, opened, split_address
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
-from neardup.io.names import shown_name
-from neardup.io.readers.base import Format
-from neardup.io.readers.findings import Aside, aside_note, named
-from neardup.io.readers.inside import find_member, holds_several, is_lost, partition_in, unfolded
-from neardup.io.readers.kinds import SUFFIXES, FolderFiles, decide, format_of, partition_of
+from neardup.io.names import reaching, shown_name, without_password, without_user
+from neardup.io.readers.base import Aside, Format, aside_note, named
+from neardup.io.readers.folders import (
+    HIDDEN,
+    RESULT,
+    SUFFIXES,
+    FolderFiles,
+    decide,
+    format_of,
+    is_result,
+    not_input,
+    partition_of,
+    result_around,
+    walk,
+)
 from neardup.io.readers.sources import Source, filesystem
-from neardup.io.readers.walk import RESULT, is_result, not_input, result_around, walk
-from neardup.io.urls import reaching, without_password, without_user
+
+
+def split_pattern(name: str) -> tuple[str, tuple[str, ...]] | None:
+    """Split a pattern into the folder before its first wildcard and the parts from there on; None for other names.
+
+    >>> split_pattern("mails/2024/*.txt"), split_pattern("*"), split_pattern("a.zip!/[1].txt"), split_pattern("a")
+    (('mails/2024', ('*.txt',)), ('.', ('*',)), None, None)
+    """
+    container, _ = split_address(name) or (name, "")
+    if not glob.has_magic(container):
+        return None
+    parts = Path(name).parts
+    fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    return Path(*parts[:fixed]).as_posix(), parts[fixed:]
+
+
+def matching(folder: str, parts: Sequence[str], allowed: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the visible files below a folder that the parts of a pattern match.
+
+    ``allowed`` is asked about every file and folder, with all links followed, before it is opened; the others are
+    as absent. ``**`` follows no link to a folder.
+    """
+    first, rest = parts[0], parts[1:]
+    deep = first == "**"
+    if deep and rest:
+        yield from matching(folder, rest, allowed)
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:  # no folder, or one that may not be listed
+        return
+    for entry in entries:
+        hidden = not_input(entry.name) and not first.startswith(".")
+        if hidden or not (deep or fnmatch(entry.name, first)) or not allowed(os.path.realpath(entry.path)):
+            continue
+        if entry.is_dir():
+            if deep and not entry.is_symlink():
+                yield from matching(entry.path, parts, allowed)
+            elif rest and not deep:
+                yield from matching(entry.path, rest, allowed)
+        elif entry.is_file() and not rest:
+            yield entry.path
+
+
+_MAC = "__MACOSX"  # copies of file properties that macOS adds to archives
+
+
+def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
+    """Return the members of an archive or mailbox, or the file itself; members that are not input go to ``aside``.
+
+    An archive that cannot be opened stays as a file with a ``failure``; the lost rest of one that is cut off is a
+    member without a name.
+    """
+    if not is_container(source.path) or source.is_remote:
+        return [source]
+    try:
+        container = opened(source.path)
+    except OSError as error:
+        return [Source(source.name, source.path, source.size, failure=error.strerror or str(error))]
+    found: list[Source] = []
+    for name, size in container.members:
+        why = _not_input(name)
+        if why:
+            aside.append(Aside(f"{source.name}{MARK}{shown_name(name)}", why))
+        else:
+            found.append(Source(f"{source.name}{MARK}{shown_name(name)}", f"{source.path}{MARK}{name}", size))
+    for name, why in container.left_out:
+        aside.append(Aside(f"{source.name}{MARK}{shown_name(name)}" if name else source.name, why))
+    if container.broken is not None:
+        found.append(Source(source.name, source.path + MARK, 0))
+    return found
+
+
+def is_lost(source: Source) -> bool:
+    """Return whether this is an archive that could not be opened, or the lost rest of one."""
+    return source.failure is not None or source.path.endswith(MARK)
+
+
+def find_member(name: str, path: str) -> Source:
+    """Return the member that a path names. Raises InputError if there is none."""
+    container, member = split_address(path) or (path, "")
+    try:
+        with Source(name, path).open_raw() as file:
+            return Source(name, os.path.abspath(path), int(file.size()))
+    except OSError as error:
+        raise InputError(
+            f"{name} cannot be read: {error}",
+            f"A document in {container}",
+            "Check the spelling" if member else f"Name the whole: {container}",
+        ) from error
+
+
+def holds_several(name: str, path: str) -> InputError:
+    """Return the error for an archive or mailbox where one document is asked for."""
+    try:
+        first = next(iter(opened(path).members), None)
+    except OSError as error:
+        return InputError(f"{name} cannot be read: {error}", "One document", "Make or copy it again")
+    example = f", such as {name}{MARK}{first.name}" if first else ""
+    return InputError(f"{name} is an archive or mailbox", "One document", f"Name a document in it{example}")
+
+
+def partition_in(name: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the Hive partition encoded in the folders of a name, around an archive and in it.
+
+    >>> partition_in("lang=en/a=b.zip!/date=2024/x.jsonl")
+    (('lang', 'en'), ('date', '2024'))
+    """
+    archive, mark, inside = name.partition(MARK)
+    return (*partition_of(archive), *partition_of(inside)) if mark else partition_of(name)
+
+
+def _not_input(name: str) -> str | None:
+    parts = name.split("/")
+    if parts[0] == _MAC:
+        return HIDDEN
+    return next(filter(None, map(not_input, parts)), None)
+
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
