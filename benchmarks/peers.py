@@ -90,7 +90,7 @@ def measure_sketch(report: Report, corpus: Path, texts: Path | None, rounds: int
     from rensa import RMinHash
 
     from neardup.kernels.sketch.minhash import sketch_sets
-    from neardup.sketch.coefficients import classic_coefficients
+    from neardup.sketch.documents import classic_coefficients
 
     a, b = classic_coefficients(128)
     fast = FastSimilaritySketch(size=128, seed=1)

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.leaders import group_pairs
     from neardup.lsh.bands import Plan, plan
-    from neardup.lsh.hamming.index import HammingIndex
-    from neardup.lsh.hamming.pairs import hamming_pairs
-    from neardup.lsh.hamming.tables import hamming_plan
+    from neardup.lsh.hamming import HammingIndex, hamming_pairs
+    from neardup.lsh.hamming_tables import hamming_plan
     from neardup.lsh.index import LSH
     from neardup.review.report.page import report_page
     from neardup.run.find import dedup, find
@@ -50,8 +49,8 @@ if TYPE_CHECKING:
     from neardup.sketch.index import Index
     from neardup.sketch.minhash import MinHash
     from neardup.sketch.sampled import BottomK, SampledShingles
+    from neardup.sketch.signatures import from_datasketch, read_signatures, write_signatures
     from neardup.sketch.simhash import SimHash
-    from neardup.sketch.stored import from_datasketch, read_signatures, write_signatures
     from neardup.sketch.textbook import BBit, ModP, MultiplyShift
     from neardup.walkthrough import explain
 
@@ -129,7 +128,7 @@ _LAZY = {
     "DESCRIPTIONS": "neardup.comparison.result",
     "Distinct": "neardup.group.distinct",
     "Found": "neardup.run.found",
-    "HammingIndex": "neardup.lsh.hamming.index",
+    "HammingIndex": "neardup.lsh.hamming",
     "Index": "neardup.sketch.index",
     "LSH": "neardup.lsh.index",
     "MinHash": "neardup.sketch.minhash",
@@ -150,19 +149,19 @@ _LAZY = {
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
     "fingerprint_part": "neardup.run.shards.part",
-    "from_datasketch": "neardup.sketch.stored",
+    "from_datasketch": "neardup.sketch.signatures",
     "group_pairs": "neardup.group.leaders",
-    "hamming_pairs": "neardup.lsh.hamming.pairs",
-    "hamming_plan": "neardup.lsh.hamming.tables",
+    "hamming_pairs": "neardup.lsh.hamming",
+    "hamming_plan": "neardup.lsh.hamming_tables",
     "hash_tokens": "neardup.sketch.features",
     "jaccard": "neardup.sketch.features",
     "load": "neardup.run.found",
     "merge": "neardup.run.shards.merge",
-    "read_signatures": "neardup.sketch.stored",
+    "read_signatures": "neardup.sketch.signatures",
     "report_page": "neardup.review.report.page",
     "shingles": "neardup.sketch.features",
     "tokens": "neardup.sketch.features",
-    "write_signatures": "neardup.sketch.stored",
+    "write_signatures": "neardup.sketch.signatures",
 }
 
 

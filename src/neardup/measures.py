@@ -17,7 +17,7 @@ from neardup.kernels.formulas import CONTAINMENT, DICE, LARGER, OVERLAP, RESEMBL
 Features = Literal["shingles", "words", "occurrences", "bag", "tokens", "runs"]
 """The features of a text that a measure compares: its distinct shingles, its distinct words, its shingles with
 repeats, its tokens with repeats, its tokens in order, the distinct shingles of these. The last are its shingles
-unless there is base text (``sketch/base_text.py``)."""
+unless there is base text (``sketch/documents.py``)."""
 
 CountedAs = Literal["set", "chunks", "order"]
 """How common features are counted: as those of a set, in matching chunks (the setting ``matching``), in order."""

@@ -21,18 +21,18 @@ from neardup.cli.option import REQUIRED
 from neardup.collection import arrivals, documents, pages, search
 from neardup.collection import records as collection_records
 from neardup.comparison.alignment import Alignment
-from neardup.lsh.hamming.pairs import HammingPairs
-from neardup.lsh.hamming.tables import Design, HammingPlan
+from neardup.lsh.hamming import HammingPairs
+from neardup.lsh.hamming_tables import Design, HammingPlan
 from neardup.measures import MEASURES
 from neardup.run import looking
 from neardup.run import records as run_groups
 from neardup.run.found import Found
 from neardup.settings import FIELDS
 from neardup.sketch.estimates import Estimate
+from neardup.sketch.families import Signature
 from neardup.sketch.minhash import MinHashSketch
 from neardup.sketch.sampled import Sample, Samples
-from neardup.sketch.slots import Signature
-from neardup.sketch.stored import Signatures
+from neardup.sketch.signatures import Signatures
 from neardup.text.units import Units
 from neardup.walkthrough.explanation import Explanation
 

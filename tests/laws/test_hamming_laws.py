@@ -17,7 +17,7 @@ import pytest
 
 import neardup as nd
 from neardup.join.candidates import near_candidates
-from neardup.lsh.hamming.index import HammingIndex
+from neardup.lsh.hamming import HammingIndex
 from support import reference, shared_data
 from support.full_run import FULL
 

@@ -206,7 +206,7 @@ def stream_key(units: list[int]) -> tuple[int, int]:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Shingle hashes to MinHash signatures (sketch/coefficients.py, kernels/sketch/minhash.py)
+# Shingle hashes to MinHash signatures (sketch/documents.py, kernels/sketch/minhash.py)
 
 EMPTY_SLOT = HALF_WORD
 

@@ -16,7 +16,7 @@ from neardup.join.missing import missed_with, of_pairs
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.lsh.bands import Plan, plan
 from neardup.run.recall import missed_pairs
-from neardup.sketch.coefficients import classic_coefficients
+from neardup.sketch.documents import classic_coefficients
 
 SPREADS = ("uniform", "bunched")
 """Resemblances spread evenly from the threshold to 1, or half of them within 3.4 % of that way above it."""

@@ -19,8 +19,7 @@ from neardup.sketch.cleaning import both_keys, cleaned
 from neardup.sketch.documents import shingle_sets
 from neardup.text.cleaning import cleaner_of
 from neardup.text.keys import process_key
-from neardup.text.source_code import tokens_of_code
-from neardup.text.tokenizers import as_word, laid_out, tokenizer_of, tokens_as_words
+from neardup.text.tokenizers import as_word, laid_out, tokenizer_of, tokens_as_words, tokens_of_code
 from neardup.text.units import read
 from support.command_line import Run
 from support.made_package import installed_package

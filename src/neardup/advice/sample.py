@@ -26,9 +26,16 @@ from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.run.found import Found
 from neardup.runtime import Progress
 from neardup.settings import Cleaning, Settings
-from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of, left_sets
 from neardup.sketch.cleaning import cleaned
-from neardup.sketch.documents import ShingleSets, shingle_sets, sign
+from neardup.sketch.documents import (
+    NO_BASE_TEXT,
+    BaseText,
+    ShingleSets,
+    base_text_of,
+    left_sets,
+    shingle_sets,
+    sign,
+)
 from neardup.tables import Bools, Floats, Int64s, one_array
 from neardup.text.keys import process_key
 

@@ -13,7 +13,7 @@ from neardup.advice.record import Boilerplate, ShingleChoice, Taken, Trap
 from neardup.advice.sample import sets_of
 from neardup.display import counted, number, percent, similarity
 from neardup.settings import Settings
-from neardup.sketch.base_text import NO_BASE_TEXT, BaseText
+from neardup.sketch.documents import NO_BASE_TEXT, BaseText
 from neardup.tables import UInt64s
 from neardup.text.normalise import tokens
 

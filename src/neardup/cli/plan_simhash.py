@@ -15,7 +15,7 @@ from neardup.errors import SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.lsh.hamming.tables import Design, HammingPlan
+    from neardup.lsh.hamming_tables import Design, HammingPlan
 
 BAR = 40
 DOCUMENTS = 1_000_000
@@ -36,7 +36,7 @@ def show(options: PlanOptions) -> int:
             "With --simhash: --bits, --distance, --documents and --json",
             "Leave it out, or leave out --simhash and name a SAMPLE",
         )
-    from neardup.lsh.hamming.tables import hamming_plan
+    from neardup.lsh.hamming_tables import hamming_plan
 
     plan = hamming_plan(
         DOCUMENTS if options.documents is None else options.documents,
@@ -74,7 +74,7 @@ def _lines(plan: HammingPlan) -> Iterator[str]:
         yield "  " + "  ".join(f"{row[column]:>{widths[column]}}" for column in range(4)) + f"  {row[4]}"
     yield ""
     yield f"resemblance   within {plan.distance} of {plan.bits} bits with probability"
-    from neardup.lsh.hamming.tables import POINTS
+    from neardup.lsh.hamming_tables import POINTS
 
     for point in POINTS:
         probability = plan.probability(point)

@@ -36,10 +36,8 @@ from neardup.kernels.text.keyed import Key
 from neardup.kernels.text.streams import token_streams
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import TextSettings
-from neardup.sketch.batches import text_batch
-from neardup.sketch.cleaning import cleaned, without_masks
-from neardup.sketch.coefficients import classic_coefficients
-from neardup.sketch.documents import ShingleSets, shingle_sets, sign
+from neardup.sketch.cleaning import cleaned, text_batch, without_masks
+from neardup.sketch.documents import ShingleSets, classic_coefficients, shingle_sets, sign
 from neardup.sketch.sampled import SampledShingles
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC

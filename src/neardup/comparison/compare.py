@@ -32,7 +32,7 @@ from neardup.kernels.sorting import sort_distinct
 from neardup.measures import MEASURES
 from neardup.runtime import Deadline
 from neardup.settings import Settings
-from neardup.sketch.coefficients import classic_coefficients
+from neardup.sketch.documents import classic_coefficients
 from neardup.sketch.estimates import estimate
 from neardup.sketch.simhash import distance, of_codepoints
 from neardup.tables import Bools, Int64s, UInt64s

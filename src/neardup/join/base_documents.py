@@ -18,9 +18,8 @@ from neardup.io.readers.columns import Chosen, text_here
 from neardup.kernels.text.keyed import Key
 from neardup.runtime import Progress
 from neardup.settings import ReadingSettings, TextSettings
-from neardup.sketch.base_text import NO_BASE_TEXT, BaseText, base_text_of
 from neardup.sketch.cleaning import cleaned
-from neardup.sketch.documents import sign
+from neardup.sketch.documents import NO_BASE_TEXT, BaseText, base_text_of, sign
 from neardup.tables import one_array
 
 _SETTLED = 1 << 22

@@ -23,8 +23,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress
 from neardup.settings import JoinSettings
-from neardup.sketch.base_text import BaseText, count_left, sign_left
-from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.sketch.documents import BaseText, ShingleSets, count_left, shingle_sets, sign_left
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.units import read

@@ -24,8 +24,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import JoinSettings, Relations, TextSettings
-from neardup.sketch.base_text import BaseText, left_sets
-from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.sketch.documents import BaseText, ShingleSets, left_sets, shingle_sets
 from neardup.tables import Int64s, UInt64s, one_array
 from neardup.text.keys import key_of, new_key
 

@@ -36,11 +36,18 @@ from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map
-from neardup.sketch.base_text import count_left, sign_left
 from neardup.sketch.cleaning import Cleaned, both_keys, cleaned, nothing_left_out
-from neardup.sketch.documents import ShingleSets, sign, sign_with_sets, simhash_rows, simhash_words
+from neardup.sketch.documents import (
+    ShingleSets,
+    count_left,
+    sign,
+    sign_left,
+    sign_with_sets,
+    simhash_rows,
+    simhash_words,
+)
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s, one_array
-from neardup.text.sealing import sealed
+from neardup.text.keys import sealed
 
 HASH_BYTES = 8
 """Bytes of a shingle in a set."""

@@ -17,8 +17,7 @@ from neardup.kernels.lsh.buckets import band_keys
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.lsh.bands import Plan
 from neardup.runtime import ordered_map
-from neardup.sketch.coefficients import classic_coefficients
-from neardup.sketch.documents import ShingleSets
+from neardup.sketch.documents import ShingleSets, classic_coefficients
 from neardup.tables import Bools, Int64s, UInt64s
 
 SEEDS = 100

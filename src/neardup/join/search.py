@@ -34,7 +34,7 @@ from neardup.join.shingle_store import DocumentSets, SpilledSets
 from neardup.join.verification import Closed, close, verify
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.lsh.bands import Plan
-from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
+from neardup.lsh.hamming_tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress, release_memory
 from neardup.tables import VERIFIED, Int64s, distinct

@@ -22,7 +22,7 @@ from neardup.join.pairs import Pairs, batches
 from neardup.join.rows import Met, Rows
 from neardup.join.search import SearchOutcome
 from neardup.join.verification import families_in
-from neardup.lsh.hamming.tables import HammingPlan
+from neardup.lsh.hamming_tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.base_text import base_text_account
 from neardup.run.kinds import counts_of

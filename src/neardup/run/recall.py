@@ -31,7 +31,7 @@ from neardup.kernels.join.audit import DrawnDocuments, partners
 from neardup.kernels.sets import Criterion
 from neardup.kernels.shingles import mix_all
 from neardup.lsh.bands import Plan
-from neardup.lsh.hamming.tables import HammingPlan
+from neardup.lsh.hamming_tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.runtime import Advance
 from neardup.settings import SearchSettings, Settings
@@ -168,7 +168,7 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
     ``at_threshold`` is None. Nothing is estimated from the found pairs, because they contain no information about
     pairs that a search at this distance almost never finds.
 
-    >>> from neardup.lsh.hamming.tables import hamming_plan
+    >>> from neardup.lsh.hamming_tables import hamming_plan
     >>> chosen = Settings.of(sketch="simhash", features="shingle:5")
     >>> round(within_distance(chosen, hamming_plan(1000))["at_threshold"], 4)
     0.0085

@@ -24,7 +24,7 @@ from neardup.io.attachments import stored
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import Plan
-from neardup.lsh.hamming.tables import HammingPlan, hamming_plan
+from neardup.lsh.hamming_tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
 from neardup.run.account import JudgedRun, decided, judgement, not_in_full, why_holders_stay, why_nothing_goes
 from neardup.run.kinds import counts_of

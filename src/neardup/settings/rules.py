@@ -357,7 +357,7 @@ def stop_words_rule() -> Rule:
 
 
 def _fault(value: Any) -> str:
-    from neardup.text.masks import fault_of
+    from neardup.text.cleaning import fault_of
 
     if not isinstance(value, str):
         return ""

@@ -24,9 +24,7 @@ from neardup.errors import SettingError
 from neardup.kernels.sketch.bucketed import EMPTY, bucketed_sets, read_pairs, rotate, score_pairs, without_blanks
 from neardup.lsh.index import LSH, most_rows
 from neardup.settings import Settings
-from neardup.sketch.base import Ids, mixed, whole_number
-from neardup.sketch.inputs import pair_rows, slots_array
-from neardup.sketch.slots import PlainSlotFamily
+from neardup.sketch.families import Ids, PlainSlotFamily, mixed, pair_rows, slots_array, whole_number
 from neardup.tables import Floats, Int64s, UInt64s
 
 MOST_SLOTS = 1 << 16
@@ -175,6 +173,3 @@ class BucketMinHash(PlainSlotFamily):
         out = np.empty((len(offsets) - 1, self.slots), np.uint64)
         bucketed_sets(elements, offsets, self._form, self.with_rotation, out)
         return out
-
-
-__all__ = ["BucketMinHash"]

@@ -1,8 +1,8 @@
-"""Columns of texts without the parts that do not count: the one place where settings leave out text.
+"""Columns of texts as the kernels read them, without the parts that do not count.
 
-Masks are Arrow kernels over the whole column, a tokenizer is a function of Python, dropped tokens are a kernel of
-ours. The result is a column of texts of the same number, from which all features are made; keys of exact copies,
-lengths and kept rows come from the texts themselves.
+This is the one place where settings leave out text. Masks are Arrow kernels over the whole column, a tokenizer is
+a function of Python, dropped tokens are a kernel of ours. The result is a column of texts of the same number, from
+which all features are made; keys of exact copies, lengths and kept rows come from the texts themselves.
 """
 
 from __future__ import annotations
@@ -10,21 +10,45 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 
 from neardup.kernels.sketch.documents import TextBatch
 from neardup.kernels.text.words import PADDING
 from neardup.settings import Cleaning, TextSettings
-from neardup.sketch.batches import text_batch
 from neardup.tables import Int64s, UInt8s, UInt64s
-from neardup.text.cleaning import Cleaner, covered
+from neardup.text.cleaning import Cleaner, covered, places_of
 from neardup.text.digits import DIGITS_ZERO
 from neardup.text.keys import process_key
-from neardup.text.masks import places_of
 from neardup.text.tokenizers import tokens_as_words
 from neardup.text.unicode_data import unicode_tables
+
+
+def text_batch(texts: pa.Array) -> TextBatch:
+    """Return the buffers of a string or binary array in the form the kernels need; nulls count as empty."""
+    if texts.null_count:
+        texts = pc.fill_null(texts, pa.scalar(b"" if _is_binary(texts.type) else "", texts.type))
+    large = pt.is_large_string(texts.type) or pt.is_large_binary(texts.type)
+    _, offset_buffer, value_buffer = texts.buffers()
+    if len(texts) == 0 or offset_buffer is None or value_buffer is None:
+        nothing = np.frombuffer(bytes(PADDING), np.uint8)
+        return TextBatch(nothing, np.zeros(len(texts) + 1, np.int64), nothing, np.int64(0))
+    stored = np.frombuffer(offset_buffer, "<i8" if large else "<i4")
+    offsets: Int64s = stored[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+    data = np.frombuffer(value_buffer, np.uint8)
+    first_close = np.searchsorted(offsets[1:], data.size - PADDING, side="right")
+    tail_begin = offsets[first_close]
+    tail = np.frombuffer(data[tail_begin : offsets[-1]].tobytes() + bytes(PADDING), np.uint8)
+    return TextBatch(data, offsets, tail, tail_begin)
+
+
+def _is_binary(type_: Any) -> bool:
+    return bool(pt.is_binary(type_) or pt.is_large_binary(type_))
+
 
 _SPACE = 0x20
 

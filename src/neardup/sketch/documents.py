@@ -1,8 +1,13 @@
-"""Turn texts into fingerprints or shingle sets: two pure stages over Arrow arrays."""
+"""Turn texts into fingerprints or shingle sets, with or without base text: pure stages over Arrow arrays.
+
+*Base text* are shingles that do not count. Sets lose those of the base text. Measures of words or of common text
+count the units (tokens or characters) that no base shingle covers, as if the others were not in the text.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache, cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -13,12 +18,38 @@ from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import TextSettings
 from neardup.settings.rules import features_of
-from neardup.sketch.batches import text_batch
-from neardup.sketch.cleaning import cleaned, some_cleaned
-from neardup.sketch.coefficients import classic_coefficients
+from neardup.sketch.cleaning import cleaned, some_cleaned, text_batch
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode_data import unicode_tables
+
+SEED = 0x6E65_6172_6475_7031
+_STEP = 0x9E37_79B9_7F4A_7C15
+_WORD = (1 << 64) - 1
+
+
+def splitmix64(state: int) -> int:
+    """Return the SplitMix64 output for a state (Steele, Lea and Flood 2014, figure 5)."""
+    z = (state + _STEP) & _WORD
+    z = ((z ^ (z >> 30)) * 0xBF58_476D_1CE4_E5B9) & _WORD
+    z = ((z ^ (z >> 27)) * 0x94D0_49BB_1331_11EB) & _WORD
+    return z ^ (z >> 31)
+
+
+@cache
+def classic_coefficients(slots: int) -> tuple[UInt32s, UInt32s]:
+    """Return multipliers a (odd) and offsets b, uint32[slots] each; more slots keep the first ones.
+
+    >>> a, b = classic_coefficients(2)
+    >>> [hex(x) for x in a], [hex(x) for x in b]
+    (['0x269a4d1d', '0x9acc05e1'], ['0xfc267272', '0xc3a29529'])
+    """
+    words = [splitmix64((SEED + slot * _STEP) & _WORD) for slot in range(slots)]
+    a = np.array([(word >> 32) | 1 for word in words], np.uint32)
+    b = np.array([word & 0xFFFF_FFFF for word in words], np.uint32)
+    a.flags.writeable = b.flags.writeable = False
+    return a, b
+
 
 _UNITS = {"word": kernels.WORD, "char": kernels.CHAR}
 _SKETCHES = {"one-permutation": kernels.ONE_PERMUTATION, "classic": kernels.CLASSIC}
@@ -153,3 +184,81 @@ def form_of(settings: TextSettings) -> Int64s:
     """Return the settings for the kernels as int64[3]: unit, shingle length, sketch."""
     unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)
     return np.array([unit, settings.shingles.length, sketch], np.int64)
+
+
+# the kernels of ``kernels/sketch/left.py`` are imported late: runs without base text need none
+
+
+@dataclass(frozen=True, eq=False)
+class BaseText:
+    """The shingles that do not count (uint64, sorted, distinct), by the key of counts and by the public one."""
+
+    counted: UInt64s
+    published: UInt64s
+
+    def __len__(self) -> int:
+        return len(self.counted)
+
+    def __or__(self, other: BaseText) -> BaseText:
+        return BaseText(np.union1d(self.counted, other.counted), np.union1d(self.published, other.published))
+
+    def table(self, key: Key) -> UInt64s:
+        """The table of the shingles under ``key``, which is the key of counts or the public one."""
+        return self._tables[0] if key.tokens.size == 0 else self._tables[1]
+
+    @cached_property
+    def _tables(self) -> tuple[UInt64s, UInt64s]:
+        from neardup.kernels.sketch.left import table_of
+
+        return table_of(self.published), table_of(self.counted)
+
+
+NO_BASE_TEXT = BaseText(np.empty(0, np.uint64), np.empty(0, np.uint64))
+
+
+def base_text_of(texts: pa.Array, settings: TextSettings, key: Key) -> BaseText:
+    """Return the shingles of all ``texts``."""
+    rows = np.arange(len(texts))
+    return BaseText(*(np.unique(shingle_sets(texts, rows, settings, each).hashes) for each in (key, PUBLIC)))
+
+
+def left_sets(
+    texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, features: Features, base: BaseText
+) -> ShingleSets:
+    """Return the ``features`` left of each text in ``rows``, like ``sketch.documents.shingle_sets``."""
+    from neardup.kernels.sketch.left import left_sets as left
+
+    texts, rows, settings = some_cleaned(texts, rows, settings)
+    unit, length, _ = form_of(settings)
+    form = {
+        "shingles": (unit, length, length, kernels.DISTINCT, False),
+        "words": (kernels.WORD, length, 1, kernels.DISTINCT, True),
+        "occurrences": (unit, length, length, kernels.NUMBERED, False),
+        "bag": (unit, length, 1, kernels.NUMBERED, True),
+        "tokens": (unit, length, length, kernels.IN_ORDER, True),
+        "runs": (unit, length, length, kernels.DISTINCT, True),
+    }[features]
+    keys, tables = (PUBLIC, key), (base.table(PUBLIC), base.table(key))
+    hashes, ends, ranks = left(text_batch(texts), rows, unicode_tables(), np.array(form, np.int64), keys, tables)
+    return ShingleSets(hashes, np.concatenate((np.zeros(1, np.int64), ends)), ranks)
+
+
+def count_left(texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, base: BaseText) -> Int64s:
+    """int64[rows, 3] of the texts in ``rows``: all shingles, those that count, and the units that count."""
+    from neardup.kernels.sketch.left import count_left as count
+
+    texts, rows, settings = some_cleaned(texts, rows, settings)
+    counts = np.empty((len(rows), 3), np.int64)
+    count(text_batch(texts), rows, unicode_tables(), form_of(settings)[:2], key, base.table(key), counts)
+    return counts
+
+
+def sign_left(texts: pa.Array, rows: Int64s, settings: TextSettings, base: BaseText, slots: int) -> UInt32s:
+    """uint32[rows, slots]: the signatures of what is left of the texts in ``rows``."""
+    from neardup.kernels.sketch.minhash import sketch_sets  # other runs need not wait for it
+
+    sets = left_sets(texts, rows, settings, PUBLIC, "shingles", base)
+    signatures, chosen = np.empty((len(rows), slots), np.uint32), np.empty((len(rows), slots), np.bool_)
+    classic = settings.sketch.sketch == "classic"
+    sketch_sets(sets.hashes, sets.offsets, classic, *classic_coefficients(slots), signatures, chosen)
+    return signatures

@@ -113,6 +113,3 @@ def _set_of(given: TextOrSet, length: int, unit: str) -> Set[object]:
 def _checked(length: int, unit: str) -> bool:
     """Return whether the unit is the word. Raises SettingError for a length or unit out of range."""
     return Settings.of(length=length, unit=unit).shingles.unit == "word"
-
-
-__all__ = ["containment", "hash_tokens", "jaccard", "shingles", "tokens"]

@@ -18,10 +18,10 @@ from neardup.io.readers.tables import read_table
 from neardup.io.writers.output import write_table
 from neardup.lsh.bands import Plan, plan
 from neardup.sketch.estimates import Estimate
+from neardup.sketch.families import Signature, SlotFamily
 from neardup.sketch.minhash import MinHash
 from neardup.sketch.provenance import KEY, require_same
-from neardup.sketch.slots import Signature, SlotFamily
-from neardup.sketch.stored import Signatures
+from neardup.sketch.signatures import Signatures
 
 Id: TypeAlias = str | int
 
@@ -196,6 +196,3 @@ class Index:
         """Raise FormatError unless the signature is comparable with those of the index."""
         known = next(iter(self._stored.values()), None)
         require_same(self.family.provenance(signature.of_ids) if known is None else known, signature)
-
-
-__all__ = ["Candidate", "Index"]

@@ -12,13 +12,10 @@ import numpy as np
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.settings import Settings, TextSettings
-from neardup.sketch.base import Ids, mix, mixed
-from neardup.sketch.coefficients import SEED, classic_coefficients
-from neardup.sketch.documents import sign
+from neardup.sketch.documents import SEED, classic_coefficients, sign
+from neardup.sketch.families import Ids, Signature, SlotFamily, mix, mixed, text_arrays
 from neardup.sketch.features import hash_tokens
-from neardup.sketch.inputs import text_arrays
 from neardup.sketch.provenance import require_same
-from neardup.sketch.slots import Signature, SlotFamily
 from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s
 from neardup.text.unicode_data import UNICODE_VERSION
 
@@ -205,6 +202,3 @@ class MinHashSketch(Signature):
 
 def _unicode_bytes() -> bytes:
     return bytes(int(part) for part in UNICODE_VERSION.split("."))
-
-
-__all__ = ["MinHash", "MinHashSketch"]

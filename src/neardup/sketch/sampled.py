@@ -29,13 +29,11 @@ import pyarrow as pa
 from neardup.intervals import wilson
 from neardup.kernels.sketch.samples import ALL, common, common_of_pairs, sample_sets, sample_texts
 from neardup.settings import Settings
-from neardup.sketch.base import Ids, ShingleFamily, mixed, offsets_of, whole_number
-from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import text_batch
 from neardup.sketch.documents import form_of
-from neardup.sketch.estimates import Estimate
-from neardup.sketch.inputs import pair_rows, text_arrays
+from neardup.sketch.estimates import Estimate, html
+from neardup.sketch.families import Ids, ShingleFamily, mixed, offsets_of, pair_rows, text_arrays, whole_number
 from neardup.sketch.provenance import Provenance, require_same, signature_table
-from neardup.sketch.shown import html
 from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode_data import unicode_tables
@@ -314,6 +312,3 @@ def _require_comparable(one: Sample | Samples, other: Sample | Samples) -> None:
         if same_scale.provenance(other.of_ids) == one.provenance:
             return
     require_same(one, other)
-
-
-__all__ = ["BottomK", "Sample", "SampledShingles", "Samples"]

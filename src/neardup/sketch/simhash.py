@@ -20,9 +20,9 @@ from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_units, solid_units
 from neardup.settings.rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketch.documents import simhash_rows
-from neardup.sketch.inputs import pair_rows, slots_array, text_arrays
+from neardup.sketch.estimates import html
+from neardup.sketch.families import pair_rows, slots_array, text_arrays
 from neardup.sketch.provenance import Provenance, signature_table
-from neardup.sketch.shown import html
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.codepoints import codepoints_of
 from neardup.text.keys import PUBLIC
@@ -258,6 +258,3 @@ def _signs(words: UInt64s, weights: list[tuple[int, int]]) -> int:
 
 def _number(words: UInt64s) -> int:
     return sum(word << 64 * at for at, word in enumerate(words.reshape(-1).tolist()))
-
-
-__all__ = ["SimHash", "distance", "of_codepoints", "of_features", "simhash"]

@@ -19,11 +19,9 @@ from neardup.errors import FormatError, InputError, SettingError
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sketch.textbook import cut, mod_p_sets
 from neardup.settings import Settings
-from neardup.sketch.base import Ids, whole_number
-from neardup.sketch.coefficients import splitmix64
-from neardup.sketch.inputs import slots_array
+from neardup.sketch.documents import splitmix64
+from neardup.sketch.families import Ids, PlainSlotFamily, SlotFamily, slots_array, whole_number
 from neardup.sketch.provenance import Provenance
-from neardup.sketch.slots import PlainSlotFamily, SlotFamily
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s
 
 Coefficients = Sequence[Sequence[int]]
@@ -319,6 +317,3 @@ class BBit(PlainSlotFamily):
 
     def _sketch(self, elements: UInt64s, offsets: Int64s) -> NDArray[Any]:
         return self.cut(self.base._sketch(elements, offsets))
-
-
-__all__ = ["BBit", "ModP", "MultiplyShift", "is_multiply_shift"]

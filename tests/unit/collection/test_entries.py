@@ -16,7 +16,7 @@ from neardup.collection.entries import entries_of, pack, unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.text.streams import token_streams
-from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import text_batch
 from neardup.sketch.documents import shingle_sets
 from neardup.text import normalise as plain
 from neardup.text.unicode_data import unicode_tables

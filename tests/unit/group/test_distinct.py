@@ -10,7 +10,7 @@ import pytest
 
 import neardup as nd
 
-OWN = Path(__file__).parents[1] / "data" / "own" / "documents.jsonl"
+OWN = Path(__file__).parents[2] / "data" / "own" / "documents.jsonl"
 
 
 def naive(chunks: list[str], threshold: Fraction, measure: str) -> tuple[list[int], list[tuple[int, int]]]:

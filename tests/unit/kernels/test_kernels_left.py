@@ -21,8 +21,7 @@ from neardup.kernels.sketch.left import (
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import Settings
-from neardup.sketch.base_text import base_text_of, count_left, left_sets, sign_left
-from neardup.sketch.documents import shingle_sets, sign
+from neardup.sketch.documents import base_text_of, count_left, left_sets, shingle_sets, sign, sign_left
 from neardup.text.keys import PUBLIC, key_of
 from neardup.text.normalise import tokens
 from support import reference_base_text as by_hand

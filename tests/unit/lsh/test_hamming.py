@@ -17,9 +17,8 @@ from neardup.errors import InputError, SettingError
 from neardup.join import candidates as proposing
 from neardup.join.candidates import near_candidates
 from neardup.kernels.lsh.hamming import near_in_runs, pairs_alike
-from neardup.lsh.hamming import index as indexing
-from neardup.lsh.hamming import pairs as searching
-from neardup.lsh.hamming.words import FingerprintWords, cut, distinct
+from neardup.lsh import hamming as searching
+from neardup.lsh.hamming import FingerprintWords, cut, distinct
 from neardup.tables import CANDIDATES, COPIES_OF, HAMMING, NEIGHBOURS
 from support import reference_hamming as twin
 
@@ -199,7 +198,7 @@ def test_the_index_finds_what_was_added(data: st.DataObject, bits: int, distance
     batch, waiting = data.draw(st.integers(1, 20)), data.draw(st.sampled_from([0, 3, 1024]))
     index = nd.HammingIndex(bits, distance)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexing, "WAITING", waiting)
+        patch.setattr(searching, "WAITING", waiting)
         for begin in range(0, len(numbers), batch):
             added = index.add(rows_of(numbers[begin : begin + batch], bits))
             assert added.tolist() == list(range(begin, min(begin + batch, len(numbers))))

@@ -16,7 +16,7 @@ import make_golden_signatures
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import WORD, unit_hashes
 from neardup.settings import Settings
-from neardup.sketch.batches import text_batch
+from neardup.sketch.cleaning import text_batch
 from neardup.sketch.documents import fingerprint, shingle_sets
 from neardup.sketch.minhash import MinHash
 from neardup.tables import FORMAT_VERSION

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, SettingError
-from neardup.sketch.foreign import Datasketch
+from neardup.sketch.signatures import Datasketch
 from neardup.sketch.textbook import BBit, ModP, MultiplyShift
 from neardup.walkthrough.families import FAMILIES
 from support import reference, reference_families, strategies

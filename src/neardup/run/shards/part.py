@@ -28,8 +28,7 @@ from neardup.run.shards.bands import write_sorted_bands
 from neardup.runtime import Progress, Silent
 from neardup.settings import SettingKeywords, Settings
 from neardup.sketch.documents import simhash_words
-from neardup.text.keys import key_of, new_secret
-from neardup.text.sealing import sealed
+from neardup.text.keys import key_of, new_secret, sealed
 
 
 @dataclass(frozen=True)

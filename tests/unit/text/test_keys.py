@@ -6,8 +6,7 @@ import random
 
 import numpy as np
 
-from neardup.text.keys import key_of
-from neardup.text.sealing import sealed, siphash
+from neardup.text.keys import key_of, sealed, siphash
 
 WORD = (1 << 64) - 1
 

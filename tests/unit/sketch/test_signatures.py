@@ -14,7 +14,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError
-from neardup.sketch.stored import FAMILIES
+from neardup.sketch.signatures import FAMILIES
 
 TEXTS = ["The night is dark and the moon is red over the harbour.", "", "the moon is red", "Ünïcode — 東京 は 夜"]
 IDS = ["a", "b", "c", "d"]

@@ -1,7 +1,8 @@
-"""Families whose signatures have a fixed number of slots, and the signature of one set."""
+"""The common base of all families of sketches: checked inputs, sets of shingles, and signatures of slots."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -9,13 +10,135 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from neardup.errors import InputError, SettingError
+from neardup.io.readers import choose_columns, open_documents
+from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch.slots import equal_slots
-from neardup.sketch.base import Ids, ShingleFamily
-from neardup.sketch.estimates import Estimate, estimate
-from neardup.sketch.inputs import pair_rows, slots_array, whole_numbers
+from neardup.settings import TextSettings
+from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.sketch.estimates import Estimate, estimate, html
 from neardup.sketch.provenance import Provenance, require_same, signature_table
-from neardup.sketch.shown import html
 from neardup.tables import Floats, Int64s, UInt64s
+from neardup.text.keys import PUBLIC
+
+
+def text_arrays(texts: Any) -> list[pa.Array]:
+    """Return the texts as Arrow arrays of strings or bytes."""
+    if isinstance(texts, str):
+        raise InputError("The texts are one str", "A list of str, or Arrow data", "Use of() for a single text")
+    documents = open_documents(texts)
+    name = choose_columns(documents, None, None).text
+    columns = (chunk.read([name]).table.column(0) for chunk in documents.chunks(None, [name]))
+    return [array for column in columns for array in column.chunks]
+
+
+def whole_numbers(ids: Any) -> UInt64s:
+    """Return a list or array of whole numbers as uint64, without numpy's detour through floats."""
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iu":
+        if ids.size and int(ids.min()) < 0:
+            raise _no_ids(f"the number {int(ids.min())}")
+        return ids.reshape(-1).astype(np.uint64)
+    if not isinstance(ids, Sequence) or isinstance(ids, (str, bytes)):
+        raise _no_ids(f"a {type(ids).__name__}")
+    wrong = next((x for x in ids if not isinstance(x, int | np.integer) or not 0 <= x < 1 << 64), None)
+    if wrong is not None:
+        raise _no_ids(repr(wrong))
+    return np.array([int(x) for x in ids], np.uint64)
+
+
+def slots_array(signatures: Any, slots: int, dtype: Any) -> NDArray[Any]:
+    """Return the signatures if they are an array [n, slots] of that dtype. Raises InputError otherwise."""
+    right = isinstance(signatures, np.ndarray) and signatures.dtype == dtype and signatures.ndim == 2
+    if not right or signatures.shape[1] != slots:
+        is_array = isinstance(signatures, np.ndarray)
+        what = f"{signatures.dtype}{list(signatures.shape)}" if is_array else f"a {type(signatures).__name__}"
+        raise InputError(
+            f"The signatures are {what}",
+            f"{np.dtype(dtype)}[n, {slots}], from sketch() of the same family",
+        )
+    return np.ascontiguousarray(signatures)
+
+
+def pair_rows(pairs: Any, documents: int, others: int) -> Int64s:
+    """Return ``pairs`` as int64[m, 2]. Raises InputError for rows not below ``documents`` and ``others``."""
+    rows: Int64s = np.ascontiguousarray(pairs, np.int64).reshape(-1, 2)
+    if len(rows) and (rows.min() < 0 or rows[:, 0].max() >= documents or rows[:, 1].max() >= others):
+        raise InputError(
+            "The pairs name a document that is not there",
+            f"numbers from 0 to {documents - 1} in the first column and to {others - 1} in the second",
+        )
+    return rows
+
+
+def _no_ids(what: str) -> InputError:
+    return InputError(
+        f"The ids hold {what}" if not what.startswith("a ") else f"The ids are {what}",
+        "A list or array of whole numbers from 0 to 2⁶⁴ − 1",
+        "Hash other features to such numbers first",
+    )
+
+
+Ids = Sequence[int] | NDArray[np.integer[Any]]
+"""A set of whole numbers from 0 to 2⁶⁴ − 1: row numbers, or hashes of custom features."""
+
+
+class ShingleFamily:
+    """A way to sketch sets of shingles or of ids. ``family`` is its name in stored signatures."""
+
+    family: ClassVar[str]
+
+    def __init__(self, settings: TextSettings) -> None:
+        self.settings = settings
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that define this family, seeds included, by argument name."""
+        raise NotImplementedError
+
+    def provenance(self, of_ids: bool = False) -> Provenance:
+        """Return how its signatures are made: of texts, or of ids."""
+        shingles = self.settings.shingles
+        made = {"of": "ids"} if of_ids else {"of": "texts", "length": shingles.length, "unit": shingles.unit}
+        return Provenance(self.family, {**self.parameters, **made})
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({given})"
+
+    def _repr_html_(self) -> str:
+        return html(type(self).__name__, [], self.provenance().parameters, getattr(self, "slots", 0))
+
+    def sets_of(self, texts: Any) -> Iterator[ShingleSets]:
+        """Yield the shingle sets of texts, a few megabytes of text at a time."""
+        for array in text_arrays(texts):
+            yield shingle_sets(array, np.arange(len(array)), self.settings, PUBLIC)
+
+
+def mixed(ids: Ids) -> UInt64s:
+    """Mix the ids, so that consecutive ids work as well as random ones. Raises InputError for anything else."""
+    return mix(whole_numbers(ids))
+
+
+def mix(values: UInt64s) -> UInt64s:
+    """Return the values with their bits mixed, uint64[n]."""
+    out = np.empty(len(values), np.uint64)
+    mix_all(np.ascontiguousarray(values, np.uint64), out)
+    return out
+
+
+def offsets_of(ends: Sequence[Int64s]) -> Int64s:
+    """Return the int64[n + 1] offsets of sets whose sizes come in blocks."""
+    sizes = np.concatenate([np.zeros(1, np.int64), *ends])
+    return np.cumsum(sizes)
+
+
+def whole_number(name: str, value: Any, low: int, high: int) -> int:
+    """Return ``value`` as an int from ``low`` to ``high``. Raises SettingError for anything else."""
+    right = isinstance(value, int | np.integer) and not isinstance(value, bool) and low <= value <= high
+    if not right:
+        raise SettingError(f"{name} is {value!r}", f"a whole number from {low} to {high}")
+    return int(value)
+
 
 SignatureT = TypeVar("SignatureT", bound="Signature")
 
@@ -183,6 +306,3 @@ class Signature:
 def _named(made: Provenance) -> dict[str, Any]:
     """Return the family and its parameters, without the kind of its sets."""
     return {"family": made.family, **{name: value for name, value in made.parameters.items() if name != "of"}}
-
-
-__all__ = ["PlainSlotFamily", "Signature", "SlotFamily"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.errors import SettingError
-from neardup.lsh.hamming.tables import PROBE, HammingPlan, designs, even_blocks
+from neardup.lsh.hamming_tables import PROBE, HammingPlan, designs, even_blocks
 from support import reference_hamming as twin
 
 PUBLISHED = 2**34
