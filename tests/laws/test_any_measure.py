@@ -23,6 +23,7 @@ from support import reference_measured, shared_data
 from support.full_run import FULL
 from support.grouped import HOWS, expected_groups, groups_of, ids_of, pairs_of, rank_of
 from support.made_texts import Writer
+from support.messages import has_parts
 from support.reference_measured import MEASURES, counted_pairs, different, different_tokens
 
 SETS = ("own", "django_docs", "law_de", "license_texts", "irplag_java")
@@ -220,7 +221,7 @@ def test_a_text_pasted_twice_is_the_same_by_information() -> None:
             "reason": "near copy of 1: chunk-union by information 1.000",
         }
     ]
-    assert "They have 40 tokens (repeats left out) in common: 100.0 % of the 40 in 0" in str(found.why(0))
+    assert has_parts(str(found.why(0)), "have 40 tokens", "100.0 % of the 40 in 0")
     assert nd.find(texts, measure="chunk-union", threshold=0.6).pairs.num_rows == 0
     (row,) = nd.find(texts, measure="chunk-union", threshold=0.5).pairs.to_pylist()
     assert (row["common"], row["total_a"], row["total_b"], row["chunk_union"]) == (40, 40, 80, 0.5)

@@ -131,11 +131,11 @@ def test_texts_of_all_types_in_memory_are_compared_and_come_back(form: str) -> N
 def test_a_type_without_single_rows_is_refused_by_its_name(form: str, tmp_path: Path) -> None:
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([6], pa.int32()), pa.array(["x"]))
     table = pa.table({"text": TEXTS, "within": pa.StructArray.from_arrays([runs], ["a"])})
-    with pytest.raises(neardup.NeardupError, match='the column "within" is struct<a: run_end_encoded'):
+    with pytest.raises(neardup.NeardupError, match='"within" is struct<a: run_end_encoded'):
         neardup.dedup(table, text="text")
     if form != "parquet":
         FILES[form][1](table, tmp_path / "in.arrow")
-        with pytest.raises(neardup.NeardupError, match='the column "within" is struct<a: run_end_encoded'):
+        with pytest.raises(neardup.NeardupError, match='"within" is struct<a: run_end_encoded'):
             open_documents(tmp_path / "in.arrow")
 
 

@@ -10,6 +10,7 @@ from test_base_text import base, file, own, template, units
 import neardup as nd
 from neardup.errors import InputError
 from support import reference_base_text as by_hand
+from support.messages import has_parts
 
 __all__ = ["file"]
 
@@ -67,7 +68,7 @@ def test_base_text_is_named_where_it_is() -> None:
     assert "|:Dear customer,:|" in said
     assert said.count("|:Yours sincerely, the service team:|") == 2  # on both sides
     assert "|:base text:| does not count" in said
-    assert "base text 22 of 29 tokens of A and 22 of 27 of B are base text and do not count" in said
+    assert has_parts(said, "22 of 29 tokens", "22 of 27", "not count")
     assert "|:we thank you for your letter and will answer it within the next few days:|." in found.text(90)
     page = found.html()
     assert '<span class="base" title="does not count">Yours sincerely, the service team</span>' in page
@@ -82,7 +83,7 @@ def test_without_base_texts_nobody_speaks_of_them() -> None:
 
 def test_texts_of_base_text_alone_say_so() -> None:
     found = nd.compare(FORM, OVEN, ignore=[FORM])
-    assert "A: base text only, nothing is left to compare." in found.text(200)
+    assert has_parts(found.text(200), "A: base text only,", "nothing")
     assert found.measures["resemblance"] == 0
 
 

@@ -17,6 +17,7 @@ from neardup.measures import MEASURES
 from support import reference_decisions
 from support.grouped import groups_of
 from support.made_texts import Writer, edited
+from support.messages import has_parts
 
 OF_THE_MOMENT = ("seconds", "peak_memory_bytes", "decisions")
 
@@ -218,17 +219,14 @@ def test_decisions_that_do_not_apply_are_listed_with_reasons(tmp_path: Path) -> 
         "duplicate": f"it contradicts another decision: not alike of {min(a, c)} and {max(a, c)} by Ann",
     }
     assert again.run["decisions"]["not_applicable"] == 3
-    assert (
-        "3 decisions do not apply; run.json lists them in decisions, the first is keep of"
-        in again.run["warnings"][-1]
-    )
+    assert has_parts(again.run["warnings"][-1], "3 decisions do not apply;", "first is keep of")
 
 
 def test_a_result_that_follows_decisions_is_not_regrouped(tmp_path: Path) -> None:
     found = nd.find(documents(families=6), threshold=0.5)
     out = decided(found, tmp_path / "out", *judged(found, "duplicate"))
     again = nd.find(documents(families=6), threshold=0.5, decisions=out)
-    with pytest.raises(InputError, match="follow decisions of a review"):
+    with pytest.raises(InputError, match="decisions of a review"):
         again.at(0.9)
     assert found.at(0.9).run["counts"]["read"] == again.run["counts"]["read"]
 

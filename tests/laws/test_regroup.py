@@ -164,7 +164,7 @@ def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float)
             unknown += 1
             assert expected["similarity"] < least
             measure = Settings.of(**stored.run["settings"]).search.in_words
-            assert f" by a chain of pairs: {measure} not stored" in row["reason"]
+            assert f"chain of pairs: {measure} not stored" in row["reason"]
             assert row["kept"] or stored.run["settings"]["only_contained"] == 0
             row = {**row, **{name: expected[name] for name in ("similarity", "reason", "kept")}}
         assert {**row, **{name: expected[name] for name in COLUMNS}} == expected

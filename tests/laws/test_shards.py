@@ -179,7 +179,7 @@ def test_a_part_that_is_not_merged_or_has_changed_is_named(tmp_path: Path) -> No
     folders = fingerprinted(parts, tmp_path / "FP")
     merged(folders[:2], tmp_path / "merged")
     found = nd.load(tmp_path / "merged")
-    with pytest.raises(nd.InputError, match=r"part-02\.jsonl is not among the parts of OUT"):
+    with pytest.raises(nd.InputError, match=r"part-02\.jsonl is not .*parts of OUT"):
         kept_of_part(open_files([parts[2]]), found, "OUT", None)
     parts[1].write_text(parts[1].read_text() + '{"text": "one more"}\n')
     with pytest.raises(nd.InputError, match=r"part-01\.jsonl has changed since"):

@@ -7,6 +7,7 @@ import pytest
 
 from neardup.collection import Collection
 from support.command_line import BASE, NEAR, OTHER, Run, write_rows
+from support.messages import has_parts
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def test_groups_come_in_pages(run: Run, first: Path) -> None:
 
 def test_near_is_only_told_unless_more_is_asked_for(run: Run, first: Path, new: Path) -> None:
     result = run("add", first, new, "--near", "0.8")
-    assert "2 documents near a stored one (recall 0.99 or more)\n" in result.out
+    assert has_parts(result.out, "2 documents", "recall 0.99 or more)\n")
     assert "b repeats a, 0.9793: kept" in result.out
     assert run("groups", first).out == "no groups\n"
     assert "near" not in run("add", first, new, "--replace", "--json").out
@@ -99,7 +100,7 @@ def test_decisions(run: Run, first: Path) -> None:
     assert run("decide", first, "a", "d", "undecided").out == "there was no decision about them\n"
     result = run("decide", first, "a", "d", "perhaps")
     assert (result.status, "The verdict is 'perhaps'" in result.err) == (2, True)
-    assert "There is no document 'x'" in run("decide", first, "a", "x", "duplicate").err
+    assert "no document 'x'" in run("decide", first, "a", "x", "duplicate").err
 
 
 def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_base_texts_count_in_no_document(run: Run, path: Path, tmp_path: Path) -
         "1 document near a stored one (recall 0.99 or more), 1 linked, 1 of base text alone, near nothing",
         "  b repeats a, 0.9000: linked, group 1",
     ]
-    assert "1 of these: their text counts in no document" in run("info", path).out
+    assert has_parts(run("info", path).out, "1 of these:", "no document")
     refused = run("add", path, form, "--role", "base", "--replace")
     assert refused.status == 2
     assert "it has 1 group" in refused.err

@@ -68,6 +68,6 @@ def test_a_full_disk_is_reported_in_words() -> None:
         run(words, "")
         done = run(words, ">/dev/full")
         assert done.returncode == 2, words
-        assert "No space left on device" in done.stderr
+        assert "No space left" in done.stderr
         assert "Traceback" not in done.stderr
         assert len(done.stderr.splitlines()) == 1

@@ -9,6 +9,7 @@ from neardup.cli.commands import COMMANDS
 from neardup.collection import Collection
 from neardup.collection.settings import CollectionSettings
 from support.command_line import BASE, ROWS, Run, write_rows
+from support.messages import has_parts
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_add_says_what_was_added(run: Run, mails: Path, path: Path) -> None:
 
 
 def test_what_was_guessed_is_said(run: Run, mails: Path, path: Path) -> None:
-    assert 'id column: "id" (guessed; set it with --id)' in run("add", path, mails).out
+    assert has_parts(run("add", path, mails).out, 'id column: "id"', "guessed", "--id)")
 
 
 def test_adding_again_is_an_error_unless_they_replace(run: Run, mails: Path, path: Path, tmp_path: Path) -> None:
@@ -51,8 +52,8 @@ def test_rejected_rows_are_told(run: Run, path: Path, tmp_path: Path) -> None:
     result = run("add", path, lines, "--text", "text", "--id", "id")
     assert result.status == 1
     assert result.out.startswith("1 document added")
-    assert "2 rows rejected. The first:" in result.err
-    assert "the id is empty" in result.err
+    assert "2 rows rejected" in result.err
+    assert "id is empty" in result.err
     assert "\x1b[31m\n" not in result.err
     known = json.loads(run("add", path, lines, "--replace", "--json").out)
     assert [problem["row"] for problem in known["problems"]] == [1, 2]
@@ -62,7 +63,7 @@ def test_remove_takes_all_or_none(run: Run, mails: Path, path: Path) -> None:
     run("add", path, mails)
     result = run("remove", path, "a", "nobody\x1b[2J")
     assert result.status == 2
-    assert "There is no document 'nobody\\x1b[2J'" in result.err
+    assert "no document 'nobody\\x1b[2J'" in result.err
     result = run("remove", path, "a", "d")
     assert (result.status, result.out) == (0, f"2 documents removed; {path} holds 2\n")
     assert json.loads(run("remove", path, "b", "--json").out) == {"removed": 1, "documents": 1}
@@ -98,7 +99,7 @@ def test_a_collection_that_is_not_there_is_not_made(run: Run, path: Path, comman
     name, *ids = command
     result = run(name, path, *ids)
     assert result.status == 2
-    assert f"There is no collection {path}" in result.err
+    assert f"no collection {path}" in result.err
     assert not path.exists()
 
 
@@ -109,7 +110,7 @@ def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
     for command in (("add", mails, copy), ("info", mails), ("remove", mails, "x")):
         result = run(*command)
         assert result.status == 2
-        assert "is not a neardup collection: it is not an SQLite database" in result.err
+        assert has_parts(result.err, "not a neardup collection", "SQLite")
     assert mails.read_bytes() == before
 
 
@@ -117,4 +118,4 @@ def test_another_file_is_left_alone(run: Run, mails: Path) -> None:
 def test_the_help_says_what_a_collection_has_without_the_option(name: str) -> None:
     option = next(option for option in COMMANDS["add"].options if option.spelling == (f"--{name}",))
     assert option.default == CollectionSettings().as_dict()[name]
-    assert "Fixed when the collection is made." in option.help
+    assert "Fixed when" in option.help

@@ -10,6 +10,7 @@ import pytest
 from neardup.collection import Collection
 from support.command_line import BASE, OTHER, Run
 from support.made_files import docx, docx_of, eml_of, html_of, msg_of, pdf_of
+from support.messages import has_parts
 
 PROPERTIES = "<dc:title>A title</dc:title><dc:creator>Ann Lee</dc:creator>"
 MAIL = b"""\
@@ -112,7 +113,7 @@ def test_a_folder_that_changed_is_added_again(run: Run, folder: Path, path: Path
     run("add", path, folder)
     result = run("add", path, folder)
     assert result.status == 2
-    assert "The document 'a.txt' is in the collection already" in result.err
+    assert has_parts(result.err, "'a.txt'", "already")
     assert "--replace" in result.err
     write(folder, {"a.txt": b"other words now", "new.eml": eml_of("new words", "s")})
     result = run("add", path, folder, "--replace")
@@ -135,7 +136,7 @@ def test_a_collection_in_its_own_folder_is_no_document(
         collection.add([Path("a.txt"), Path("sub")], on_duplicate="skip")
         assert not [id for id in collection if "neardup" in id]
     assert run("add", own, "*", "--replace", "--problems", listed).status == 0
-    assert "is the collection itself" in run("add", own, own).err
+    assert "collection itself" in run("add", own, own).err
     write(folder / "data", {"a.jsonl": b'{"id": "x", "text": "one"}\n'})
     monkeypatch.chdir(folder / "data")
     assert run("add", "own.neardup", ".").out.endswith("1 document added; own.neardup holds 1\n")
@@ -150,7 +151,7 @@ def test_files_that_cannot_be_read_are_listed(run: Run, folder: Path, path: Path
     result = run("add", path, folder, "--problems", listed)
     assert result.status == 1
     assert result.out.startswith("8 documents added")
-    assert f"4 rows rejected; {listed} lists them. The first:" in result.err
+    assert f"4 rows rejected; {listed}" in result.err
     assert ids(path) == sorted(FILES)
     rows = [json.loads(line) for line in listed.read_text(encoding="utf-8").splitlines()]
     assert [row["reason"].partition(":")[0] for row in rows] == [f"cannot read {name}" for name in sorted(BROKEN)]
@@ -173,7 +174,7 @@ def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, pat
     mine = write(tmp_path, {"mine.jsonl": b'{"id": 1}\n'}) / "mine.jsonl"
     result = run("add", path, folder, "--replace", "--problems", mine)
     assert (result.status, mine.read_bytes()) == (2, b'{"id": 1}\n')
-    assert "is not a list of problems of neardup" in result.err
+    assert "not a list of problems" in result.err
     assert run("add", path, folder, "--problems", tmp_path / "none" / "p.jsonl").status == 2
 
 
@@ -208,8 +209,8 @@ def test_settings_of_a_new_collection(run: Run, folder: Path, path: Path) -> Non
     assert run("search", path, "FINGERPRINT:a.txt_90_80").status == 0
     result = run("add", path, folder, "--replace", "--scale", 9, "--floor", 3)
     assert (result.status, result.out) == (2, "")
-    assert f"{path} was made with scale 8, not 9\n" in result.err
-    assert "fixed when a collection is made" in result.err
+    assert has_parts(result.err, f"{path} was made", "scale 8, not 9")
+    assert "fixed when" in result.err
 
 
 @pytest.mark.parametrize(
@@ -242,4 +243,4 @@ def test_compact(run: Run, path: Path, tmp_path: Path) -> None:
     assert known["documents"] == 1
     assert known["after"] <= known["before"] == path.stat().st_size < 200_000
     assert run("check", path).status == 0
-    assert "There is no collection" in run("compact", tmp_path / "none").err
+    assert "no collection" in run("compact", tmp_path / "none").err

@@ -39,7 +39,7 @@ def test_every_hostile_id_from_the_first_command_to_the_last(run: Run, path: Pat
         assert (found.status, found.err) == (0, "")
         assert found.out.startswith(f"{display.counted(len(TYPED) - k - 1, 'document')} found")
         why = run("search", path, f"FINGERPRINT:{quoted(id)}_90", "--why-not", id)
-        assert "it is the query document" in why.out
+        assert "the query document" in why.out
         explained = run("search", path, f"EXPLAIN FINGERPRINT:{quoted(id)}_90 AND sender:{quoted(id)}")
         assert explained.status == 0
         removed = run("remove", path, "--", id)
@@ -102,8 +102,8 @@ def test_a_text_shorter_than_a_shingle_says_what_it_means(run: Run, path: Path) 
     found = run("search", path, 'TEXT:"three, little words"_50_90')
     assert (found.status, found.out.splitlines()[:2]) == (0, ["1 document found (complete)", "short"])
     explained = run("search", path, 'TEXT:"three little"', "--explain").out
-    assert "it has fewer than 5 words and is one shingle" in explained
-    assert "search for them as a phrase" in explained
+    assert "fewer than 5 words" in explained
+    assert "as a phrase" in explained
     none = run("search", path, 'TEXT:"three little"')
     assert (none.status, none.out.splitlines()) == (
         0,

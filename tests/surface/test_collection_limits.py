@@ -70,7 +70,7 @@ def test_lists_that_hold_one_another_are_counted_no_further_than_the_limit() -> 
     ring: list[Any] = []
     ring.append(ring)
     assert "more than 10,000 values" in metadata_fault(shared(60))
-    assert "are nested more than" in metadata_fault({"a": ring})
+    assert "nested more than" in metadata_fault({"a": ring})
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from neardup.io.decisions.records import Change, FateOf, Judgement, Represents, 
 from neardup.io.decisions.store import DecisionStore
 from support.command_line import Run
 from support.made_texts import Writer, edited
+from support.messages import has_parts
 
 
 def texts(seed: int = 2, families: int = 12) -> list[str]:
@@ -128,12 +129,12 @@ def test_a_changed_or_moved_input_is_reported_with_the_way_out(run: Run, tmp_pat
     moved.parent.mkdir()
     source.rename(moved)
     said = run("apply", str(out), "-o", str(final))
-    assert (said.status, "Give --inputs with its place of today" in said.err) == (2, True)
+    assert (said.status, has_parts(said.err, "--inputs", "place of today")) == (2, True)
     assert not final.exists()
     assert run("apply", str(out), "-o", str(final), "--inputs", str(moved)).status == 1
     moved.write_bytes(moved.read_bytes() + b'{"text": "one more"}\n')
     said = run("apply", str(out), "-o", str(tmp_path / "f2"), "--inputs", str(moved))
-    assert (said.status, "has changed since the result was made" in said.err) == (2, True)
+    assert (said.status, "has changed since" in said.err) == (2, True)
 
 
 def test_a_folder_with_decisions_is_loaded_and_never_overwritten(run: Run, tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ def test_a_folder_with_decisions_is_loaded_and_never_overwritten(run: Run, tmp_p
     run("dedup", str(source), "-o", str(out), "--threshold", ".5")
     decide(out)
     said = run("dedup", str(source), "-o", str(out), "--overwrite")
-    assert (said.status, "holds the decisions of a review" in said.err) == (2, True)
+    assert (said.status, "decisions of a review" in said.err) == (2, True)
     regrouped = run("regroup", str(out), "--threshold", ".9", "-o", str(tmp_path / "g"))
     assert (regrouped.status, "are not followed" in regrouped.err) == (1, True)
     for wrong in (["dedup", str(source), "--decisions", str(out)], ["apply", str(out)]):

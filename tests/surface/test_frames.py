@@ -143,7 +143,7 @@ def test_columns_that_arrow_cannot_hold_are_refused_only_where_they_are_used() -
     assert len(nd.dedup(frame, text="text", **FIRST)) == 5
     with pytest.raises(InputError, match="objects"):
         nd.find(frame, text="text", within="objects")
-    with pytest.raises(InputError, match='The values of "objects" cannot be used'):
+    with pytest.raises(InputError, match='"objects" cannot be used'):
         pa.table(nd.find(frame, text="text"))
 
 
@@ -186,13 +186,13 @@ def test_a_loaded_result_has_a_mask_and_no_rows(tmp_path: Path) -> None:
     loaded = nd.load(tmp_path / "numbered")
     assert loaded.mask().tolist() == [True, True, False, False, False, True, False, False]
     for ask in (lambda: loaded.kept, lambda: pa.table(loaded)):
-        with pytest.raises(InputError, match=r"holds no rows of the input.*found.mask\(\)"):
+        with pytest.raises(InputError, match=r"no rows.*found.mask\(\)"):
             ask()
     nd.find(TABLE, text="text", id="mark", empty="drop", **FIRST).save(tmp_path / "named")
-    with pytest.raises(InputError, match="it removes documents without text"):
+    with pytest.raises(InputError, match="without text"):
         nd.load(tmp_path / "named").mask()
     nd.find(TABLE, text="text", against=[FOX], **FIRST).save(tmp_path / "against")
-    with pytest.raises(InputError, match="it has a reference set"):
+    with pytest.raises(InputError, match="a reference set"):
         nd.load(tmp_path / "against").mask()
 
 
@@ -201,13 +201,13 @@ def test_files_have_a_mask_and_those_with_types_are_arrow_data(tmp_path: Path) -
     found = nd.find(tmp_path / "rows.parquet", text="text", **FIRST)
     assert found.mask().tolist() == STAYS
     assert pa.table(found).to_pylist() == KEPT
-    with pytest.raises(InputError, match=r"The documents are in files.*neardup dedup"):
+    with pytest.raises(InputError, match=r"are in files.*neardup dedup"):
         _ = found.kept
     for names in (tmp_path / "nowhere", [tmp_path / "nowhere"], "nowhere.parquet"):
-        with pytest.raises(InputError, match=r"The documents are in files.*neardup dedup"):
+        with pytest.raises(InputError, match=r"are in files.*neardup dedup"):
             nd.dedup(names)
     (tmp_path / "rows.jsonl").write_text('{"text": "one text"}\n', encoding="utf-8")
-    with pytest.raises(InputError, match="The documents are in files"):
+    with pytest.raises(InputError, match="are in files"):
         pa.table(nd.find(tmp_path / "rows.jsonl"))
 
 
@@ -215,7 +215,7 @@ def test_a_list_that_changed_is_refused() -> None:
     given = [FOX, FOX + " today", MOON]
     found = nd.find(given, **FIRST)
     given.append("more")
-    with pytest.raises(InputError, match="there were 3 rows, and there are 4"):
+    with pytest.raises(InputError, match=r"3 rows.* 4"):
         _ = found.kept
 
 
@@ -243,7 +243,7 @@ def test_nothing_in_nothing_out() -> None:
     assert nd.dedup(pd.DataFrame({"text": pd.Series([], dtype=object)})).empty
     assert list(nd.dedup(iter(()))) == []
     assert nd.dedup(pl.DataFrame(schema={"text": pl.String})).is_empty()
-    with pytest.raises(InputError, match="has no rows, so it has no columns"):
+    with pytest.raises(InputError, match=r"no rows.*no columns"):
         nd.dedup({})
 
 

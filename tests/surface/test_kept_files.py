@@ -17,6 +17,7 @@ from neardup.io.decisions.records import FateOf
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers import kept_layout
 from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
+from support.messages import has_parts
 
 
 def account(folder: Path) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def test_results_of_several_files_can_be_loaded_shown_replaced_and_passed_over(
     (out / "kept" / "lang=de" / "mine.txt").write_text("mine")
     refused = run("dedup", folder, "-o", out, "--overwrite")
     assert refused.status == 2
-    assert "the files in kept are not those that neardup has written" in refused.err
+    assert has_parts(refused.err, "in kept are not", "neardup has written")
 
 
 def test_a_reviewed_result_has_the_files_of_its_input(run: Run, folder: Path, tmp_path: Path) -> None:
@@ -196,7 +197,7 @@ def test_standard_output_has_the_kept_lines_and_nothing_else(run: Run, mails: Pa
     lines = mails.read_text().splitlines(keepends=True)
     assert result.status == 0, result.err
     assert result.out == lines[0] + lines[3]
-    assert "2 rows to standard output" in result.err
+    assert has_parts(result.err, "2 rows", "standard output")
     assert "near copies" in result.err
     summary = run("dedup", mails, "-o", "-", "--json")
     assert summary.out.count("\n") == len(summary.out.splitlines()) == 2
@@ -235,7 +236,7 @@ def test_options_that_need_a_folder(run: Run, mails: Path, options: tuple[str, .
 def test_a_group_has_no_kept_rows_to_stream(run: Run, mails: Path) -> None:
     result = run("group", mails, "-o", "-")
     assert result.status == 2
-    assert "neardup group removes no rows" in result.err
+    assert has_parts(result.err, "neardup group", "no rows")
 
 
 def test_a_pipe_that_ends_early_is_quiet(tmp_path: Path) -> None:

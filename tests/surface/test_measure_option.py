@@ -11,6 +11,7 @@ import neardup as nd
 from neardup.errors import InputError
 from neardup.settings import FIELDS
 from support.command_line import Run, write_rows
+from support.messages import has_parts
 from support.sealed import seal
 
 SENTENCE = "Please hand in your travel costs for March with all receipts to the office upstairs by Friday noon"
@@ -47,7 +48,7 @@ def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
         account["recall"]["statement"] == "exact: every pair at chunk-union by information 0.8 or above is found"
     )
     assert account["choice"]["why"] == "LSH finds no pairs by their chunk-union"
-    assert "3 at chunk-union by information 0.8 or above, joined exactly" in result.out
+    assert "3 at chunk-union by information 0.8" in result.out
     reasons = pq.read_table(out / "groups.parquet")["reason"].to_pylist()
     assert reasons == [
         "represents 2 other documents",
@@ -74,7 +75,7 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     account = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert account["recall"]["statement"] == "exact: every pair at lcs 0.8 or above is found"
     assert account["choice"]["why"] == "LSH finds no pairs by their lcs"
-    assert "1 at lcs 0.8 or above, joined exactly" in result.out
+    assert "1 at lcs 0.8" in result.out
     stricter = run("regroup", out, "-o", tmp_path / "stricter", "--threshold", ".95")
     assert stricter.status == 0
     assert pq.read_table(tmp_path / "stricter" / "pairs.parquet").num_rows == 0
@@ -82,7 +83,7 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     assert "near copy of twice: lcs 0.666 (shared 18 of 18 + 36 tokens in the same order)" in shown.out
     assert "near copy of twice: lcs 0.629 (shared 17 of 18 + 36 tokens in the same order)" in shown.out
     why = str(nd.load(out).why("typo"))
-    assert "They have 17 tokens in the same order in common: 94.4 % of the 18 in typo" in why
+    assert has_parts(why, "have 17 tokens in the same order", "94.4 % of the 18 in typo")
 
 
 def test_what_does_not_go_together_is_an_error(run: Run, source: Path) -> None:
@@ -128,5 +129,5 @@ def test_a_result_with_the_earlier_name_of_a_measure_loads_under_its_present_one
     assert nd.load(again).run["settings"]["measure"] == "vocabulary"
     (out / "run.json").write_text(json.dumps({**account, "settings_digest": "0" * 16}), encoding="utf-8")
     seal(out)
-    with pytest.raises(InputError, match="settings_digest is that of other settings"):
+    with pytest.raises(InputError, match=r"settings_digest .*other settings"):
         nd.load(out)

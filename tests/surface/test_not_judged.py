@@ -13,6 +13,7 @@ import pytest
 import neardup as nd
 from support.command_line import BASE, NEAR, Run, write_rows
 from support.made_files import msg, pdf, zip_of
+from support.messages import has_parts
 
 SCAN = pdf(
     [
@@ -104,7 +105,7 @@ def test_a_zip_file_represents_no_leases_and_what_is_no_text_is_kept(run: Run, t
     loaded = nd.load(tmp_path / "out")
     assert loaded.not_judged["id"].type == loaded.groups["id"].type
     assert loaded.why("a.dat").not_judged is not None
-    assert "Give it a name that ends in .mbox" in listed["sub/old"]["reason"]
+    assert "in .mbox" in listed["sub/old"]["reason"]
     groups = rows(tmp_path / "out" / "groups.parquet")
     assert {row["id"] for row in groups} == {"lease.txt", "lease2.txt"}
     (problem,) = map(json.loads, (tmp_path / "out" / "problems.jsonl").read_text().splitlines())
@@ -158,7 +159,7 @@ def test_dropped_documents_go_with_a_reason(tmp_path: Path) -> None:
     assert later.removed["id"].to_pylist() == [0, 3]
     counts = later.run["counts"]
     assert (counts["removed"], counts["kept"], later.run["bytes"]["removed_text"]) == (2, 2, 3)
-    with pytest.raises(nd.SettingError, match="Allowed: one of keep, drop, one"):
+    with pytest.raises(nd.SettingError, match="keep, drop, one"):
         nd.find(["", "a"], empty="all")
 
 
@@ -178,7 +179,7 @@ def test_files_of_a_reference_set_that_hold_no_text_are_said(run: Run, tmp_path:
     make(tmp_path / "new", {"new.png": PNG, "b.txt": NEAR.encode(), "empty2.txt": b""})
     said = run("dedup", tmp_path / "new", "--against", tmp_path / "old", "-o", tmp_path / "out")
     assert said.status == 0
-    assert "note          files of the reference set with which nothing was compared: 1 image\n" in said.out
+    assert has_parts(said.out, "note", "nothing was compared: 1 image\n")
     assert "not judged    2 files: 1 without text, 1 image (kept)\n" in said.out
     assert names(tmp_path / "out" / "kept") == {"new.png", "empty2.txt"}
 
@@ -187,7 +188,7 @@ def test_what_holds_no_text_is_refused_where_one_document_is_asked_for(run: Run,
     make(tmp_path, {"in/a.dat": zip_of({"a": BASE}), "in/b": MAILBOX.encode(), "in/c.txt": BASE.encode()})
     said = run("compare", tmp_path / "in" / "a.dat", tmp_path / "in" / "c.txt")
     assert (said.status, said.out) == (2, "")
-    assert "a.dat: It is not text (zip)" in said.err
+    assert has_parts(said.err, "a.dat:", "not text (zip)")
     said = run("add", tmp_path / "all.neardup", tmp_path / "in", "--problems", tmp_path / "problems.jsonl")
     assert said.status == 1
     assert "1 document added" in said.out

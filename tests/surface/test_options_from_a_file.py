@@ -126,7 +126,7 @@ def test_hostile_files_are_errors_in_words(run: Run, mails: Path, here: Path, co
     result = run("dedup", mails, "--dry-run")
     assert result.status == 2
     assert "neardup.toml cannot be used: " in result.err
-    assert "Correct it, or give --no-config" in result.err
+    assert "give --no-config" in result.err
     with pytest.raises(InputError):
         find_config(here / "neardup.toml")
     assert run("dedup", mails, "--dry-run", "--no-config").status == 0

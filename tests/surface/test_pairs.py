@@ -12,6 +12,7 @@ import pytest
 import neardup as nd
 from neardup.errors import InputError
 from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
+from support.messages import has_parts
 from support.sealed import seal
 
 RESEMBLANCE = nd.compare(BASE, NEAR).measures["resemblance"]
@@ -47,8 +48,8 @@ def test_two_documents_of_a_result(run: Run, result: Path, mails: Path) -> None:
 def test_documents_that_are_in_no_pair_are_found_by_their_ids(run: Run, result: Path) -> None:
     said = run("compare", result, "d", "c")
     assert "d: row 3 of" in said.out
-    assert "kept: it is in no group" in said.out.replace("\n        ", " ")
-    assert "they are not a stored pair; pairs have resemblance 0.600 or above" in said.out
+    assert has_parts(said.out.replace("\n        ", " "), "kept:", "in no group")
+    assert has_parts(said.out, "not a stored pair", "0.600")
 
 
 def test_json_has_the_places_and_the_fates(run: Run, result: Path, mails: Path) -> None:
@@ -129,7 +130,7 @@ def test_show_is_the_document_its_group_and_the_nearest_others(run: Run, result:
     assert "removed  b (this document): near copy of a" in said.out
     assert "Of its 96 shingles 95 (98.9 %) are in a" in " ".join(said.out.split())
     assert "1 of its 96 shingles is lost" in " ".join(said.out.split())
-    assert "no stored pair leads out of its group; pairs below resemblance 0.600" in " ".join(said.out.split())
+    assert has_parts(" ".join(said.out.split()), "no stored pair", "0.600")
     assert f"neardup compare {result} b a" in " ".join(said.out.split())
 
 
@@ -168,7 +169,7 @@ def test_show_works_without_the_input(run: Run, result: Path, mails: Path) -> No
     said = run("show", result, "b")
     assert said.status == 0
     assert "not read" in said.out
-    assert "it is not there" in " ".join(said.out.split())
+    assert "not there" in " ".join(said.out.split())
     assert "3 documents: 1 kept, 2 removed" in said.out
     assert run("show", result, "nobody").status == 2
     assert run("show", result, "b", "--limit", 0).status == 2
@@ -197,10 +198,10 @@ def test_a_result_of_documents_in_memory_reads_them_while_they_are_there(tmp_pat
     assert found.compare(0, 1).measures["resemblance"] == RESEMBLANCE
     assert (found.look(2).text, found.look(2).where) == (OTHER, "row 2 of the input in memory")
     assert found.at(0.9).look(1).text == NEAR
-    with pytest.raises(InputError, match="There is no document 3 in the input"):
+    with pytest.raises(InputError, match="no document 3"):
         found.look(3)
     found.save(tmp_path / "r")
-    with pytest.raises(InputError, match="does not record where its documents are: they were in memory"):
+    with pytest.raises(InputError, match=r"where its documents are: .*in memory"):
         nd.load(tmp_path / "r").look(0)
     found.save(tmp_path / "texts", store_texts=True)
     stored = nd.load(tmp_path / "texts")
@@ -247,7 +248,7 @@ def test_a_changed_input_is_named(run: Run, result: Path, mails: Path) -> None:
     mails.write_bytes(content.replace(b"word50", b"WORD50"))
     said = run("compare", result, "a", "b")
     assert said.status == 2
-    assert f"error: {mails} has changed since the result was made: its content is another" in said.err
+    assert has_parts(said.err, f"{mails} has changed", "its content")
     assert "Give --inputs" in said.err
     mails.write_bytes(content)
     assert run("compare", result, "a", "b").status == 0
@@ -259,14 +260,14 @@ def test_a_moved_input_is_found_where_the_user_says(run: Run, result: Path, mail
     mails.rename(moved)
     gone = run("compare", result, "a", "b")
     assert gone.status == 2
-    assert f"{mails}, where the documents of the result were, cannot be used: it is not there" in gone.err
+    assert has_parts(gone.err, f"{mails}, where the documents", "not there")
     for place in (moved, tmp_path / "new"):
         said = run("compare", result, "a", "b", "--inputs", place, "--json")
         assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
     moved.rename(tmp_path / "new" / "renamed.jsonl")  # the only file
     assert nd.load(result, inputs=tmp_path / "new" / "renamed.jsonl").look("d").text == OTHER
     write_rows(tmp_path / "new" / "renamed.jsonl", ROWS[:2])
-    with pytest.raises(InputError, match=r"renamed\.jsonl has changed since the result was made"):
+    with pytest.raises(InputError, match=r"renamed\.jsonl has changed since"):
         nd.load(result, inputs=[tmp_path / "new"]).look("a")
 
 
@@ -303,14 +304,14 @@ def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path
     secret = tmp_path / "secret.jsonl"
     write_rows(secret, [{"id": "a", "text": "my secret"}] * 4)
     replaced(result, "places", path=str(secret), size=secret.stat().st_size)
-    with pytest.raises(InputError, match=r"secret\.jsonl has changed since the result was made") as refused:
+    with pytest.raises(InputError, match=r"secret\.jsonl has changed since") as refused:
         nd.load(result).look("a")
     assert "my secret" not in str(refused.value)
     replaced(result, "places", digest=None)
-    with pytest.raises(InputError, match="the result has no digest to recognise it by"):
+    with pytest.raises(InputError, match="no digest"):
         nd.load(result).look("a")
     replaced(result, "places", path="http://127.0.0.1:9/a.jsonl")
-    with pytest.raises(InputError, match="a URL in a result is not fetched unasked"):
+    with pytest.raises(InputError, match=r"URL .*not fetched"):
         nd.load(result).look("a")
     replaced(result, "places", path=str(tmp_path))
     with pytest.raises(InputError, match="cannot be used"):
@@ -319,7 +320,7 @@ def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path
 
 def test_places_that_cannot_be_are_refused_or_found_out(result: Path) -> None:
     replaced(result, "located", number=[1, 0, 2])
-    with pytest.raises(InputError, match="row 1 is the document b, not a"):
+    with pytest.raises(InputError, match=r"row 1 is .*b, not a"):
         nd.load(result).look("a")
     replaced(result, "located", number=[10**9] * 3)
     with pytest.raises(InputError, match="has no row 1,000,000,000"):
@@ -337,7 +338,7 @@ def test_places_that_cannot_be_are_refused_or_found_out(result: Path) -> None:
         ("located", {"number": [-1, 1, 2]}),
     ):
         replaced(result, name, **columns)
-        with pytest.raises(InputError, match="its places cannot be used"):
+        with pytest.raises(InputError, match="its places cannot"):
             nd.load(result)
         replaced(result, "places", offset=0, format="jsonl", name="mails.jsonl")
         replaced(result, "located", file=0, row=[0, 1, 2], number=[0, 1, 2])
@@ -349,7 +350,7 @@ def test_a_result_without_places_is_read_as_before(run: Run, result: Path) -> No
     seal(result)
     assert str(nd.load(result).why("b")).startswith("b is removed")
     said = run("compare", result, "a", "b")
-    assert "does not record where its documents are" in said.err
+    assert "not record where" in said.err
     assert "--store-texts" in said.err
     assert run("show", result, "b").status == 0
 
@@ -371,5 +372,5 @@ def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path)
     shutil.copytree(tmp_path / "r", tmp_path / "other")
     pq.write_table(pq.read_table(path).slice(1), tmp_path / "other" / "texts.parquet")
     seal(tmp_path / "other")
-    with pytest.raises(InputError, match="has the texts of other documents"):
+    with pytest.raises(InputError, match="texts of other documents"):
         nd.load(tmp_path / "other").look("a")

@@ -25,6 +25,7 @@ from neardup.advice.record import (
 )
 from neardup.cli.demo_documents import documents_path
 from support.command_line import ROWS, Run, write_rows
+from support.messages import has_parts
 from support.paths import DOCS
 
 PAGES = DOCS
@@ -100,11 +101,9 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     assert mails.read_bytes() == before
     drawing = tmp_path / "drawing.svg"
     drawing.write_text("<svg></svg>", encoding="utf-8")
-    assert f"{drawing} is not an image of neardup" in run("plan", mails, "--svg", drawing).err
+    assert f"{drawing} is not an image" in run("plan", mails, "--svg", drawing).err
     assert drawing.read_text(encoding="utf-8") == "<svg></svg>"
-    assert (
-        f"There is no folder {tmp_path / 'absent'}" in run("plan", mails, "--svg", tmp_path / "absent/a.svg").err
-    )
+    assert f"no folder {tmp_path / 'absent'}" in run("plan", mails, "--svg", tmp_path / "absent/a.svg").err
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_rejected_rows_are_told_and_change_the_status(run: Run, mails: Path) -> 
         file.write("{broken\n")
     result = run("plan", mails)
     assert result.status == 1
-    assert "1 row could not be read." in result.out.replace("\n", " ")
+    assert has_parts(result.out.replace("\n", " "), "1 row", "not be read.")
     assert result.err.startswith("warning: 1 row rejected.\n         The first: ")
     assert f"{mails} row 4: " in result.err
 

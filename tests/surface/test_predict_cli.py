@@ -72,7 +72,7 @@ def test_the_sets_of_an_exact_join_that_do_not_fit_are_predicted(source: Path) -
     made, fits = (predicted(source, method="exact", memory=memory, threshold=0.8) for memory in (0.001, 2))
     assert made.disk == pytest.approx((8 * 20 + 16 * (20 / 5 + 1)) * made.documents, rel=0.1)
     assert fits.disk == 0
-    assert "bytes for each pair" in made.in_words
+    assert "bytes for each" in made.in_words
 
 
 def test_a_limit_that_cannot_hold_is_named(source: Path, run: Run) -> None:

@@ -90,7 +90,7 @@ def test_columns_and_types_of_all_files_are_in_what_is_kept(run: Run, tmp_path: 
     together = pq.read_table(tmp_path / "one" / "kept" / "kept-00000.parquet")
     assert together["lang"].to_pylist() == ["de", "de"]
     assert together["n"].to_pylist() == ["[1]", None]
-    assert 'the column "n" is list' in " ".join(result.out.split())
+    assert 'column "n" is list' in " ".join(result.out.split())
 
 
 def test_the_advice_keeps_to_the_encoding_it_was_given(run: Run, tmp_path: Path) -> None:
@@ -104,5 +104,5 @@ def test_a_clash_of_columns_is_told_before_the_work(run: Run, tmp_path: Path) ->
     pq.write_table(TABLE.append_column("group", TABLE["id"]), tmp_path / "a.parquet")
     result = run("dedup", tmp_path / "a.parquet", "-o", tmp_path / "out", "--annotate")
     assert result.status == 2
-    assert 'The input has a column "group" already' in result.err
+    assert '"group" already' in result.err
     assert not (tmp_path / "out").exists()

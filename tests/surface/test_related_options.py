@@ -14,6 +14,7 @@ import pytest
 
 import neardup as nd
 from support.command_line import Run, write_rows
+from support.messages import has_parts
 
 FOX = "the quick brown fox jumps over the lazy dog and runs far away from all the others in the forest"
 ROWS: list[dict[str, Any]] = [
@@ -60,13 +61,13 @@ def test_the_documents_that_stay(run: Run, rows: Path, tmp_path: Path, options: 
 
 def test_the_summary_says_what_was_compared(run: Run, rows: Path) -> None:
     said = run("dedup", rows, "--dry-run", "--within", "split", "--across", "site").out
-    assert 'compared within 3 values of the column "split"; 1 document without one count as of one value' in said
-    assert 'compared across 4 values of the column "site"; 1 document without one count as of one value' in said
+    assert 'within 3 values of the column "split"; 1 document' in said
+    assert 'across 4 values of the column "site"; 1 document' in said
 
 
 def test_a_listed_value_that_no_document_has_is_noted(run: Run, rows: Path) -> None:
     said = run("dedup", rows, "--dry-run", "--keep", "order:split=tset,train").out
-    assert "--keep order: no document has 'tset' in the column \"split\"" in said
+    assert has_parts(said, "--keep order: no document", "'tset'", '"split"')
 
 
 def test_the_reasons_say_why_whole_families_go_and_copies_stay(run: Run, rows: Path, tmp_path: Path) -> None:

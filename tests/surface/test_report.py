@@ -14,6 +14,7 @@ from neardup.run.found import Found
 from neardup.run.show import group_lines, summary
 from support.command_line import write_rows
 from support.made_texts import Writer
+from support.messages import has_parts
 
 RUN: dict[str, Any] = {
     "neardup_version": "0.1.0",
@@ -128,7 +129,7 @@ def test_a_copy_shows_the_pair_of_the_document_it_copies(found: Found) -> None:
 
 
 def test_an_unknown_id_names_the_near_ones(found: Found) -> None:
-    with pytest.raises(InputError, match=r"'a22' no near copy .* or the id is unknown. Did you mean a2"):
+    with pytest.raises(InputError, match=r"'a22' .*mean a2"):
         found.why("a22")
 
 
@@ -142,16 +143,16 @@ def test_a_document_that_simply_stays_has_a_sentence(tmp_path: Path) -> None:
         alone = result.why("c")
         assert str(alone) == "c is kept: it is in no group."
         assert (alone.kept, alone.group, alone.copy_of, alone.member) == (True, None, None, None)
-        assert "it is in no group" in alone._repr_html_()
-        with pytest.raises(InputError, match="or the id is unknown"):
+        assert "in no group" in alone._repr_html_()
+        with pytest.raises(InputError, match="unknown"):
             result.why("d")
     source.unlink()
-    with pytest.raises(InputError, match="or the id is unknown"):  # nothing knows about it any more
+    with pytest.raises(InputError, match="unknown"):  # nothing knows about it any more
         nd.load(tmp_path / "out").why("c")
 
 
 def test_an_id_of_the_wrong_type(found: Found) -> None:
-    with pytest.raises(InputError, match="Ids of type string"):
+    with pytest.raises(InputError, match="type string"):
         found.why(7)
 
 
@@ -269,6 +270,6 @@ def test_the_summary_says_which_pairs_of_a_popular_document_are_not_listed(
     assert 0 < needed.run["popular"]["pairs_left_out_at_least"] <= 39
     said = dict(summary(needed.run))
     assert f"at least {needed.run['popular']['pairs_left_out_at_least']} pairs not (--pairs all" in said["popular"]
-    assert "not every pair is listed (--pairs all" in needed.run["recall"]["statement"]
+    assert has_parts(needed.run["recall"]["statement"], "not every", "listed (--pairs all")
     assert "not every pair" not in every.run["recall"]["statement"]
     assert "popular" not in dict(summary(every.run))

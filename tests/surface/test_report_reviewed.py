@@ -15,6 +15,7 @@ from neardup.io.decisions.store import DecisionStore
 from neardup.run.show import summary
 from support.command_line import Run
 from support.made_reviews import make_result
+from support.messages import has_parts
 
 
 @pytest.fixture
@@ -49,8 +50,8 @@ def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> 
     counts = nd.load(reviewed).run["counts"]
     assert (counts["removed"], with_decisions["removed"]) == (5, 3)
     said = written(run, reviewed)
-    assert "Of 9 documents, 3 can be removed after the review as copies of others, and 6 stay." in said
-    assert "The run by itself removed 5; the files in the result are still those of the run." in said
+    assert has_parts(said, "Of 9 documents, 3 can be removed", "6 stay.")
+    assert "run by itself removed 5;" in said
     assert "were removed" not in said
     assert re.search(r"to remove 3 \S+ % of the documents", said)
     assert words(nd.report_page(nd.load(reviewed))).count("3 can be removed after the review") == 1
@@ -59,9 +60,9 @@ def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> 
 def test_the_decisions_are_listed_with_their_authors_and_the_tags(run: Run, reviewed: Path) -> None:
     said = written(run, reviewed)
     assert "This page follows 2 decisions of people: 1 by Ann, 1 by Bob <b>." in said
-    assert f"the review in {reviewed} up to action 4; later ones are not included" in said
+    assert has_parts(said, f"{reviewed} up to action 4;", "not included")
     assert re.search(r"plan keep Bob <b> 20\d\d-\d\d-\d\d \d\d:\d\d UTC fox keep both with fox-12 Ann", said)
-    assert "fox not alike with nobody Cleo no document has the id nobody" in said
+    assert has_parts(said, "fox not alike with nobody Cleo", "no document", "nobody")
     assert "Tags: hot 2, <i>secret 1." in said
     assert "fox hot plan <i>secret, hot" in said
     assert "decided by Ann" in run("show", reviewed, "fox-12").out
@@ -72,18 +73,18 @@ def test_the_report_of_a_final_result_lists_the_decisions_that_made_it(run: Run,
     final = reviewed.parent / "final"
     assert run("apply", reviewed, "-o", final).status == 0
     said = written(run, final)
-    assert "Of 9 documents, 3 were removed as copies of others, and 6 stay." in said
+    assert has_parts(said, "Of 9 documents, 3 were removed", "6 stay.")
     assert "This result follows 2 decisions of people: 1 by Ann, 1 by Bob <b>." in said
     assert "fox keep both with fox-12 Ann" in said
     assert "Tags: hot 2" in said
-    assert "older than its decisions" not in said
+    assert "older than" not in said
 
     with DecisionStore(reviewed) as store:
         store.act([FateOf("plan", "remove")], by="Ann", what="remove")
-    assert "has gone on since, up to action 5: this page is older than its decisions" in written(run, final)
+    assert has_parts(written(run, final), "up to action 5:", "older than")
 
     reviewed.rename(reviewed.with_name("elsewhere"))  # another result may take the name
-    assert "older than its decisions" not in written(run, final)
+    assert "older than" not in written(run, final)
     (reviewed.parent / "other").mkdir()
     other = make_result(reviewed.parent / "other", {"x": "some text that has nothing to do with it at all"})
     with DecisionStore(other) as store:
@@ -91,7 +92,7 @@ def test_the_report_of_a_final_result_lists_the_decisions_that_made_it(run: Run,
         for number in range(9):
             store.act([Tag("x", str(number))], by="Ann", what="tags")
     other.rename(reviewed)
-    assert "older than its decisions" not in written(run, final)
+    assert "older than" not in written(run, final)
 
 
 def test_a_result_of_group_says_that_nothing_was_removed(run: Run, tmp_path: Path) -> None:
@@ -101,19 +102,19 @@ def test_a_result_of_group_says_that_nothing_was_removed(run: Run, tmp_path: Pat
     with DecisionStore(grouped) as store:
         store.act([Judgement("fox-12", "fox", "keep both")], by="Ann", what="keep both")
     said = written(run, grouped)
-    assert "The run by itself removed nothing. After the decisions 4 can go" in said
+    assert has_parts(said, "removed nothing.", "4 can go")
 
 
 def test_without_decisions_the_page_says_so_and_a_final_result_is_that_of_the_run(
     run: Run, tmp_path: Path
 ) -> None:
     out, final = make_result(tmp_path), tmp_path / "final"
-    assert "decisions none when this page was written" in written(run, out)
+    assert "decisions none" in written(run, out)
     made = run("apply", out, "-o", final)
     assert made.status == 0, made.err
     assert "decisions     none yet (of " in made.out
     assert nd.load(final).groups.equals(nd.load(out).groups)
     kept = [json.loads(line)["id"] for line in (final / "kept.jsonl").read_bytes().splitlines()]
     assert kept == ["fox", "plan-more", "night", "alone"]
-    assert "about which nobody had decided" in written(run, final)
+    assert "nobody had decided" in written(run, final)
     assert ("decisions", f"none yet (of {out})") in summary(nd.load(final).run)

@@ -102,7 +102,7 @@ def test_a_file(search: Search, tmp_path: Path) -> None:
     status, _, err = search(f"FILE:{tmp_path}/absent_20")
     assert status == 2
     assert "absent" in err
-    assert "written in quotation marks" in err
+    assert "in quotation marks" in err
 
 
 def test_a_mistake_is_shown_with_its_place(search: Search) -> None:

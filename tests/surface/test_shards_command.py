@@ -13,6 +13,7 @@ from neardup.io.decisions.records import FateOf
 from neardup.io.decisions.store import DecisionStore
 from support.command_line import Run
 from support.made_texts import Writer
+from support.messages import has_parts
 from support.paths import DOCS
 
 TEXTS = {name: " ".join(Writer(seed=number).words(90)) for number, name in enumerate(("a", "b", "c", "d"))}
@@ -65,7 +66,7 @@ def test_fingerprints_grow_and_the_ids_of_groups_stay(day: Path, run: Run) -> No
     ]
     again = run("dedup", "tuesday.jsonl", "--against", "FP", "--update", "FP", "-o", "again")
     assert again.status == 2
-    assert "tuesday.jsonl is among the fingerprints already" in again.err
+    assert has_parts(again.err, "tuesday.jsonl", "already")
     assert not (day / "again").exists()
 
 
@@ -77,7 +78,7 @@ def test_a_document_near_two_groups_joins_neither_to_the_other(day: Path, run: R
     write(day / "new.jsonl", {"joint": TEXTS["b"] + " " + TEXTS["c"] + " " + TEXTS["d"]})
     done = run("dedup", "new.jsonl", "--against", "FP2", "-o", "new", "--threshold", "0.3")
     assert done.status == 0
-    assert "1 document near copies in several named groups" in done.err
+    assert has_parts(done.err, "1 document", "several named groups")
     group, joined = names("new")["joint"]
     assert {group, *joined} == {"first", "second"}
 
@@ -88,25 +89,29 @@ def test_parts_that_do_not_fit_are_refused_by_name(day: Path, run: Run) -> None:
         assert done.status == 2
         return " ".join(done.err.split())
 
-    assert "FP/three cannot be used: there is no such folder" in error_of("merge", "FP/one", "FP/three", "-o", "m")
+    assert has_parts(
+        error_of("merge", "FP/one", "FP/three", "-o", "m"), "FP/three cannot be used:", "no such folder"
+    )
     (day / "FP" / "torn").mkdir()
     assert "FP/torn cannot be used: it has no fingerprints.json" in error_of("merge", "FP", "-o", "m")
     (day / "FP" / "torn").rmdir()
     write(day / "four.jsonl", {"x": TEXTS["d"]})
     assert run("fingerprint", "four.jsonl", "-o", "FP/four", "--length", "3").status == 0
     refused = error_of("merge", "FP/one", "FP/four", "-o", "m")
-    assert "FP/four has the setting length 3, and FP/one has 5" in refused
+    assert has_parts(refused, "FP/four", "length 3,", "FP/one has 5")
     assert "--length is 3, and it was 5" in error_of("merge", "FP/one", "-o", "m", "--length", "3")
-    assert "both have a file named one.jsonl" in error_of("merge", "FP/one", "FP/one", "-o", "m")
+    assert "named one.jsonl" in error_of("merge", "FP/one", "FP/one", "-o", "m")
     assert run("fingerprint", "--new-key", "my.key").status == 0
     assert (day / "my.key").stat().st_mode & 0o77 == 0
     (day / "my.key").write_text("17" * 32)  # new keys are the same in all tests
-    assert "made under the key" in error_of("merge", "FP/one", "--key", "my.key", "-o", "m")
+    assert "the key" in error_of("merge", "FP/one", "--key", "my.key", "-o", "m")
     assert run("fingerprint", "four.jsonl", "-o", "apart/four", "--key", "my.key").status == 0
     assert run("merge", "apart/four", "--key", "my.key", "-o", "m").status == 0
     assert not (day / "apart" / ".neardup-key").exists()
-    assert "--update cannot be given on one machine without fingerprints" in error_of(
-        "dedup", "one.jsonl", "--update", "FP", "-o", "n"
+    assert has_parts(
+        error_of("dedup", "one.jsonl", "--update", "FP", "-o", "n"),
+        "--update cannot be given",
+        "without fingerprints",
     )
 
 
@@ -125,7 +130,7 @@ def test_saved_fingerprints_with_decisions_texts_and_groups_alone(day: Path, run
     for option in ("--resume", "--predict"):
         refused = run("group", "new.jsonl", "--against", "FP", "-o", "other", option)
         assert refused.status == 2
-        assert f"{option} cannot be given together with fingerprints" in " ".join(refused.err.split())
+        assert f"{option} cannot be given" in " ".join(refused.err.split())
 
 
 def test_texts_that_have_moved_are_named(day: Path, run: Run) -> None:

@@ -11,6 +11,7 @@ import pytest
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 from support.command_line import ROWS, Run, write_rows
+from support.messages import has_parts
 from support.sealed import seal
 
 TABLES = ("pairs", "groups", "copies", "ranks", "not_judged")
@@ -100,7 +101,7 @@ def test_nothing_in_it_is_a_result_too(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nothing is not a result of neardup: there is no such folder. Allowed"):
+    with pytest.raises(InputError, match=r"nothing is not a result .*no such folder"):
         nd.load(tmp_path / "nothing")
     with pytest.raises(InputError, match=r"it has no run\.json"):
         nd.load(tmp_path)
@@ -109,13 +110,13 @@ def test_a_folder_that_is_no_result(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"its run\.json is another program's"):
             nd.load(tmp_path)
     (tmp_path / "run.json").write_text("{")
-    with pytest.raises(InputError, match=r"run.json cannot be used: .*truncated.* Make the result again"):
+    with pytest.raises(InputError, match=r"run\.json cannot be used: .*truncated.*Make the result again"):
         nd.load(tmp_path)
 
 
 def test_a_result_of_an_earlier_version_has_no_manifest(result: Path) -> None:
     (result / "manifest.json").unlink()
-    with pytest.raises(InputError, match=r"cannot be used: it has no manifest\.json.* Make the result again"):
+    with pytest.raises(InputError, match=r"no manifest\.json.* Make the result again"):
         nd.load(result)
 
 
@@ -129,12 +130,12 @@ def test_a_result_that_is_not_whole(result: Path) -> None:
     whole = run_of(result)
     (result / "run.json").write_text(json.dumps({key: whole[key] for key in whole if key != "counts"}))
     seal(result)
-    with pytest.raises(InputError, match=r"run.json cannot be used: it lacks counts"):
+    with pytest.raises(InputError, match=r"run\.json cannot be used: .*counts"):
         nd.load(result)
     (result / "run.json").write_text(json.dumps(whole))
     seal(result)
     (result / "ranks.parquet").rename(result / "moved")
-    with pytest.raises(InputError, match=r"result cannot be used: ranks.parquet is not there"):
+    with pytest.raises(InputError, match=r"ranks\.parquet is not there"):
         nd.load(result)
     (result / "ranks.parquet").write_bytes(b"no Parquet at all")
     with pytest.raises(InputError, match=r"ranks.parquet has 17 bytes, and [\d,]+ were written"):
@@ -144,7 +145,7 @@ def test_a_result_that_is_not_whole(result: Path) -> None:
         nd.load(result)
     pq.write_table(pa.table({"id": ["a"]}), result / "ranks.parquet")
     seal(result)
-    with pytest.raises(InputError, match=r"it lacks the columns row, first, rank, reference, bytes"):
+    with pytest.raises(InputError, match="columns row, first, rank, reference, bytes"):
         nd.load(result)
 
 
@@ -152,7 +153,7 @@ def test_a_column_of_another_type(result: Path) -> None:
     ranks = pq.read_table(result / "ranks.parquet")
     pq.write_table(ranks.set_column(3, "rank", pa.array(["a", "b", "c"])), result / "ranks.parquet")
     seal(result)
-    with pytest.raises(InputError, match="of another type than they should be are rank"):
+    with pytest.raises(InputError, match=r"another type .* rank"):
         nd.load(result)
 
 
@@ -173,7 +174,7 @@ def test_tables_of_different_runs(result: Path, left: list[int]) -> None:
     ranks = pq.read_table(result / "ranks.parquet")
     pq.write_table(ranks.take(pa.array(left, pa.int64())), result / "ranks.parquet")
     seal(result)
-    with pytest.raises(InputError, match="do not belong together"):
+    with pytest.raises(InputError, match="not belong together"):
         nd.load(result).at(0.9)
 
 
@@ -208,7 +209,7 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
     mails.unlink()  # documents are not read
     said = run("regroup", result, "--threshold", "0.98", "-o", strict)
     assert (said.status, said.err) == (0, "")
-    assert "note          made from the stored pairs of a search at threshold 0.6\n" in said.out
+    assert has_parts(said.out, "note", "stored pairs", "0.6\n")
     assert "to remove     1 document (25.0 %)" in said.out
     files = {f"{name}.parquet" for name in (*TABLES, "places", "located")}
     files |= {"problems.jsonl", "run.json", "manifest.json"}
@@ -245,7 +246,7 @@ def test_group_from_can_be_tried_and_printed(run: Run, result: Path, tmp_path: P
 def test_a_result_is_not_replaced_by_what_is_made_from_it(run: Run, result: Path) -> None:
     refused = run("regroup", result, "--threshold", "0.9", "-o", result, "--overwrite")
     assert refused.status == 2
-    assert "is the given result itself" in refused.err
+    assert "result itself" in refused.err
     assert (result / "kept.jsonl").exists()
 
 

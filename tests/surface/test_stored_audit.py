@@ -86,7 +86,7 @@ def test_every_command_that_reads_a_result_reads_one_with_a_missed_pair(run: Run
     source, out = written(tmp_path), tmp_path / "out"
     weak = ("--sketch", "simhash", "--distance", 0, "--threshold", 0.5, "--audit", 100)
     assert run("dedup", source, "-o", out, "--id", "id", *weak).status == 0
-    assert "it is in no group" in run("show", out, "harbour").out
+    assert "in no group" in run("show", out, "harbour").out
     assert run("report", out, "-o", tmp_path / "page.html").status == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "harbour-late" in page
