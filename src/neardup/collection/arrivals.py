@@ -8,7 +8,7 @@ Existing groups keep their ids, representatives and members.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -18,7 +18,7 @@ from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_again
 from neardup.collection.groups.formation import About, Grouping
 from neardup.collection.near import READ, Finder, Near, Repeated
-from neardup.collection.records import Action, GroupedPending, NearCopy, StoredCounts
+from neardup.collection.records import Action, Added, GroupedPending, NearCopy
 from neardup.collection.sets import Role, Sets, require_no_groups, require_same_role, role_of
 from neardup.collection.store import Store
 from neardup.collection.store.writing import Writing
@@ -28,11 +28,9 @@ from neardup.tables import Bools, Int64s
 
 OnNear: TypeAlias = Literal["keep", "link", "reject"]
 
-_LISTED = 1000
-
 
 class Arrivals:
-    """The documents of one transaction, stored chunk by chunk in their order; lists the first 1,000 repeats.
+    """The documents of one transaction, stored chunk by chunk in their order, and counted in ``outcome``.
 
     Searches for repeated documents, and counts for groups, raise LimitError when the deadline passes.
     """
@@ -43,8 +41,9 @@ class Arrivals:
         transaction: Writing,
         near: Near | None,
         on_near: OnNear,
-        deadline: Deadline = UNLIMITED,
-        role: Role = "document",
+        outcome: Added,
+        deadline: Deadline,
+        role: Role,
     ) -> None:
         role_of(role)
         if role == "base":
@@ -59,16 +58,17 @@ class Arrivals:
             )
         self._store, self._transaction = store, transaction
         self._near, self._on_near, self._deadline, self._role = near, on_near, deadline, role
+        self._outcome = outcome
         self._sets = Sets(store, deadline)
         self._finder = Finder(store, near, self._sets, deadline) if near else None
         self._grouping = Grouping(store, self._sets)
-        self._beyond = self._listed = 0
+        self._beyond = 0
 
     def next_number(self) -> int:
         """The number that the next new document gets; the number of a rejected one is not reused in this call."""
         return max(self._transaction.next_number(), self._beyond)
 
-    def store(self, entries: Entries, old: Mapping[str, int]) -> StoredCounts:
+    def store(self, entries: Entries, old: Mapping[str, int]) -> None:
         """Store documents with distinct ids. ``old`` maps the ids of replaced documents to their numbers."""
         if old:
             require_same_role(self._store, old, self._role)
@@ -93,24 +93,15 @@ class Arrivals:
             self._finder.stored()
         if replaced:
             self._grouping.replaced(sorted(replaced))
-        groups = self._groups(numbers, repeated)
-        near = self._near_copies(entries, repeated, groups)
+        self._note(entries, numbers, repeated)
         self._grouping.finish()
-        return StoredCounts(
-            added=len(kept) - len(replaced),
-            replaced=len(replaced),
-            text_bytes=int(kept.sizes.sum()),
-            repeats=len(repeated),
-            linked=sum(group != 0 for group in groups),
-            left_out=len(entries) - len(stays),
-            near=near,
-            base_only=self._base_only(entries),
-        )
-
-    def _base_only(self, entries: Entries) -> int:
-        """The documents of which nothing counts, because all their text is base text."""
+        self._outcome.added += len(kept) - len(replaced)
+        self._outcome.replaced += len(replaced)
+        self._outcome.text_bytes += int(kept.sizes.sum())
+        self._outcome.left_out += len(entries) - len(stays)
+        # all text of these is base text, of which nothing counts
         sizes = self._finder.sizes if self._finder else entries.shingles
-        return int(np.count_nonzero((np.array(sizes) == 0) & (entries.shingles > 0)))
+        self._outcome.base_only += int(np.count_nonzero((np.array(sizes) == 0) & (entries.shingles > 0)))
 
     def _numbers(self, ids: Sequence[str], old: Mapping[str, int]) -> list[int]:
         following = self.next_number()
@@ -125,49 +116,31 @@ class Arrivals:
         """The stored documents that each document repeats, by its place; only documents that repeat something."""
         assert self._finder
         self._finder.begin(entries)
-        found = {}
+        repeated_by_place = {}
         for place, id in enumerate(entries.ids):
             repeated = self._finder.repeated(place, old.get(id, 0))
             if repeated:
-                found[place] = repeated
+                repeated_by_place[place] = repeated
             if not repeated or self._on_near != "reject":
                 self._finder.accept(place, numbers[place], old.get(id, 0))
-        return found
+        return repeated_by_place
 
-    def _groups(self, numbers: list[int], repeated: Mapping[int, list[Repeated]]) -> list[int]:
-        """Link the documents that repeat a stored one, and return the group of each, 0 for none."""
-        if self._on_near != "link":
-            return [0] * len(repeated)
-        sizes = self._finder.sizes if self._finder else ()
-        return [self._link(numbers[place], found, sizes[place]) for place, found in repeated.items()]
-
-    def _near_copies(
-        self, entries: Entries, repeated: Mapping[int, list[Repeated]], groups: list[int]
-    ) -> list[NearCopy]:
-        """Describe the repeats, while there is room in the list of the transaction."""
-        places = list(repeated)[: _LISTED - self._listed]
-        self._listed += len(places)
-        firsts = [repeated[place][0] for place in places]
-        shown = np.array(sorted({first.number for first in firsts}), np.int64)
-        ids = {row.number: row.id for row in self._store.rows(shown)}
-        copies = []
-        for place, first, group in zip(places, firsts, groups, strict=False):
+    def _note(self, entries: Entries, numbers: list[int], repeated: Mapping[int, list[Repeated]]) -> None:
+        """Link the documents that repeat a stored one, if that is asked for, and count them."""
+        for place, near in repeated.items():
+            assert self._finder
+            assert self._near
+            group, size = 0, self._finder.sizes[place]
+            if self._on_near == "link":
+                group = _link(self._grouping, numbers[place], size, near, self._near)
             action: Action = "rejected" if self._on_near == "reject" else "linked" if group else "kept"
-            size = self._finder.sizes[place] if self._finder else 0
-            known = (entries.ids[place], ids[first.number], first.shared, size, first.size)
-            copies.append(NearCopy(*known, action, group or None))
-        return copies
-
-    def _link(self, number: int, found: list[Repeated], size: int) -> int:
-        assert self._near
-        first = found[0]
-        cause = About("added", first.number, first.shared, size, first.size)
-        return self._grouping.link(number, [one.number for one in found], self._near.threshold, cause)
+            _note(self._store, self._outcome, entries.ids[place], size, near[0], action, group)
 
 
 TOGETHER = 100
 """Documents compared and committed together: other writers wait for no more than these."""
-_LISTED_REPEATS = 1000
+_LISTED = 1000
+"""Repeats that a result lists."""
 
 
 class StoredFinder(Finder):
@@ -228,14 +201,6 @@ class StoredFinder(Finder):
         return known[self._grouped[known]]
 
 
-@dataclass
-class _Outcome:
-    compared: int
-    repeats: int
-    linked: int
-    near: list[NearCopy]
-
-
 def group_pending(
     store: Store,
     near: Near,
@@ -257,12 +222,13 @@ def group_pending(
     asked = alone if limit is None else alone[:limit]
     pending = Pending(store, near, deadline)
     with (progress or Silent()).stage("group", len(asked), "documents") as advance:
-        for numbers in _parts(asked, TOGETHER):
+        for begin in range(0, len(asked), TOGETHER):
+            numbers = asked[begin : begin + TOGETHER]
             pending.group(numbers)
             advance(len(numbers))
-    total = pending.total
-    more = int(asked[-1]) if len(asked) < len(alone) else None
-    return GroupedPending(total.compared, total.repeats, total.linked, near.recall, tuple(total.near), more)
+    more, outcome = int(asked[-1]) if len(asked) < len(alone) else None, pending.outcome
+    counts = pending.compared, outcome.repeats, outcome.linked
+    return GroupedPending(*counts, near.recall, tuple(outcome.near), more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,10 +242,10 @@ class _Found:
 
 
 class Pending:
-    """Compares and groups documents, some at a time; ``total`` counts."""
+    """Compares and groups documents, some at a time; ``outcome`` counts the repeats."""
 
     def __init__(self, store: Store, near: Near, deadline: Deadline = UNLIMITED) -> None:
-        self.total = _Outcome(0, 0, 0, [])
+        self.compared, self.outcome = 0, Added()
         self._store, self._near, self._deadline = store, near, deadline
         self._change = self._logged = -1
         self._grouped: Bools = np.empty(0, np.bool_)
@@ -296,8 +262,11 @@ class Pending:
                 linked = self._linked(Grouping(self._store, self._sets), found)
                 self._logged = self._store.groups.last_change()
             self._change += 1  # by this transaction, which changed no text
-            self._note(found, linked)
-        self.total.compared += len(found.numbers)
+            for id, size, repeated, group in zip(found.ids, found.sizes, found.repeated, linked, strict=True):
+                if repeated:
+                    action: Action = "linked" if group else "kept"
+                    _note(self._store, self.outcome, id, size, repeated[0], action, group)
+        self.compared += len(found.numbers)
 
     def _compared(self, numbers: Int64s) -> _Found:
         """Compare the documents that are still there and in no group, in the present state."""
@@ -328,11 +297,6 @@ class Pending:
         grouping.finish()
         return linked
 
-    def _note(self, found: _Found, linked: Sequence[int]) -> None:
-        for id, size, repeated, group in zip(found.ids, found.sizes, found.repeated, linked, strict=True):
-            if repeated:
-                _note(self._store, self.total, id, size, repeated[0], group)
-
 
 def _mask(numbers: Int64s) -> Bools:
     mask = np.zeros(int(numbers.max(initial=0)) + 1, np.bool_)
@@ -346,15 +310,10 @@ def _link(grouping: Grouping, number: int, size: int, repeated: Sequence[Repeate
     return grouping.link(number, [one.number for one in repeated], near.threshold, cause)
 
 
-def _note(store: Store, total: _Outcome, id: str, size: int, first: Repeated, group: int) -> None:
-    total.repeats += 1
-    total.linked += group != 0
-    if len(total.near) < _LISTED_REPEATS:
+def _note(store: Store, outcome: Added, id: str, size: int, first: Repeated, action: Action, group: int) -> None:
+    """Count a document that repeats stored ones, and list it if it is among the first."""
+    outcome.repeats += 1
+    outcome.linked += group != 0
+    if len(outcome.near) < _LISTED:
         [of] = store.ids(np.array([first.number], np.int64))
-        action: Action = "linked" if group else "kept"
-        total.near.append(NearCopy(id, of, first.shared, size, first.size, action, group or None))
-
-
-def _parts(numbers: Int64s, size: int) -> Iterator[Int64s]:
-    for begin in range(0, len(numbers), size):
-        yield numbers[begin : begin + size]
+        outcome.near.append(NearCopy(id, of, first.shared, size, first.size, action, group or None))

@@ -20,7 +20,7 @@ from neardup.collection.fields import unknown, usable_id
 from neardup.collection.groups.formation import Grouping
 from neardup.collection.groups.methods import GroupsAndDecisions
 from neardup.collection.inspection import faults
-from neardup.collection.intake import Adding, OnDuplicate, entries_named, keys_of, prepared, records_in
+from neardup.collection.intake import Adding, OnDuplicate, entries_named, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
 from neardup.collection.records import (
@@ -35,8 +35,7 @@ from neardup.collection.store import Store
 from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.names import require_local
-from neardup.io.readers import Problem, open_documents
-from neardup.io.readers.fields import joined
+from neardup.io.readers import Problem
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
 
@@ -245,13 +244,8 @@ class Collection(Questions, GroupsAndDecisions):
         near, on_near, role = _arrival(**arrival)
         asked = None if near is None else Near.of(near)
         adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem, role=role)
-        records, documents = records_in(documents)
-        if records is not None:
-            keys, records = keys_of(records, joined(text), id, metadata)
-            pieces = prepared(records, keys, self.settings)
-            return adding.run_prepared(pieces, keys.notes, keys.id is None, progress or Silent())
-        opened = open_documents(documents, without=own_files(self.path))
-        return adding.run(opened, text, id, metadata, progress or Silent())
+        intake = intake_of(documents, text, id, metadata, own_files(self.path))
+        return adding.run(intake, progress or Silent())
 
     def prepare(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,7 @@ from neardup.collection.entries import loaded, unpack
 from neardup.collection.fields import merged, metadata_fault, plain, unknown, usable_id
 from neardup.collection.groups.methods import limited, place
 from neardup.collection.pages import short_repr
-from neardup.collection.records import (
-    document_html,
-    list_html,
-)
+from neardup.collection.records import PlainData, document_html, list_html
 from neardup.collection.sets import Role
 from neardup.collection.store import Store
 from neardup.display import counted
@@ -32,7 +29,7 @@ _TEXT_BYTES = 16_000_000
 
 
 @dataclass(frozen=True, repr=False)
-class Document:
+class Document(PlainData):
     """A stored document: its id, text and metadata, the numbers of its tokens and distinct shingles, its role."""
 
     id: str
@@ -49,13 +46,9 @@ class Document:
         lines = [("tokens", f"{self.tokens:,}"), ("shingles", f"{self.shingles:,}"), ("role", self.role)]
         return document_html(self.id, self.text, self.metadata, lines)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the document as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, repr=False)
-class ListedDocument:
+class ListedDocument(PlainData):
     """A line of a list of documents. ``size`` is the bytes of its text, ``group`` the id of its group, or None.
 
     ``text`` is None unless texts were asked for.
@@ -73,13 +66,9 @@ class ListedDocument:
     def __repr__(self) -> str:
         return f"ListedDocument({short_repr(self.id)}, {self.tokens} tokens)"
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the line as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, repr=False)
-class DocumentPage:
+class DocumentPage(PlainData):
     """Some documents in the order in which they were first added, and the ``after`` of the next page, or None."""
 
     documents: tuple[ListedDocument, ...]
@@ -98,10 +87,6 @@ class DocumentPage:
 
     def _words(self, one: ListedDocument) -> list[str]:
         return [] if one.text is None else [excerpt(one.text)]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the page as plain data."""
-        return {"documents": [one.as_dict() for one in self.documents], "next": self.next}
 
 
 class StoredDocuments:
@@ -279,6 +264,3 @@ def _require_metadata(name: str, metadata: Any) -> None:
             "The limits in docs/reference/collection.md; nothing was changed",
             "Leave some of it out",
         )
-
-
-__all__ = ["Document", "DocumentPage", "ListedDocument", "StoredDocuments"]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import Any, Literal, TypeAlias, get_args
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,9 +36,11 @@ from neardup.collection.store import Store
 from neardup.collection.store.writing import Writing
 from neardup.errors import InputError, SettingError
 from neardup.io.formats import METADATA
-from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column
+from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
 from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES
+from neardup.io.readers.fields import joined
 from neardup.runtime import UNLIMITED, Deadline, Progress, ordered_map
+from neardup.tables import one_array
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
@@ -49,26 +53,77 @@ _AHEAD = 32 << 20
 class Columns:
     """The columns in use: text, id (None: the collection names the documents) and metadata.
 
-    ``said`` names metadata that a file of one document may contain itself; it is kept only where a file has a
-    value.
+    ``own`` names metadata that a file of one document may contain itself; kept only where a file has a value.
     """
 
     text: str
     id: str | None
     metadata: tuple[str, ...]
-    said: tuple[str, ...] = ()
+    own: tuple[str, ...]
 
     @property
     def all(self) -> list[str]:
         """Each column once."""
         return list(
-            dict.fromkeys(name for name in (self.text, self.id, *self.metadata, *self.said) if name is not None)
+            dict.fromkeys(name for name in (self.text, self.id, *self.metadata, *self.own) if name is not None)
         )
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """Documents ready to be stored, and the rows that cannot be."""
+class StorableRows:
+    """Documents that can be kept: ids, texts (an Arrow array), metadata; and the problems of the other rows."""
+
+    ids: Sequence[str]
+    texts: Any
+    metadata: Sequence[dict[str, Any]]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """Documents of any kind: ``rows_of`` reads each of the ``parts``, in any thread.
+
+    ``notes`` are sentences about guesses. ``nameless`` documents have no ids, so the collection names them.
+    ``opened`` is None for records.
+    """
+
+    parts: Iterable[Any]
+    rows_of: Callable[[Any], StorableRows]
+    notes: tuple[str, ...]
+    nameless: bool
+    opened: Documents | None = None
+
+
+def intake_of(
+    documents: Any,
+    text: str | Sequence[str] | None,
+    id: str | None,
+    metadata: Sequence[str],
+    without: Sequence[Path] = (),
+) -> Intake:
+    """Open documents of any kind that ``Collection.add`` accepts, but for the files ``without``.
+
+    Raises InputError for documents, columns and keys that cannot be used.
+    """
+    records, documents = records_in(documents)
+    if records is not None:
+        keys, records = keys_of(records, joined(text), id, metadata)
+        return Intake(_parts(records, keys.text), partial(_rows_of_records, keys), keys.notes, keys.id is None)
+    opened = open_documents(documents, without=without)
+    if opened.format == "arrow" and next(iter(opened.chunks()), None) is None:
+        return Intake((), partial(_rows_of_chunk, Columns("", None, (), ())), (), False, opened)
+    chosen = choose_columns(opened, text, id)
+    for name in metadata:
+        find_column(opened, name, "--meta")
+    own = METADATA if opened.format == "text" and not metadata else ()
+    columns = Columns(chosen.text, chosen.id, tuple(metadata), own)
+    nameless = columns.id is None and opened.format == "arrow"
+    chunks = opened.chunks(None, columns.all)
+    return Intake(chunks, partial(_rows_of_chunk, columns), chosen.notes, nameless, opened)
+
+
+class Prepared(NamedTuple):
+    """Documents ready to be stored, and the problems of the rows that cannot be."""
 
     entries: Entries
     problems: tuple[Problem, ...]
@@ -94,49 +149,33 @@ class Adding:
         self._near, self._on_near, self._on_problem, self._deadline = near, on_near, on_problem, deadline
         self._outcome = Added(recall=near.recall if near else None)
 
-    def run(
-        self,
-        opened: Documents,
-        text: str | Sequence[str] | None,
-        id: str | None,
-        metadata: Sequence[str],
-        progress: Progress,
-    ) -> Added:
+    def run(self, intake: Intake, progress: Progress) -> Added:
         """Add the documents, or none if the call or an id is invalid."""
-        if opened.format == "arrow" and not has_rows(opened):
+        if intake.parts == ():
             return self._outcome
-        columns, notes = columns_of(opened, text, id, metadata)
-        self._outcome.notes = notes
-        numbered = columns.id is None and opened.format == "arrow"
-        on_duplicate = "error" if numbered else self._on_duplicate  # generated ids replace nothing
-        settings = self._store.settings
-
-        def prepare(chunk: Chunk) -> Prepared:
-            return _prepare(chunk, columns, settings)
-
-        with progress.stage("add", opened.size_bytes, "bytes") as advance:
-            pieces = self._begun(_prepared(prepare, opened, columns))
+        self._outcome.notes = intake.notes
+        if intake.nameless:
+            self._on_duplicate = "error"  # generated ids replace nothing
+        size, unit = (intake.opened.size_bytes, "bytes") if intake.opened else (None, "documents")
+        with progress.stage("add", size, unit) as advance:
+            pieces = self._begun(_prepared(intake, self._store.settings))
             with self._store.writing() as transaction:
                 arrivals = self._arrivals(transaction)
-                for prepared in pieces:
-                    self._store_one(prepared, arrivals, on_duplicate, numbered)
-                    advance(int(prepared.entries.sizes.sum()))
-        self._outcome.notes = (*notes, *opened.findings.encoding_notes())
+                for entries, problems in pieces:
+                    for problem in problems:
+                        self._outcome.reject(problem)
+                        if self._on_problem:
+                            self._on_problem(problem)
+                    self._add(_numbered(entries, arrivals.next_number()) if intake.nameless else entries, arrivals)
+                    advance(int(entries.sizes.sum()) if unit == "bytes" else len(entries))
+        if intake.opened:
+            self._outcome.notes = (*intake.notes, *intake.opened.findings.encoding_notes())
         return self._outcome
 
-    def run_prepared(
-        self, pieces: Iterable[Prepared], notes: Sequence[str], numbered: bool, progress: Progress
-    ) -> Added:
-        """Add documents that were prepared elsewhere; ``numbered``: the collection names them."""
-        self._outcome.notes = tuple(notes)
-        on_duplicate = "error" if numbered else self._on_duplicate
-        with progress.stage("add", None, "documents") as advance:
-            pieces = self._begun(pieces)
-            with self._store.writing() as transaction:
-                arrivals = self._arrivals(transaction)
-                for prepared in pieces:
-                    self._store_one(prepared, arrivals, on_duplicate, numbered)
-                    advance(len(prepared.entries))
+    def put(self, entries: Entries) -> Added:
+        """Add the documents, or none if an id is invalid."""
+        with self._store.writing() as transaction:
+            self._add(entries, self._arrivals(transaction))
         return self._outcome
 
     def _begun(self, pieces: Iterable[Prepared]) -> Iterable[Prepared]:
@@ -157,26 +196,12 @@ class Adding:
                 finder.repeated(0, 0)
         return chain(ahead, rest)
 
-    def _store_one(
-        self, prepared: Prepared, arrivals: Arrivals, on_duplicate: OnDuplicate, numbered: bool
-    ) -> None:
-        for problem in prepared.problems:
-            self._outcome.reject(problem)
-            if self._on_problem:
-                self._on_problem(problem)
-        entries = _numbered(prepared.entries, arrivals.next_number()) if numbered else prepared.entries
-        self._add(entries, arrivals, on_duplicate)
-
-    def put(self, entries: Entries) -> Added:
-        """Add the documents, or none if an id is invalid."""
-        with self._store.writing() as transaction:
-            self._add(entries, self._arrivals(transaction), self._on_duplicate)
-        return self._outcome
-
     def _arrivals(self, transaction: Writing) -> Arrivals:
-        return Arrivals(self._store, transaction, self._near, self._on_near, self._deadline, self._role)
+        given = self._near, self._on_near, self._outcome, self._deadline, self._role
+        return Arrivals(self._store, transaction, *given)
 
-    def _add(self, entries: Entries, arrivals: Arrivals, on_duplicate: OnDuplicate) -> None:
+    def _add(self, entries: Entries, arrivals: Arrivals) -> None:
+        on_duplicate = self._on_duplicate
         if on_duplicate == "error":
             known = self._store.numbers(entries.ids)
             self._require_new(entries.ids, known)
@@ -188,7 +213,7 @@ class Adding:
             places = [place for place in places if entries.ids[place] not in old]
             old = {}
         kept = entries if len(places) == len(entries) else entries.take(places)
-        self._outcome.count(arrivals.store(kept, old))
+        arrivals.store(kept, old)
         if on_duplicate == "skip":
             self._outcome.skipped += len(entries) - len(kept)
         else:
@@ -208,12 +233,20 @@ class Adding:
             )
 
 
-def _prepared(prepare: Callable[[Chunk], Prepared], documents: Documents, columns: Columns) -> Iterable[Prepared]:
-    """All chunks in order, prepared in worker threads unless threads would cost more than the work itself."""
-    chunks = documents.chunks(None, columns.all)
-    if documents.size_bytes is not None and documents.size_bytes < _SMALL:
-        return map(prepare, chunks)
-    return ordered_map(prepare, chunks, threads=0)
+def _prepared(intake: Intake, settings: CollectionSettings) -> Iterable[Prepared]:
+    """All parts in order, prepared in worker threads unless threads would cost more than the work itself."""
+
+    def prepare(part: Any) -> Prepared:
+        return _prepare(intake.rows_of(part), settings)
+
+    size = None if intake.opened is None else intake.opened.size_bytes
+    if intake.opened is None or (size is not None and size < _SMALL):
+        return map(prepare, intake.parts)
+    return ordered_map(prepare, intake.parts, threads=0)
+
+
+def _prepare(rows: StorableRows, settings: CollectionSettings) -> Prepared:
+    return Prepared(entries_of(rows.texts, rows.ids, rows.metadata, settings), rows.problems)
 
 
 def entries_named(
@@ -248,65 +281,37 @@ def _unfit(name: str, fault: str) -> InputError:
     )
 
 
-def has_rows(documents: Documents) -> bool:
-    """Whether there is any document."""
-    return next(iter(documents.chunks()), None) is not None
-
-
-def columns_of(
-    documents: Documents, text: str | Sequence[str] | None, id: str | None, metadata: Sequence[str]
-) -> tuple[Columns, tuple[str, ...]]:
-    """Choose the columns of documents; return them with sentences about guesses. Raises InputError."""
-    chosen = choose_columns(documents, text, id)
-    for name in metadata:
-        find_column(documents, name, "--meta")
-    said = METADATA if documents.format == "text" and not metadata else ()
-    return Columns(chosen.text, chosen.id, tuple(metadata), said), chosen.notes
-
-
-@dataclass(frozen=True, eq=False)
-class StorableRows:
-    """Documents that can be kept, and the rows that cannot: ids, texts (an Arrow array), metadata."""
-
-    ids: Sequence[str]
-    texts: Any
-    metadata: Sequence[dict[str, Any]]
-    problems: tuple[Problem, ...]
-
-
-def _prepare(chunk: Chunk, columns: Columns, settings: CollectionSettings) -> Prepared:
-    rows = rows_of(chunk, columns)
-    return Prepared(entries_of(rows.texts, rows.ids, rows.metadata, settings), rows.problems)
-
-
-def rows_of(chunk: Chunk, columns: Columns) -> StorableRows:
-    """Read the documents of a chunk."""
+def _rows_of_chunk(columns: Columns, chunk: Chunk) -> StorableRows:
     rows = chunk.read(columns.all)
     table, numbers = rows.table, rows.row_numbers.tolist()
     ids = _ids(table, columns.id, chunk.source, numbers)
-    texts = _one_array(table.column(columns.text))
-    records = list(_records(table, (*columns.metadata, *columns.said)))
+    texts = one_array(table.column(columns.text))
+    names = [*columns.metadata, *columns.own]
+    records = table.select(names).to_pylist() if names else [{}] * len(ids)
     faults = faults_of(ids, texts, records)
     problems = [Problem(chunk.source, numbers[k], reason) for k, reason in sorted(faults.items())]
+    storable = [k for k in range(len(ids)) if k not in faults]
     if faults:
-        good = [k for k in range(len(ids)) if k not in faults]
-        texts = texts.take(pa.array(good, pa.int64()))
-        ids, records = [ids[k] for k in good], [records[k] for k in good]
-    metadata = [_metadata(row, columns.said) for row in records]
-    return StorableRows(ids, texts, metadata, (*rows.problems, *problems))
+        texts = texts.take(pa.array(storable, pa.int64()))
+    metadata = [
+        {name: plain(value) for name, value in records[k].items() if value is not None or name not in columns.own}
+        for k in storable
+    ]
+    return StorableRows([ids[k] for k in storable], texts, metadata, (*rows.problems, *problems))
 
 
 def _ids(table: Any, column: str | None, source: str, numbers: list[int]) -> list[str]:
     """The ids as strings; without an id column, the source followed by the row number."""
     if column is None:
         return [f"{source}#{number}" for number in numbers]
-    return [_id_text(value) for value in table.column(column).to_pylist()]
-
-
-def _id_text(value: Any) -> str:
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "surrogateescape")
-    return "" if value is None else str(value)
+    return [
+        value.decode("utf-8", "surrogateescape")
+        if isinstance(value, bytes)
+        else ""
+        if value is None
+        else str(value)
+        for value in table.column(column).to_pylist()
+    ]
 
 
 def faults_of(
@@ -347,16 +352,6 @@ def _fault_of_large(text: bytes, deadline: Deadline) -> str:
     return ""
 
 
-def _metadata(row: dict[str, Any], said: Sequence[str]) -> dict[str, Any]:
-    return {name: plain(value) for name, value in row.items() if value is not None or name not in said}
-
-
-def _records(table: Any, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-    if not names:
-        return ({} for _ in range(table.num_rows))
-    return iter(table.select(list(names)).to_pylist())
-
-
 def _numbered(entries: Entries, first: int) -> Entries:
     """The entries with the numbers that they are about to receive as ids."""
     names = [f"#{number}" for number in range(first, first + len(entries))]
@@ -369,13 +364,6 @@ def _distinct(ids: Sequence[str], *, last: bool) -> list[int]:
     if not last:
         places = dict(zip(reversed(ids), reversed(range(len(ids))), strict=True))
     return sorted(places.values())
-
-
-def _one_array(column: Any) -> Any:
-    combined = column.combine_chunks()
-    if isinstance(combined, pa.ChunkedArray):
-        return combined.chunk(0) if combined.num_chunks else pa.array([], column.type)
-    return combined
 
 
 Record: TypeAlias = Mapping[str, Any]
@@ -403,16 +391,9 @@ def records_in(documents: Any) -> tuple[Iterable[Record] | None, Any]:
         return (documents if documents and isinstance(documents[0], Mapping) else None), documents
     if not isinstance(documents, Iterator):
         return None, documents
-    first = list(next_of(documents))
+    first = list(islice(documents, 1))
     whole = chain(first, documents)
     return (whole if first and isinstance(first[0], Mapping) else None), whole
-
-
-def next_of(items: Iterator[Any]) -> Iterator[Any]:
-    """Yield the next item, if there is one."""
-    for item in items:
-        yield item
-        return
 
 
 def keys_of(
@@ -447,55 +428,42 @@ def keys_of(
     return Keys(text, id, tuple(metadata), tuple(notes)), chain([first], rest)
 
 
-def prepared(records: Iterable[Record], keys: Keys, settings: CollectionSettings) -> Iterator[Prepared]:
-    """Fingerprint records, some at a time; a record that cannot be kept becomes a problem, counted from 1."""
-    for ids, texts, metadata, problems in kept_records(records, keys):
-        yield Prepared(entries_of(texts, ids, metadata, settings), problems)
-
-
-def _parts(records: Iterable[Record], text: str) -> Iterator[list[Any]]:
+def _parts(records: Iterable[Record], text: str) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the records some at a time, each part with the number of its first record, from 1 on."""
     part: list[Any] = []
-    size = 0
+    size, first = 0, 1
     for record in records:
         part.append(record)
         value = record.get(text) if isinstance(record, Mapping) else None
         size += len(value) if isinstance(value, str) else 0
         if len(part) == _AT_ONCE or size > _BYTES:
-            yield part
-            part, size = [], 0
+            yield first, part
+            part, size, first = [], 0, first + len(part)
     if part:
-        yield part
+        yield first, part
 
 
-Kept: TypeAlias = tuple[Sequence[str], Any, Sequence[Any], tuple[Problem, ...]]
-"""Ids, texts (an Arrow array), metadata, and problems of records."""
-
-
-def kept_records(records: Iterable[Record], keys: Keys) -> Iterator[Kept]:
-    """Yield the records that can be kept, some at a time, and the problems of the others."""
-    begin = 1
-    for part in _parts(records, keys.text):
-        yield _kept(part, begin, keys)
-        begin += len(part)
-
-
-def _kept(part: Sequence[Any], begin: int, keys: Keys) -> Kept:
-    problems, good = [], []
-    for row, record in enumerate(part, begin):
+def _rows_of_records(keys: Keys, numbered: tuple[int, Sequence[Any]]) -> StorableRows:
+    first, part = numbered
+    problems, rows = [], []
+    for row, record in enumerate(part, first):
         fault = _fault(record, keys)
         if fault:
             problems.append(Problem(_SOURCE, row, fault))
         else:
-            good.append((row, record))
-    ids = [f"#{row}" if keys.id is None else str(record[keys.id]) for row, record in good]
-    texts = pa.array([_bytes(record[keys.text]) for _, record in good], pa.large_binary())
-    metadata = [_metadata_of(record, keys) for _, record in good]
-    found = faults_of(ids, texts, metadata)
-    problems += [Problem(_SOURCE, good[k][0], reason) for k, reason in found.items()]
-    kept = [k for k in range(len(good)) if k not in found]
-    texts = texts.take(pa.array(kept, pa.int64())) if found else texts
+            rows.append((row, record))
+    ids = [f"#{row}" if keys.id is None else str(record[keys.id]) for row, record in rows]
+    given = (record[keys.text] for _, record in rows)
+    encoded = [None if text is None else text.encode("utf-8", "replace") for text in given]
+    texts = pa.array(encoded, pa.large_binary())
+    metadata = [_metadata_of(record, keys) for _, record in rows]
+    faults = faults_of(ids, texts, metadata)
+    problems += [Problem(_SOURCE, rows[k][0], reason) for k, reason in faults.items()]
+    storable = [k for k in range(len(rows)) if k not in faults]
+    if faults:
+        texts = texts.take(pa.array(storable, pa.int64()))
     listed = tuple(sorted(problems, key=lambda problem: problem.row or 0))
-    return [ids[k] for k in kept], texts, [plain(metadata[k]) for k in kept], listed
+    return StorableRows([ids[k] for k in storable], texts, [plain(metadata[k]) for k in storable], listed)
 
 
 def _fault(record: Any, keys: Keys) -> str:
@@ -510,10 +478,6 @@ def _fault(record: Any, keys: Keys) -> str:
     if keys.id is not None and (isinstance(id, bool) or not isinstance(id, str | int)):
         return f"its id is a {type(id).__name__}, not a str or an int"
     return ""
-
-
-def _bytes(text: str | None) -> bytes | None:
-    return None if text is None else text.encode("utf-8", "replace")
 
 
 def _metadata_of(record: Record, keys: Keys) -> Any:

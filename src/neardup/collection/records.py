@@ -6,8 +6,8 @@ All text of the views is escaped.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
 
 from neardup.display import Line, counted, number, similarity, size
 from neardup.display.view import excerpt, facts, heading, name_of, paragraph, table, view
@@ -21,6 +21,21 @@ SHOWN_TEXT = 2000
 _COUNTS = ("documents", "base_texts", "tokens", "shingles", "groups", "changes")
 FIELDS = 20
 """Fields of metadata that the view of a document shows."""
+
+
+class PlainData:
+    """A frozen dataclass as plain data."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values as plain data: records as dicts, tuples as lists."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, PlainData):
+        return {name: _plain(inner) for name, inner in vars(value).items()}
+    return [_plain(inner) for inner in value] if isinstance(value, tuple) else value
 
 
 def evidence_cells(
@@ -75,7 +90,7 @@ Held = Literal["representative", "resemblance", "decision"]
 
 
 @dataclass(frozen=True)
-class StoredMember:
+class StoredMember(PlainData):
     """A document of a group, its counts with the representative, and the reason for its membership.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, where B is the representative. ``held_by`` is
@@ -94,13 +109,9 @@ class StoredMember:
     def __post_init__(self) -> None:
         object.__setattr__(self, "resemblance", resemblance(self.shared, self.size, self.of_size))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, repr=False)
-class StoredGroup:
+class StoredGroup(PlainData):
     """A group: its permanent id, its representative, its threshold and its number of members.
 
     ``members`` holds at most the first 1,000, in the order in which they were first added; ``Collection.members``
@@ -120,13 +131,9 @@ class StoredGroup:
         rows = [(name_of(member.id), similarity(member.resemblance), member.held_by) for member in self.members]
         return list_html(("document", "resemblance", "held by"), rows, frozenset((1,)), f"Group {self.id}")
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the group as plain data."""
-        return {**asdict(self), "members": [member.as_dict() for member in self.members]}
-
 
 @dataclass(frozen=True, repr=False)
-class GroupPage:
+class GroupPage(PlainData):
     """Some groups by ascending id, and the ``after`` of the next page; None on the last page."""
 
     groups: tuple[StoredGroup, ...]
@@ -139,13 +146,9 @@ class GroupPage:
         rows = [(str(group.id), name_of(group.representative), f"{group.size:,}") for group in self.groups]
         return list_html(("group", "representative", "documents"), rows, frozenset((0, 2)), "Groups")
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the page as plain data."""
-        return {"groups": [group.as_dict() for group in self.groups], "next": self.next}
-
 
 @dataclass(frozen=True)
-class PairDecision:
+class PairDecision(PlainData):
     """A decision about two documents, with its reviewer and time (UTC)."""
 
     number: int
@@ -156,13 +159,9 @@ class PairDecision:
     note: str
     at: str
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class Change:
+class Change(PlainData):
     """A line of the change log. ``number`` defines the order; ``at`` is the time of the clock (UTC).
 
     ``what`` happened: a group was "made" or "ended"; the ``document`` "joined", "left", now "leads" the group, or
@@ -199,10 +198,6 @@ class Change:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cause", self._cause())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the change as plain data."""
-        return asdict(self)
-
     def _cause(self) -> str:
         resembles = ""
         if self.shared is not None and self.size is not None and self.of_size is not None:
@@ -229,11 +224,12 @@ def resemblance(shared: int, size: int, other: int) -> float:
 
 Action: TypeAlias = Literal["kept", "linked", "rejected"]
 
+
 _LISTED_PROBLEMS = 1000
 
 
 @dataclass(frozen=True)
-class NearCopy:
+class NearCopy(PlainData):
     """A new document and the most similar stored document ``of`` that it repeats; counted on the texts.
 
     ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B| in shingles. ``action`` is "kept" (stored, but in
@@ -253,13 +249,9 @@ class NearCopy:
     def __post_init__(self) -> None:
         object.__setattr__(self, "resemblance", resemblance(self.shared, self.size, self.of_size))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as plain data."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
-class GroupedPending:
+class GroupedPending(PlainData):
     """The result of grouping documents that were in no group.
 
     ``compared`` documents, ``repeats`` of them near another one, and ``linked`` of these put into a group;
@@ -272,27 +264,6 @@ class GroupedPending:
     recall: float
     near: tuple[NearCopy, ...]
     next: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the values as plain data."""
-        return {**asdict(self), "near": [one.as_dict() for one in self.near]}
-
-
-class StoredCounts(NamedTuple):
-    """What became of one chunk of documents: counts, the bytes of their texts, and the listed repeats.
-
-    ``repeats`` counts the documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were
-    not stored.
-    """
-
-    added: int
-    replaced: int
-    text_bytes: int
-    repeats: int
-    linked: int
-    left_out: int
-    near: list[NearCopy]
-    base_only: int = 0
 
 
 @dataclass
@@ -318,17 +289,6 @@ class Added:
     recall: float | None = None
     near: list[NearCopy] = field(default_factory=list)
     base_only: int = 0
-
-    def count(self, stored: StoredCounts) -> None:
-        """Add the counts of a chunk."""
-        self.added += stored.added
-        self.replaced += stored.replaced
-        self.text_bytes += stored.text_bytes
-        self.repeats += stored.repeats
-        self.linked += stored.linked
-        self.left_out += stored.left_out
-        self.near += stored.near
-        self.base_only += stored.base_only
 
     def reject(self, problem: Problem) -> None:
         """Count a row that is not added, and keep it if it is among the first."""

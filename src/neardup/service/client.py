@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from neardup.collection.collection import Arrival, Ids
 from neardup.collection.documents import Document, DocumentPage, rows_of_page
-from neardup.collection.fields import plain, usable_id
+from neardup.collection.fields import usable_id
 from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.methods import require_verdict
-from neardup.collection.intake import OnDuplicate, columns_of, has_rows, kept_records, keys_of, records_in, rows_of
+from neardup.collection.intake import OnDuplicate, StorableRows, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
 from neardup.collection.records import (
@@ -31,8 +31,7 @@ from neardup.collection.records import (
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
 from neardup.io.decisions.records import Verdict
-from neardup.io.readers import Problem, open_documents
-from neardup.io.readers.fields import joined
+from neardup.io.readers import Problem
 from neardup.io.writers.exports import OutputExport, document_bytes, form_of
 from neardup.runtime import Progress, Silent
 from neardup.service.answers import (
@@ -422,38 +421,26 @@ def given_documents(
     documents: Any, text: str | Sequence[str] | None, id: str | None, metadata: Sequence[str]
 ) -> Given:
     """Read documents of any kind that ``Collection.add`` accepts. Raises InputError for documents without ids."""
-    records, documents = records_in(documents)
-    if records is not None:
-        keys, records = keys_of(records, joined(text), id, metadata)
-        if keys.id is None:
-            raise _nameless()
-        return Given(_split(kept_records(records, keys)), keys.notes)
-    opened = open_documents(documents)
-    if opened.format == "arrow" and not has_rows(opened):
-        return Given(())
-    columns, notes = columns_of(opened, text, id, metadata)
-    if columns.id is None and opened.format == "arrow":
-        raise _nameless()
-    read = (rows_of(chunk, columns) for chunk in opened.chunks(None, columns.all))
-    return Given(_split((rows.ids, rows.texts, rows.metadata, rows.problems) for rows in read), notes)
+    intake = intake_of(documents, text, id, metadata)
+    if intake.nameless:
+        raise InputError(
+            "The documents have no ids",
+            "Documents with ids: a service gives none",
+            "Name a column of ids with id=",
+        )
+    return Given(_split(map(intake.rows_of, intake.parts)), intake.notes)
 
 
-def _split(rows: Iterable[tuple[Sequence[str], Any, Sequence[Any], tuple[Problem, ...]]]) -> Iterator[SentBatch]:
-    for ids, texts, metadata, problems in rows:
+def _split(parts: Iterable[StorableRows]) -> Iterator[SentBatch]:
+    for rows in parts:
         batch: list[dict[str, Any]] = []
-        size, waiting = 0, problems
-        for id, text, values in zip(ids, texts, metadata, strict=True):
+        size, waiting = 0, rows.problems
+        for id, text, values in zip(rows.ids, rows.texts, rows.metadata, strict=True):
             found = text.as_py()
             whole = found.decode("utf-8", "replace") if isinstance(found, bytes) else found or ""
             if batch and (len(batch) == _MOST or size + len(whole) > _BYTES):
                 yield SentBatch(batch, waiting)
                 batch, size, waiting = [], 0, ()
-            batch.append({"id": id, "text": whole, "metadata": plain(values)})
+            batch.append({"id": id, "text": whole, "metadata": values})
             size += len(whole)
         yield SentBatch(batch, waiting)
-
-
-def _nameless() -> InputError:
-    return InputError(
-        "The documents have no ids", "Documents with ids: a service gives none", "Name a column of ids with id="
-    )
