@@ -64,7 +64,7 @@ def serving(path: Path, *options: object, create: bool = True) -> Iterator[Serve
     """The command on a free port; killed at the end if it still runs."""
     log = path.with_suffix(".log")
     words = ["serve", path, "--port", 0, *(["--create"] if create else []), *options]
-    process = forked.start(COMMAND, *words, err=log, loaded=["neardup.cli.serve", "neardup.service.server"])
+    process = forked.start(COMMAND, *words, err=log, loaded=["neardup.cli.servers", "neardup.service.server"])
     try:
         said = process.line()
         assert said.startswith("listening at "), log.read_text()

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import neardup as nd
-from neardup.cli import compare as command
+from neardup.cli import documents as command
 from neardup.io.writers.output import stamped_page
 from support.command_line import Run
 from support.made_files import docx_of

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from neardup.cli.batch import LocalEngine
-from neardup.cli.engine import ALL_OPTIONS, Engine, run_on
-from neardup.cli.on_spark import SparkEngine
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import DedupOptions
-from neardup.cli.shards import SavedEngine
+from neardup.cli.runs import ALL_OPTIONS, Engine, LocalEngine, SavedEngine, run_on
+from neardup.cli.spark_engine import SparkEngine
 from neardup.errors import SettingError
 from support.command_line import ROWS, Run, write_rows
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from neardup.cli.agents.roots import Roots
-from neardup.cli.agents.tools import Tools
+from neardup.cli.agents import Roots, Tools
 from neardup.collection import Collection
 from neardup.errors import InputError
 

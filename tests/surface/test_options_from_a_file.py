@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.cli.configured import find_config
+from neardup.cli.config import find_config
 from neardup.errors import InputError, SettingError
 from support.command_line import Run
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neardup import Collection
-from neardup.cli.stopping import StoppedError, stoppable
+from neardup.cli.messages import StoppedError, stoppable
 from support import forked
 
 if os.name == "nt":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from neardup.cli.hidden import hide_pandas
 from neardup.io.names import ESCAPED
 
 
@@ -15,21 +16,47 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # names of files may have no form in the encoding of the terminal
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=ESCAPED)
-    try:
-        from neardup.cli.help import show_if_asked
+    with pandas_hidden():
+        try:
+            from neardup.cli.help import show_if_asked
 
-        show_if_asked(sys.argv[1:])
-        hide_pandas()
-        from neardup.cli.app import app
-    except KeyboardInterrupt:  # the imports take long enough for an interrupt
-        sys.exit(130)
-    except (ImportError, MemoryError, OSError) as error:
-        if not _is_of_memory(error):
-            raise
-        # the labels of errors.py, which perhaps cannot be imported
-        sys.stderr.write("error: Not enough memory to load neardup\n       Try: Allow it more (ulimit -v)\n")
-        sys.exit(2)
-    app(prog_name="neardup")
+            show_if_asked(sys.argv[1:])
+            from neardup.cli.app import app
+        except KeyboardInterrupt:  # the imports take long enough for an interrupt
+            sys.exit(130)
+        except (ImportError, MemoryError, OSError) as error:
+            if not _is_of_memory(error):
+                raise
+            # the labels of errors.py, which perhaps cannot be imported
+            sys.stderr.write("error: Not enough memory to load neardup\n       Try: Allow it more (ulimit -v)\n")
+            sys.exit(2)
+        app(prog_name="neardup")
+
+
+class _PandasFinder:
+    """Lets imports of pandas fail: Arrow imports it, if it is installed, to convert its first value.
+
+    Its import takes as long as reading hundreds of megabytes.
+    """
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
+
+
+@contextmanager
+def pandas_hidden() -> Iterator[None]:
+    """Hide pandas from Arrow within the block, up to :func:`show_pandas`."""
+    sys.meta_path.insert(0, _PandasFinder())
+    try:
+        yield
+    finally:
+        show_pandas()
+
+
+def show_pandas() -> None:
+    """Undo :func:`pandas_hidden`: PySpark requires pandas to make a table from an Arrow table."""
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _PandasFinder)]
 
 
 def _open_closed_streams() -> None:
@@ -52,5 +79,5 @@ def _open_closed_streams() -> None:
 
 def _is_of_memory(error: BaseException) -> bool:
     """The same test as in runtime.py, which may itself be impossible to load."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "failed to map" in said or "cannot allocate" in said
+    message = str(error).lower()
+    return isinstance(error, MemoryError) or "failed to map" in message or "cannot allocate" in message

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import inspect
 import os
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -13,15 +16,15 @@ from typer.core import TyperCommand, TyperGroup
 from neardup.cli import help
 from neardup.cli.commands import COMMANDS, LOOK, Command
 from neardup.cli.compiling import watched
-from neardup.cli.config_options import config_parameters, configured
+from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
 from neardup.cli.option import Option, filled
-from neardup.cli.target import with_local_paths
+from neardup.io.names import require_local
+
+T = TypeVar("T")
 
 _SAY_IT_THEMSELVES = {"serve", "warm"}
 """Commands that report compiling in their own way."""
-
-
 _REPLACED = {
     ("dedup", "--from"): "neardup apply OUT -o DIR",
     ("dedup", "--merged"): "neardup part IN --of OUT -o DIR",
@@ -141,10 +144,29 @@ def _program(name: str, command: Command) -> Callable[[Any], int]:
     """Return the function of a command, which is loaded when it is called."""
 
     def program(options: Any) -> int:
-        run = with_local_paths(command.load())
+        run = _with_local_paths(command.load())
         return (run if name in _SAY_IT_THEMSELVES else watched(run))(options)
 
     return program
+
+
+def _with_local_paths(command: Callable[[T], int]) -> Callable[[T], int]:
+    """Wrap a command: raise OutputError for an option that names a file or folder here and is a URL.
+
+    These are outputs, results, collections and keys; names of inputs are not paths. Spark itself writes to URLs.
+    """
+
+    @functools.wraps(command)
+    def run(options: T) -> int:
+        if getattr(options, "engine", None) != "spark":
+            for field in dataclasses.fields(options):  # type: ignore[arg-type]
+                given = getattr(options, field.name)
+                for path in given if isinstance(given, list) else [given]:
+                    if isinstance(path, Path):
+                        require_local(path)
+        return command(options)
+
+    return run
 
 
 def _parameter(option: Option) -> inspect.Parameter:

@@ -1,28 +1,176 @@
-"""``neardup remove``, ``list``, ``info``, ``check``, ``compact`` and ``backup``."""
+"""Commands on the file of a collection, from ``neardup add`` to ``backup``."""
 
 from __future__ import annotations
 
 import json as notation
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import typer
 
 from neardup import display
-from neardup.cli.messages import DONE, ERROR, error
+from neardup.cli.config import given_here
+from neardup.cli.messages import DONE, ERROR, REJECTED, error, told_if_stopped, warn
 from neardup.cli.options.on_collections import (
+    AddOptions,
     BackupOptions,
     CheckOptions,
     CompactOptions,
+    DecideOptions,
+    GroupsOptions,
     InfoOptions,
     ListOptions,
     RemoveOptions,
+    SearchOptions,
 )
-from neardup.cli.shown import watcher
+from neardup.cli.output import CountedStages, watcher
+from neardup.errors import InputError, SettingError
+from neardup.io.decisions.records import Verdict
+from neardup.settings import COLLECTION_FIELDS
 
 if TYPE_CHECKING:
+    from neardup.collection import Added, Collection, Near, StoredGroup
+    from neardup.collection.pages import Hit, Page
+    from neardup.collection.records import GroupedPending
+
+
+def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collection:
+    """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
+    from neardup.errors import InputError
+
+    if not path.exists():
+        raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
+    return Collection(path, wait=wait, upgrade=upgrade)
+
+
+_SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
+_NOUNS = {"document": "document", "base": "base text"}
+
+
+def add(options: AddOptions) -> int:
+    """Add documents to a collection, all of them or none."""
+    added, total = _added(options)
+    if options.json:
+        typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
+    else:
+        for note in added.notes:
+            typer.echo(display.printable(note))
+        replaced = f", {display.number(added.replaced)} replaced" if options.replace else ""
+        typer.echo(
+            f"{display.counted(added.added, _NOUNS[options.role])} added{replaced}; "
+            f"{display.printable(options.path)} holds {display.number(total)}"
+        )
+        for line in _repeats(added):
+            typer.echo(line)
+    if added.rejected:
+        warn("\n".join(_rejected(added, options.problems)))
+    return REJECTED if added.rejected else DONE
+
+
+def _added(options: AddOptions) -> tuple[Added, int]:
+    """Return the outcome, and the number of documents in the collection."""
+    from neardup.collection import Collection
+    from neardup.collection.collection import own_files
+    from neardup.collection.sets import role_of
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.io.writers import ProblemList, access_of, creating
+
+    near, on_near = _near(options)
+    role = role_of(options.role)
+    path, problems = options.path, options.problems
+    own = (*own_files(path), *([] if problems is None else [problems]))
+    reading = options.reading.checked().reading
+    documents = open_files(options.inputs, without=own, reading=reading)
+    # before the collection is made, so that a mistake leaves none behind
+    choose_columns(documents, options.text, options.id)
+    access = access_of(documents)
+    with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
+        on_problem = listed.write if listed else None
+        made = not path.exists()
+        with creating(access):
+            opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
+        with opened as collection:
+            with told_if_stopped(lambda: _nothing_added(made, path)), watcher() as progress:
+                added = collection.add(
+                    documents,
+                    text=options.text,
+                    id=options.id,
+                    metadata=options.metadata,
+                    on_duplicate="replace" if options.replace else "error",
+                    progress=progress,
+                    near=near,
+                    on_near=on_near,
+                    role=role,
+                )
+            return added, len(collection)
+
+
+def _nothing_added(made: bool, path: Path) -> str:
+    empty = f"; {display.printable(path)} is an empty collection" if made else ""
+    return f"no document was added{empty}"
+
+
+def _creation(options: AddOptions) -> dict[str, Any]:
+    """Return the given settings of a new collection; those of an existing one must be equal."""
+    given, values = given_here(options.explicit), asdict(options.settings.read())
+    return {name: values[name] for name in COLLECTION_FIELDS if name in given}
+
+
+def _near(options: AddOptions) -> tuple[Near | None, Any]:
+    """Return the search and the action of --near, --on-near, --skip-near and --recall."""
+    from neardup.collection import Near
+
+    near, on_near, skip, recall = options.near, options.on_near, options.skip_near, options.near_recall
+    if skip is not None and (near is not None or on_near is not None):
+        raise SettingError("--skip-near was given with --near or --on-near", "One or the other", "Leave one out")
+    threshold = near if skip is None else skip
+    if threshold is None:
+        if on_near is not None or recall is not None:
+            raise SettingError("--on-near or --recall was given without --near", "", "Give --near RESEMBLANCE too")
+        return None, "keep"
+    asked = Near(threshold) if recall is None else Near(threshold, recall)
+    return asked, "reject" if skip is not None else on_near or "keep"
+
+
+def _counts(added: Added) -> dict[str, Any]:
+    problems = [
+        {"source": problem.source, "row": problem.row, "reason": problem.reason} for problem in added.problems
+    ]
+    counts = {name: getattr(added, name) for name in ("added", "replaced", "rejected", "text_bytes")}
+    if added.recall is None:
+        return {**counts, "problems": problems}
+    told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "base_only", "recall")}
+    return {**counts, **told, "near": [one.as_dict() for one in added.near], "problems": problems}
+
+
+def _repeats(added: Added) -> Iterator[str]:
+    if added.recall is None:
+        return
+    sure = "complete" if added.recall == 1 else f"recall {added.recall:g} or more"
+    parts = [f"{display.counted(added.repeats, 'document')} near a stored one ({sure})"]
+    parts += [f"{display.number(added.linked)} linked"] * bool(added.linked)
+    parts += [f"{display.number(added.left_out)} not stored"] * bool(added.left_out)
+    parts += [f"{display.number(added.base_only)} of base text alone, near nothing"] * bool(added.base_only)
+    yield ", ".join(parts)
+    for one in added.near[:_SHOWN_NEAR]:
+        group = "" if one.group is None else f", group {one.group}"
+        similar = display.similarity(one.resemblance, 4)
+        yield f"  {display.printable(one.id)} repeats {display.printable(one.of)}, {similar}: {one.action}{group}"
+    if added.repeats > _SHOWN_NEAR:
+        yield f"  and {display.number(added.repeats - _SHOWN_NEAR)} more; --json lists up to 1,000"
+
+
+def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
+    them = "it" if added.rejected == 1 else "them"
+    where = f"; {display.printable(listed)} lists {them}" if listed else ""
+    yield f"{display.counted(added.rejected, 'row')} rejected{where}. The first:"
+    for problem in added.problems[:_SHOWN_PROBLEMS]:
+        row = "" if problem.row is None else f" row {problem.row}"
+        yield f"{display.printable(problem.source)}{row}: {display.printable(problem.reason)}"
 
 
 def remove(options: RemoveOptions) -> int:
@@ -59,18 +207,147 @@ def list_documents(options: ListOptions) -> int:
     return DONE
 
 
-def backup(options: BackupOptions) -> int:
-    """Copy a collection into a new file, while others read and write it."""
-    with opened(options.path, options.wait) as collection:
-        collection.backup(options.file)
-    with opened(options.file) as copy:
-        total, size = len(copy), copy.info()["bytes"]["file"]
-    if options.json:
-        typer.echo(notation.dumps({"documents": total, "bytes": size}, indent=2))
-    else:
-        copied = f"{display.counted(total, 'document')}, {display.size(size)}, copied"
-        typer.echo(f"{copied} to {display.printable(options.file)}")
+def search(options: SearchOptions) -> int:
+    """Find the documents of a collection that fit a query."""
+    from neardup.collection import search as searching
+    from neardup.collection.query import explanation, parse
+    from neardup.collection.query.explanation import doubts
+    from neardup.collection.search import why_not as asked_why_not
+    from neardup.io.readers import read_document
+
+    asked = parse(options.query)
+    why_not, explain, json = options.why_not, options.explain or asked.explain, options.json
+    if why_not is not None and (explain or options.after is not None):
+        raise InputError("--why-not was given with --explain or --after", "One or the other", "Leave one out")
+    with opened(options.path) as collection, collection.view() as lookups:
+        if why_not is not None:
+            answer = asked_why_not(
+                lookups, asked, why_not, include_self=options.include_self, open_file=read_document
+            )
+            _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
+        elif explain:
+            plan = searching.explain(lookups, asked, read_document)
+            for sentence in doubts(plan):
+                warn(display.printable(sentence))
+            _say(explanation.as_dict(plan) if json else explanation.describe(plan))
+        else:
+            page = searching.search(
+                lookups,
+                asked,
+                limit=options.limit,
+                after=options.after,
+                include_self=options.include_self,
+                open_file=read_document,
+            )
+            for sentence in page.warnings:
+                warn(display.printable(sentence))
+            _say(page.as_dict() if json else list(_page_lines(page)))
     return DONE
+
+
+def _say(answer: dict[str, Any] | list[str]) -> None:
+    if isinstance(answer, dict):
+        typer.echo(notation.dumps(answer, indent=2, ensure_ascii=False))
+    for line in answer if isinstance(answer, list) else ():
+        typer.echo(line)
+
+
+def _page_lines(page: Page) -> Iterator[str]:
+    sure = "complete" if page.recall == 1 else f"recall {display.similarity(page.recall, 4)} or more"
+    number = display.counted(page.found or 0, "document")
+    yield f"{number} found ({sure})" + ("" if page.found else "; put EXPLAIN before the query to see its meaning")
+    for hit in page.hits:
+        yield from _of_hit(hit)
+    if page.next:
+        yield f"more: --after {page.next}"
+
+
+def _of_hit(hit: Hit) -> Iterator[str]:
+    yield display.printable(hit.id)
+    found = hit.evidence
+    if found is None:
+        return
+    yield (
+        f"  holds {display.similarity(found.containment_a)} of the query document ({found.shared:,} of "
+        f"{display.counted(found.size_a, 'shingle')}), is held {display.similarity(found.containment_b)} "
+        f"(of {found.size_b:,}), resemblance {display.similarity(found.resemblance)}"
+    )
+    if found.passage:
+        shown = display.printable(" ".join(found.passage.text.split()))
+        yield f"  {display.counted(found.passage.words, 'word')} in a row: {shown}"
+
+
+_SHOWN = 20
+"""Members to list for a group; --json lists more."""
+
+
+def groups(options: GroupsOptions) -> int:
+    """Show the groups of a collection, by id."""
+    if not options.complete and options.explicit & {"near", "near_recall"}:
+        raise SettingError("--near or --recall was given without --complete", "", "Give --complete, too")
+    done = None
+    with opened(options.path, options.wait) as collection:
+        if options.complete:
+            done = _completed(collection, options)
+        page = collection.groups(options.after, options.limit)
+    if options.json:
+        told = page.as_dict() if done is None else {**page.as_dict(), "completed": done.as_dict()}
+        typer.echo(notation.dumps(told, indent=2, ensure_ascii=False))
+        return DONE
+    if done is not None:
+        sure = "complete" if done.recall == 1 else f"recall {done.recall:g} or more"
+        parts = f"{display.number(done.repeats)} near another one ({sure}), {display.number(done.linked)} linked"
+        typer.echo(f"{display.counted(done.compared, 'document')} in no group compared: {parts}")
+    for group in page.groups:
+        for line in _group_lines(group):
+            typer.echo(line)
+    if not page.groups:
+        typer.echo("no groups" if options.after is None else "no more groups")
+    if page.next is not None:
+        typer.echo(f"more: --after {page.next}")
+    return DONE
+
+
+def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending:
+    from neardup.collection import Near
+
+    recall = options.near_recall
+    near = Near(options.near) if recall is None else Near(options.near, recall)
+    with watcher() as progress:
+        counting = CountedStages(progress)
+
+        def said() -> str:
+            compared = f"{display.number(counting.done)} of {display.counted(counting.total, 'document')} compared"
+            stored = display.counted(collection.store.groups.count(), "group")
+            return f"{compared}, and their groups are stored ({stored} in all); run it again to go on"
+
+        with told_if_stopped(said):
+            return collection.group_pending(near, progress=counting)
+
+
+def decide(options: DecideOptions) -> int:
+    """Decide whether two documents of a collection belong together."""
+    a, b, verdict = options.a, options.b, options.verdict
+    if verdict not in (*get_args(Verdict), "undecided"):
+        raise SettingError(f"The verdict is {verdict!r}", f"One of {', '.join(get_args(Verdict))}, undecided")
+    with opened(options.path, options.wait) as collection:
+        if verdict == "undecided":
+            was = collection.undecide(a, b, by=options.by)
+            typer.echo("withdrawn" if was else "there was no decision about them")
+        else:
+            collection.decide(a, b, cast(Verdict, verdict), by=options.by, note=options.note)
+            typer.echo(f"{verdict}: {display.printable(a)} and {display.printable(b)}")
+    return DONE
+
+
+def _group_lines(group: StoredGroup) -> Iterator[str]:
+    yield f"group {group.id}: {display.counted(group.size, 'document')}, threshold {group.threshold:g}"
+    for member in group.members[:_SHOWN]:
+        held = member.held_by if member.held_by == "representative" else display.similarity(member.resemblance, 4)
+        decided = ", held by a decision" if member.held_by == "decision" else ""
+        yield f"  {display.printable(member.id)}  {held}{decided}"
+    if group.size > _SHOWN:
+        yield f"  and {display.number(group.size - _SHOWN)} more"
 
 
 def info(options: InfoOptions) -> int:
@@ -83,6 +360,19 @@ def info(options: InfoOptions) -> int:
     for line in display.aligned(list(_facts(known))):
         typer.echo(line)
     return DONE
+
+
+def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
+    size = known["bytes"]
+    yield "documents", display.number(known["documents"])
+    if known["base_texts"]:
+        yield "base texts", f"{display.number(known['base_texts'])} of these: their text counts in no document"
+    yield "tokens", display.number(known["tokens"])
+    yield "shingles", f"{display.number(known['shingles'])}, {display.number(known['postings'])} of them sampled"
+    yield "texts", f"{display.size(size['text'])}, {display.size(size['text_packed'])} as stored"
+    yield "groups", display.number(known["groups"])
+    yield "file", display.size(size["file"])
+    yield "settings", ", ".join(f"{name} {value}" for name, value in known["settings"].items())
 
 
 def check(options: CheckOptions) -> int:
@@ -114,24 +404,15 @@ def compact(options: CompactOptions) -> int:
     return DONE
 
 
-def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collection:
-    """Open an existing collection. Raises InputError if there is no file."""
-    from neardup.collection import Collection
-    from neardup.errors import InputError
-
-    if not path.exists():
-        raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
-    return Collection(path, wait=wait, upgrade=upgrade)
-
-
-def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
-    size = known["bytes"]
-    yield "documents", display.number(known["documents"])
-    if known["base_texts"]:
-        yield "base texts", f"{display.number(known['base_texts'])} of these: their text counts in no document"
-    yield "tokens", display.number(known["tokens"])
-    yield "shingles", f"{display.number(known['shingles'])}, {display.number(known['postings'])} of them sampled"
-    yield "texts", f"{display.size(size['text'])}, {display.size(size['text_packed'])} as stored"
-    yield "groups", display.number(known["groups"])
-    yield "file", display.size(size["file"])
-    yield "settings", ", ".join(f"{name} {value}" for name, value in known["settings"].items())
+def backup(options: BackupOptions) -> int:
+    """Copy a collection into a new file, while others read and write it."""
+    with opened(options.path, options.wait) as collection:
+        collection.backup(options.file)
+    with opened(options.file) as copy:
+        total, size = len(copy), copy.info()["bytes"]["file"]
+    if options.json:
+        typer.echo(notation.dumps({"documents": total, "bytes": size}, indent=2))
+    else:
+        copied = f"{display.counted(total, 'document')}, {display.size(size)}, copied"
+        typer.echo(f"{copied} to {display.printable(options.file)}")
+    return DONE

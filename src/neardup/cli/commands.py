@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from neardup.cli.option import Option, options_of
-from neardup.cli.options import on_agents, on_collections, on_files, on_shards
+from neardup.cli.options import on_collections, on_files
 
 LOOK = "look"
 """The command that bare inputs run; the help does not list it."""
@@ -63,36 +63,36 @@ class Command:
 
 PURPOSES: Mapping[str, Mapping[str, Command]] = {
     "Find near copies": {
-        "dedup": Command(on_files.DedupOptions, "batch.dedup"),
-        "group": Command(on_files.GroupOptions, "batch.group"),
+        "dedup": Command(on_files.DedupOptions, "runs.dedup"),
+        "group": Command(on_files.GroupOptions, "runs.group"),
         "plan": Command(on_files.PlanOptions, "plan.plan"),
-        "compare": Command(on_files.CompareOptions, "compare.compare"),
-        "explain": Command(on_files.ExplainOptions, "explain.explain"),
-        "demo": Command(on_files.DemoOptions, "demo.demo"),
+        "compare": Command(on_files.CompareOptions, "documents.compare"),
+        "explain": Command(on_files.ExplainOptions, "documents.explain"),
+        "demo": Command(on_files.DemoOptions, "runs.demo"),
     },
     "Look at a result": {
-        "show": Command(on_files.ShowOptions, "show.show"),
-        "report": Command(on_files.ReportOptions, "report.report"),
-        "review": Command(on_files.ReviewOptions, "review.review"),
-        "apply": Command(on_files.ApplyOptions, "stored.apply"),
-        "regroup": Command(on_files.RegroupOptions, "stored.regroup"),
-        "export": Command(on_files.ExportOptions, "exporting.export"),
-        "import": Command(on_files.ImportOptions, "exporting.import_tags"),
+        "show": Command(on_files.ShowOptions, "results.show"),
+        "report": Command(on_files.ReportOptions, "results.report"),
+        "review": Command(on_files.ReviewOptions, "servers.review"),
+        "apply": Command(on_files.ApplyOptions, "results.apply"),
+        "regroup": Command(on_files.RegroupOptions, "results.regroup"),
+        "export": Command(on_files.ExportOptions, "results.export"),
+        "import": Command(on_files.ImportOptions, "results.import_tags"),
     },
     "In parts, and new documents every day": {
-        "fingerprint": Command(on_shards.FingerprintOptions, "shards.fingerprint"),
-        "merge": Command(on_shards.MergeOptions, "shards.merge"),
-        "part": Command(on_shards.PartOptions, "shards.part"),
+        "fingerprint": Command(on_files.FingerprintOptions, "shards.fingerprint"),
+        "merge": Command(on_files.MergeOptions, "shards.merge"),
+        "part": Command(on_files.PartOptions, "shards.part"),
     },
     "Collections": {
-        "add": Command(on_collections.AddOptions, "adding.add"),
+        "add": Command(on_collections.AddOptions, "collection.add"),
         "remove": Command(on_collections.RemoveOptions, "collection.remove"),
         "list": Command(on_collections.ListOptions, "collection.list_documents"),
-        "search": Command(on_collections.SearchOptions, "search.search"),
-        "groups": Command(on_collections.GroupsOptions, "groups.groups"),
-        "decide": Command(on_collections.DecideOptions, "groups.decide"),
-        "serve": Command(on_collections.ServeOptions, "serve.serve"),
-        "mcp": Command(on_agents.McpOptions, "mcp.mcp"),
+        "search": Command(on_collections.SearchOptions, "collection.search"),
+        "groups": Command(on_collections.GroupsOptions, "collection.groups"),
+        "decide": Command(on_collections.DecideOptions, "collection.decide"),
+        "serve": Command(on_collections.ServeOptions, "servers.serve"),
+        "mcp": Command(on_collections.McpOptions, "servers.mcp"),
         "info": Command(on_collections.InfoOptions, "collection.info"),
         "check": Command(on_collections.CheckOptions, "collection.check"),
         "compact": Command(on_collections.CompactOptions, "collection.compact"),
@@ -106,6 +106,6 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
 
 COMMANDS: Mapping[str, Command] = {
     **{name: command for commands in PURPOSES.values() for name, command in commands.items()},
-    LOOK: Command(on_files.LookOptions, "look.look"),
+    LOOK: Command(on_files.LookOptions, "runs.look"),
 }
 """All commands by name."""

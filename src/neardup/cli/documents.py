@@ -1,16 +1,316 @@
-"""Documents named one by one on the command line: errors for names that are not files."""
+"""``neardup compare`` and ``explain``: documents that are named one by one."""
 
 from __future__ import annotations
 
+import json as notation
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
 
 from neardup import display
-from neardup.errors import InputError, OutputError
+from neardup.cli.config import given_here
+from neardup.cli.messages import warn
+from neardup.cli.options.on_files import CompareOptions, ExplainOptions
+from neardup.cli.output import WIDTH, unbroken
+from neardup.display import printable
+from neardup.errors import InputError, OutputError, SettingError
+from neardup.settings import as_compared
 
-NAME_SHOWN = 60
+if TYPE_CHECKING:
+    from neardup.comparison.compare import Comparison
+    from neardup.run.found import Found
+    from neardup.text.normalise import Unit
+    from neardup.walkthrough import Explanation
+
+
+def compare(options: CompareOptions) -> int:
+    """Show the common text of two documents, side by side, with all measures."""
+    refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
+    from neardup.io.writers import OutputPage, common_access
+
+    if options.html is None:
+        pair = pair_of(options)
+        found = _compared(pair, options)
+    else:
+        # opened before the comparison, so that an unwritable page is reported at once
+        pair = pair_of(options)
+        with OutputPage(options.html, overwrite=options.overwrite, access=common_access(pair.files)) as page:
+            found = _compared(pair, options)
+            page.write(found.html(names=pair.names, full=options.full))
+    _show(found, pair, options)
+    return 0
+
+
+def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
+    from neardup.comparison.compare import compare as compared
+    from neardup.join.base_documents import base_texts
+
+    given = as_compared(options.settings.checked().as_dict())
+    stored = {name: value for name, value in pair.settings.items() if name not in given_here(options.explicit)}
+    return compared(
+        *pair.texts,
+        min_chunk=options.min_chunk,
+        **{**given, **stored},
+        ignore=base_texts(options.ignore),
+    )
+
+
+def _show(found: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
+    from neardup.comparison.show import as_text, facts_of, notes_on
+
+    colour = _has_colour()
+    width = options.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
+    if options.json:
+        typer.echo(notation.dumps({**pair.described, **found.as_dict()}))
+        for note in notes_on(found):
+            warn(note)
+    elif options.html is None:
+        _print(chain(about(pair, width), as_text(found, pair.names, width, colour=colour, full=options.full)))
+    else:
+        _print([*about(pair, width), *facts_of(found, width), "", f"written  {display.printable(options.html)}"])
+
+
+def _has_colour() -> bool:
+    """Whether to print colour: on a terminal, unless disabled (https://no-color.org) or unsupported."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+BATCH = 1000
+"""Lines to print at a time."""
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Print lines in batches; characters that the encoding of the terminal lacks are escaped."""
+    encoding, lines = sys.stdout.encoding or "utf-8", iter(lines)
+    while batch := list(islice(lines, BATCH)):
+        typer.echo("\n".join(batch).encode(encoding, "backslashreplace").decode(encoding))
+
+
+@dataclass(frozen=True)
+class TwoTexts:
+    """Two texts, their names, and lines about them; ``settings`` are those of the result or the collection."""
+
+    texts: tuple[str, str]
+    names: tuple[str, str]
+    facts: tuple[display.Line, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
+    described: dict[str, Any] = field(default_factory=dict)
+
+
+MOST_DIGITS = 18
+"""Digits of a row number; more do not fit into 64 bits."""
+LITERAL = ("A", "B")
+"""Names of typed texts."""
+
+
+def pair_of(options: CompareOptions) -> TwoTexts:
+    """Read the two documents. Raises InputError for names that are not documents."""
+    _refuse_other_options(options)
+    if options.literal:
+        return TwoTexts((options.a, options.b), LITERAL)
+    if options.other is not None:
+        place, ids = Path(options.a), (options.b, options.other)
+        if not place.exists():
+            raise InputError(
+                f"There is no result or collection {place}",
+                "A result folder or the file of a collection",
+                "Check the name",
+            )
+        return _of_collection(place, ids) if place.is_file() else _of_result(place, ids, options.inputs)
+    refuse_second_input((options.a, options.b))
+    names = (_name_of(options.a), _name_of(options.b))
+    texts = (_text_of(options.a, options), _text_of(options.b, options))
+    return TwoTexts(texts, names, files=tuple(name for name in (options.a, options.b) if name != "-"))
+
+
+def _refuse_other_options(options: CompareOptions) -> None:
+    if options.other is not None and options.literal:
+        raise SettingError(
+            "--literal was given with three arguments", "Two texts", "Leave the third out, or --literal"
+        )
+    if options.inputs and options.other is None:
+        raise SettingError("--inputs was given without a result", "A result folder and two ids", "Leave it out")
+
+
+def _of_result(folder: Path, ids: tuple[str, str], inputs: list[str]) -> TwoTexts:
+    from neardup.run.found import load
+    from neardup.run.looking import fate, typed_id
+
+    found = load(folder, inputs=inputs)
+    a, b = (typed_id(found, id) for id in ids)
+    looked = found.look(a), found.look(b)
+    facts = []
+    for letter, document in zip(LITERAL, looked, strict=True):
+        about_it = f"{document.id}: {document.where}; {fate(found, document.id)}"
+        facts.append((letter, display.printable(about_it)))
+    facts.append(("result", _stored(found, a, b)))
+    settings = as_compared(found.run["settings"])
+    described = {
+        letter: {"id": document.id, "where": document.where, "fate": fate(found, document.id)}
+        for letter, document in zip(("document_a", "document_b"), looked, strict=True)
+    }
+    files = (str(folder), *(document.path for document in looked))
+    return TwoTexts((looked[0].text, looked[1].text), (str(a), str(b)), tuple(facts), settings, files, described)
+
+
+def _stored(found: Found, a: str | int, b: str | int) -> str:
+    from neardup.run.looking import similarity_of_pair
+
+    measure, threshold = (found.run["settings"][name] for name in ("measure", "threshold"))
+    pair = found.pair(a, b)
+    if pair is None:
+        return f"they are not a stored pair; pairs have {measure} {display.similarity(threshold)} or above"
+    return f"{measure} {display.similarity(similarity_of_pair(found, pair))}, {pair}"
+
+
+def _of_collection(path: Path, ids: tuple[str, str]) -> TwoTexts:
+    from neardup.collection import Collection
+
+    with Collection(path, readonly=True) as collection:
+        a, b = (collection.get(id) for id in ids)
+        settings = as_compared(collection.settings.as_dict())
+    return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=(str(path),))
+
+
+def _text_of(name: str, options: CompareOptions) -> str:
+    from neardup.io.readers import read_document, read_stream
+
+    if name == "-":
+        return read_stream(sys.stdin.buffer)
+    file, mark, row = name.rpartition("#")
+    is_number = bool(mark) and row.isascii() and row.isdecimal() and len(row) <= MOST_DIGITS
+    if is_number and not os.path.exists(name) and "://" not in name:
+        return _row(file, row, options)
+    if os.path.isfile(os.path.join(name, "run.json")):
+        raise InputError(
+            f"{display.printable(name)} is a result, and two ids must follow it",
+            "neardup compare RESULT ID ID",
+            "Give both ids",
+        )
+    with naming(name):
+        return read_document(name, pages=options.settings.pages)
+
+
+def _row(file: str, row: str, options: CompareOptions) -> str:
+    from neardup.io.readers.rows import read_file_row
+
+    reading = options.settings.checked().reading
+    return read_file_row(file, int(row), options.text, reading)
+
+
+def _name_of(typed: str) -> str:
+    return "standard input" if typed == "-" else os.fsencode(typed).decode("utf-8", "replace")
+
+
+def about(pair: TwoTexts, width: int) -> Iterator[str]:
+    """Yield the lines about the documents, and an empty one after them."""
+    if pair.facts:
+        for text in unbroken(pair.facts, width):
+            yield from text.splitlines()
+        yield ""
+
+
+WIDEST = 120
+
+
+def explain(options: ExplainOptions) -> int:
+    """Show the textbook tables for a few small documents."""
+    refuse_page_over_input(options.html, () if options.literal else options.names)
+    if options.html is None:
+        tables = _explained(options)
+    else:
+        from neardup.io.writers import OutputPage, common_access
+
+        files = [] if options.literal or options.example else [name for name in options.names if name != "-"]
+        with OutputPage(options.html, overwrite=options.overwrite, access=common_access(files)) as page:
+            tables = _explained(options)
+            page.write(tables.html())
+    if options.json:
+        typer.echo(notation.dumps(tables.as_dict(), indent=2, ensure_ascii=False))
+    elif options.html is not None:
+        typer.echo(f"{tables!r}\nwritten  {printable(options.html)}")
+    else:
+        width = min(get_terminal_size().columns, WIDEST) if sys.stdout.isatty() else WIDTH
+        typer.echo(tables.text(width))
+    return 0
+
+
+def _explained(options: ExplainOptions) -> Explanation:
+    from neardup.walkthrough import explain as explained
+
+    numbers, coefficients = options.numbers, options.coefficients
+    return explained(
+        _documents(options),
+        length=options.length,
+        unit=cast("Unit", options.unit),  # checked there
+        family=options.family.split(","),
+        slots=None if numbers is None else [_whole("--slots", part) for part in numbers.split(",")],
+        seed=options.seed,
+        coefficients=None if coefficients is None else list(_pairs(coefficients)),
+        band_rows=options.band_rows,
+    )
+
+
+def _documents(options: ExplainOptions) -> Any:
+    """Return the documents in a form for ``nd.explain``."""
+    if options.example:
+        if options.names or options.literal:
+            raise InputError("--example was given with documents", "One or the other", "Leave one out")
+        from neardup.walkthrough import EXAMPLE
+
+        return list(EXAMPLE)
+    if not options.names:
+        raise InputError(
+            "No document was given",
+            "Two to ten files, - for standard input, or texts after --literal",
+            "Name them, or give --example to see three sentences explained",
+        )
+    if options.literal:
+        return list(options.names)
+    refuse_second_input(options.names)
+    import pyarrow as pa
+
+    named = [document for name in options.names for document in _small_documents(name)]
+    return pa.table({"id": [name for name, _ in named], "text": [text for _, text in named]})
+
+
+def _small_documents(name: str) -> list[tuple[str, str]]:
+    from neardup.io.readers import open_files
+    from neardup.walkthrough import CHARACTERS, read_small
+
+    if name == "-":
+        # four bytes hold any character, so a text that is cut off is refused for its length
+        return [("-", sys.stdin.buffer.read(4 * CHARACTERS + 1).decode("utf-8", "replace"))]
+    with naming(name):
+        documents = open_files([name])
+    return read_small(documents)
+
+
+def _pairs(typed: str) -> Iterator[tuple[int, int]]:
+    """Yield the pairs (a, b) of 4:9,14:4."""
+    for part in typed.split(","):
+        a, colon, b = part.partition(":")
+        if not colon:
+            raise SettingError(
+                f"--coefficients has {part!r}", "Pairs a:b of whole numbers with commas, such as 4:9,14:4"
+            )
+        yield _whole("--coefficients", a), _whole("--coefficients", b)
+
+
+def _whole(option: str, typed: str) -> int:
+    try:
+        return int(typed)
+    except ValueError as error:
+        raise SettingError(f"{option} has {typed!r}", "Whole numbers, with commas between them") from error
 
 
 def refuse_second_input(names: Sequence[str]) -> None:
@@ -30,6 +330,9 @@ def refuse_page_over_input(page: Path | None, names: Sequence[str]) -> None:
                 "A page with another name",
                 "Choose another name after --html",
             )
+
+
+NAME_SHOWN = 60
 
 
 @contextmanager

@@ -11,7 +11,8 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, TypeVar, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from neardup.settings import (
     COLLECTION_FIELDS,
@@ -34,14 +35,11 @@ from neardup.settings import (
 from neardup.settings.fields import INPUT, OTHER
 
 REQUIRED = inspect.Parameter.empty
-
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
-
 TOP, TABLE, NEVER = "top", "table", "never"
 """Where an option may be in ``neardup.toml``: at the top, for all commands; in the table of its command; nowhere,
 because a folder of another person must neither replace files nor open the network.
 """
-
 T = TypeVar("T")
 
 
@@ -127,14 +125,26 @@ class SettingOptions(
         """Return the options with the words of a file in place of its name."""
         if not self.stop_words:
             return self
-        from neardup.cli.left_out import stop_words
-
         return dataclasses.replace(self, stop_words=stop_words(self.stop_words))
 
     def checked(self) -> Settings:
         """Return the settings. Raises one SettingError that names all mistakes."""
         values = asdict(self.read())
         return Settings.of(**{name: values[name] for name in FIELDS})
+
+
+def stop_words(given: str) -> str:
+    """Return the choice of stop words: of a language, or of the words in the file of that name.
+
+    Raises InputError for a file that cannot be read.
+    """
+    from neardup.text.stop_words import chosen, is_choice, is_language
+
+    if is_language(given) or is_choice(given):
+        return str(chosen(given))
+    from neardup.io.readers.text_files import words_in
+
+    return str(chosen(words_in(Path(given))))
 
 
 def all_settings(*, without: frozenset[str] = frozenset()) -> Any:
@@ -219,3 +229,33 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
         elif field.name == "explicit":
             found[field.name] = explicit
     return record(**found)
+
+
+if TYPE_CHECKING:
+    _Path = Path
+else:
+    _Path = type(Path())  # before Python 3.12, only the class of this system can be derived from
+
+
+class TypedPath(_Path):
+    """A path with the text that the user ``typed``."""
+
+    typed: str
+
+
+def typed_path(text: str | None) -> Path | None:
+    """Return the path of a text, or None for None.
+
+    >>> typed_path("hdfs:///clean").typed
+    'hdfs:///clean'
+    """
+    if text is None:
+        return None
+    path = TypedPath(text)
+    path.typed = text
+    return path
+
+
+def typed(path: Path) -> str:
+    """Return the text that a path was made of."""
+    return path.typed if isinstance(path, TypedPath) else str(path)

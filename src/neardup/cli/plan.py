@@ -1,6 +1,6 @@
 """``neardup plan``: bands × rows for a threshold and a recall; with documents, advice on them.
 
-With ``--simhash``, ``plan_simhash.py`` shows the tables for a Hamming distance.
+With ``--simhash``, the tables for a Hamming distance.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import PLANNED, READING, PlanOptions
-from neardup.cli.shown import watcher
+from neardup.cli.output import watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
     from neardup.advice import Advice
     from neardup.lsh.bands import Plan
+    from neardup.lsh.hamming_tables import Design, HammingPlan
+
 
 BAR = 40
 STEPS = 20
@@ -82,17 +84,17 @@ def _advice(options: PlanOptions) -> Advice:
     documents = open_files(options.sample, reading=chosen.reading)
     columns = choose_columns(documents, options.text, options.id)
     files = [f"./{name}" if name.startswith("-") and name != "-" else name for name in options.sample]
-    told = {
+    named = {
         "--text": joined(options.text),
         "--id": options.id,
         **{FIELDS[name].option: getattr(given, name) for name in READING},
     }
     usual = ("auto", "all")
-    named = [part for option, name in told.items() if name and name not in usual for part in (option, name)]
-    named += [part for name in options.ignore for part in ("--ignore", name)]
+    typed = [part for option, name in named.items() if name and name not in usual for part in (option, name)]
+    typed += [part for name in options.ignore for part in ("--ignore", name)]
     base = open_base(options.ignore, columns, chosen.reading)
     with watcher() as progress:
-        return advise_on(documents, columns, chosen, [*files, *named], progress, base)
+        return advise_on(documents, columns, chosen, [*files, *typed], progress, base)
 
 
 def _refuse_unusable_image(path: Path | None) -> None:
@@ -104,14 +106,6 @@ def _refuse_unusable_image(path: Path | None) -> None:
         raise OutputError(given, "A name that ends in .svg", "Choose such a name")
     if not path.parent.is_dir():
         raise OutputError(f"There is no folder {path.parent}", "A folder that exists", "Make it first")
-
-
-def _plan_simhash(options: PlanOptions) -> int:
-    from neardup.cli.plan_simhash import show
-
-    if options.sample:
-        raise SettingError("--simhash and a SAMPLE were given", "--simhash alone", "Drop one of the two")
-    return show(options)
 
 
 def _plan(options: PlanOptions) -> int:
@@ -140,12 +134,12 @@ def _refuse_without_documents(options: PlanOptions) -> None:
 
 
 def _lines(chosen: Plan) -> Iterator[str]:
-    found = chosen.probability(chosen.threshold)
+    planned = chosen.probability(chosen.threshold)
     facts = [
         ("bands", f"{len(chosen.bands)}: {_bands(chosen.bands)}; {chosen.slots} slots, all used"),
         (
             "recall",
-            f"{display.similarity(found, 4)} planned at resemblance {chosen.threshold:g} "
+            f"{display.similarity(planned, 4)} planned at resemblance {chosen.threshold:g} "
             f"({display.similarity(chosen.recall, 4)} asked for), more above it",
         ),
     ]
@@ -167,3 +161,104 @@ def _bands(bands: tuple[int, ...]) -> str:
     """Return the bands in words, equal ones together: 14 of 7 rows, 5 of 6 rows."""
     counts = Counter(bands).items()
     return ", ".join(f"{count} of {display.counted(rows, 'row')}" for rows, count in counts)
+
+
+DOCUMENTS = 1_000_000
+
+OWN = frozenset({"simhash", "bits", "distance", "documents", "json", "threshold", "recall", "slots"})
+"""The options that are allowed, or refused by the first check."""
+
+
+def _plan_simhash(options: PlanOptions) -> int:
+    """Print the plan for bits, distance and documents. Raises SettingError if a setting of MinHash is given."""
+    if options.sample:
+        raise SettingError("--simhash and a SAMPLE were given", "--simhash alone", "Drop one of the two")
+    for name in ("threshold", "recall", "slots"):
+        if getattr(options.settings, name) != FIELDS[name].default:
+            raise SettingError(f"--{name} belongs to MinHash", "With --simhash: --bits, --distance, --documents")
+    others = [option.spelling[-1] for option in options_of(PlanOptions) if option.name in options.explicit - OWN]
+    if others:
+        raise SettingError(
+            f"{', '.join(others)} cannot be given together with --simhash",
+            "With --simhash: --bits, --distance, --documents and --json",
+            "Leave it out, or leave out --simhash and name a SAMPLE",
+        )
+    from neardup.lsh.hamming_tables import hamming_plan
+
+    plan = hamming_plan(
+        DOCUMENTS if options.documents is None else options.documents,
+        FIELDS["bits"].default if options.bits is None else options.bits,
+        FIELDS["distance"].default if options.distance is None else options.distance,
+    )
+    if options.json:
+        typer.echo(notation.dumps(plan.as_dict(), indent=2))
+        return 0
+    for line in _hamming_lines(plan):
+        typer.echo(line)
+    return 0
+
+
+def _hamming_lines(plan: HammingPlan) -> Iterator[str]:
+    from neardup.lsh.hamming_tables import POINTS
+
+    design = plan.design
+    looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to compare in each"
+    yield from display.aligned(
+        [
+            ("search", f"all within {plan.distance} of {plan.bits} bits; none is missed"),
+            ("tables", f"{display.number(design.tables)}: {_cut(design)}, prefixes of {_prefixes(design)} bits"),
+            ("a query", f"{display.counted(design.tables, 'probe')}, {looked_at}, if the bits are random"),
+        ]
+    )
+    yield ""
+    yield f"designs for {display.number(plan.documents)} fingerprints"
+    rows = [("tables", "prefix bits", "a probe compares", "a query costs", "blocks")]
+    for other in plan.alternatives:
+        mark = "  <- least work" if other == design else ""
+        looked_at = _few(other.candidates / other.tables)
+        cells = (display.number(other.tables), _prefixes(other), looked_at, _few(other.work), _cut(other) + mark)
+        rows.append(cells)
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        yield "  " + "  ".join(f"{row[column]:>{widths[column]}}" for column in range(4)) + f"  {row[4]}"
+    yield ""
+    yield f"resemblance   within {plan.distance} of {plan.bits} bits with probability"
+    for point in POINTS:
+        probability = plan.probability(point)
+        yield f"       {point:<6g} {display.similarity(probability, 4)}  {'#' * round(BAR * probability)}".rstrip()
+    yield ""
+    half = display.similarity(plan.half_found())
+    yield f"At resemblance {half} half of the pairs are within the distance, below it fewer."
+    yield "This is the resemblance of the features, for two sets of equal size: of shingles, if these are"
+    yield "the features. Windows of characters of the same texts have a different one."
+    yield ""
+    yield f"To search documents so: neardup group IN -o DIR --sketch simhash{_options(plan)}"
+
+
+def _options(plan: HammingPlan) -> str:
+    """Return the options for a run with this plan."""
+    bits = "" if plan.bits == FIELDS["bits"].default else f" --bits {plan.bits}"
+    return f"{bits} --distance {plan.distance}"
+
+
+def _cut(design: Design) -> str:
+    """Return the cut of the bits in words: 6 blocks, 3 chosen."""
+    if not design.levels:
+        return "all with all"
+    return ", then ".join(
+        f"{display.counted(blocks, 'block')}, {chosen} chosen" for blocks, chosen in design.levels
+    )
+
+
+def _prefixes(design: Design) -> str:
+    shortest, longest = design.prefixes[0][0], design.prefixes[-1][0]
+    return f"{shortest}" if shortest == longest else f"{shortest}-{longest}"
+
+
+def _few(amount: float) -> str:
+    """Return a number of fingerprints, with two digits if it is below 1.
+
+    >>> _few(2.049), _few(0.0012), _few(122070.3), _few(29.8)
+    ('2', '0.0012', '122,070', '30')
+    """
+    return f"{amount:.2g}" if amount < 1 else display.number(round(amount))

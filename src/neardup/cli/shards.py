@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json as notation
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from neardup import display
-from neardup.cli import target
-from neardup.cli.configured import given_here
-from neardup.cli.engine import ALL_OPTIONS, Options, review_of
+from neardup.cli.config import given_settings
 from neardup.cli.messages import DONE, REJECTED
-from neardup.cli.option import SettingOptions
-from neardup.cli.options.on_files import DedupOptions
-from neardup.cli.options.on_shards import FingerprintOptions, MergeOptions, PartOptions
-from neardup.cli.shown import print_result, watcher
+from neardup.cli.options.on_files import FingerprintOptions, MergeOptions, PartOptions
+from neardup.cli.output import open_output, print_result, refuse_unusable_out, reports_aside, watcher
 from neardup.errors import InputError, OutputError
-from neardup.settings import FIELDS
 
 if TYPE_CHECKING:
-    from neardup.run.found import Found
     from neardup.run.shards.part import Fingerprinted
-    from neardup.run.stages.records import Action
 
 
 def fingerprint(options: FingerprintOptions) -> int:
@@ -80,7 +72,7 @@ def merge(options: MergeOptions) -> int:
     from neardup.run.shards.merge import open_parts, parts_to_merge, with_settings
     from neardup.run.shards.update import name_parts
 
-    target.refuse_unusable_out(options)
+    refuse_unusable_out(options)
     folders = [part for name in options.parts for part in parts_to_merge(Path(name))]
     documents, shared = open_parts(folders, key=options.key, inputs=options.moved)
     settings = with_settings(shared, given_settings(options.settings, options.explicit))
@@ -98,12 +90,6 @@ def merge(options: MergeOptions) -> int:
     return print_result(found, options)
 
 
-def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
-    """Return the settings that were given on the command line or in a file of options."""
-    given = given_here(explicit)
-    return {name: getattr(settings.read(), name) for name in FIELDS if name in given}
-
-
 def part(options: PartOptions) -> int:
     """Write the documents of one part that the merged result of all parts keeps."""
     from neardup.io.readers import open_files
@@ -113,8 +99,8 @@ def part(options: PartOptions) -> int:
     from neardup.run.shards.rows import kept_of_part
     from neardup.settings import Settings
 
-    with target.reports_aside(options.out):
-        target.refuse_unusable_out(options)
+    with reports_aside(options.out):
+        refuse_unusable_out(options)
         found, name = load(options.merged), str(options.merged)
         settings = Settings.of(**found.run["settings"])
         documents = open_files(options.inputs, reading=settings.reading)
@@ -122,7 +108,7 @@ def part(options: PartOptions) -> int:
             made = kept_of_part(documents, found, name, None)
         else:
             check_before(documents, options.out, "dedup", settings)
-            with watcher() as progress, target.open_output(options.out, overwrite=options.overwrite) as folder:
+            with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
                 folder.restrict(common_access((*options.inputs, options.merged)))
                 made = kept_of_part(documents, found, name, folder, progress)
         counts = {"read": made.read, "kept": made.kept, "removed": made.read - made.kept}
@@ -135,65 +121,3 @@ def part(options: PartOptions) -> int:
             )
             typer.echo(f"written: {display.printable(written or 'nothing (dry run)')}")
         return DONE
-
-
-class SavedEngine:
-    """The engine of this machine for new documents against saved fingerprints, which may grow by them."""
-
-    where = "together with fingerprints in --against"
-    allowed = (
-        "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, --by "
-        "and --shard-size without"
-    )
-    supported = ALL_OPTIONS - {
-        *("against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size", "master")
-    }
-
-    def __init__(self, parts: list[Path]) -> None:
-        self.parts = parts
-
-    def run(self, action: Action, options: Options) -> int:
-        """Find, write the result and the new fingerprints, and print a summary."""
-        target.refuse_unusable_out(options)
-        return print_result(self._find(action, options), options)
-
-    def _find(self, action: Action, options: Options) -> Found:
-        from neardup.io.readers import choose_columns, open_files
-        from neardup.io.writers import common_access
-        from neardup.io.writers.scratch import working_in
-        from neardup.run.save import check_before
-        from neardup.run.shards.merge import open_parts, require_columns, with_settings
-        from neardup.run.shards.update import fill_against, find_against, growing_by, read_documents
-
-        against, shared = open_parts(self.parts, key=options.key)
-        review = review_of(options)
-        settings = with_settings(shared, given_settings(options.settings, options.explicit))
-        require_columns(against, settings)
-        documents = open_files(options.inputs, reading=settings.reading)
-        columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
-        with watcher() as progress, ExitStack() as held:
-            if options.out is None or options.dry_run:
-                new = read_documents(documents, columns, settings, against.key, progress)
-                return find_against(new, columns, settings, against, progress, action, review)[0].found
-            check_before(documents, options.out, action, settings)
-            # opened before the work, so that an unwritable folder is reported at once
-            new = read_documents(documents, columns, settings, against.key, progress)
-            add = (
-                held.enter_context(growing_by(new, columns, settings, against, options.update))
-                if isinstance(options, DedupOptions) and options.update
-                else None
-            )
-            asked = (new, columns, settings, against)
-            with target.open_output(options.out, overwrite=options.overwrite) as folder:
-                folder.restrict(common_access((*options.inputs, *self.parts)))
-                with working_in(folder.target.parent):
-                    outcome, compared = find_against(*asked, progress, action, review)
-                    found, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
-            if add is not None:
-                add(names)
-            if names.joining:
-                counted = display.counted(names.joining, "document")
-                typer.echo(
-                    f"note: {counted} near copies in several named groups; names.parquet lists them", err=True
-                )
-        return found

@@ -11,7 +11,7 @@ import typer
 from neardup import display
 from neardup.cli.messages import DONE, told_if_stopped, warn
 from neardup.cli.options.on_files import WarmOptions
-from neardup.cli.shown import watcher
+from neardup.cli.output import watcher
 from neardup.errors import OutputError
 from neardup.runtime import Advance
 

@@ -41,7 +41,7 @@ def serve(
 
     ``started`` is called with the address when requests can arrive. ``pages`` are applications at addresses of
     their own. Closes collection and socket. If a thread is still running, the collection is perhaps still in use:
-    the process must then end without closing it (``cli.stopping.leave``).
+    the process must then end without closing it (``cli.messages.leave``).
     """
     monitoring.log_to_stderr()
     executor = Executor(collection, limits)

@@ -10,9 +10,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 from neardup.cli.commands import COMMANDS
-from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of
+from neardup.cli.option import REQUIRED, SettingOptions, filled, options_of, typed_path
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
-from neardup.cli.typed_path import typed_path
 from neardup.errors import SettingError
 from neardup.settings import COLLECTION_FIELDS, FIELDS, Settings
 from neardup.settings.rules import listed

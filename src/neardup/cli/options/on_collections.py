@@ -1,17 +1,25 @@
 """The options of the commands for collections: one record a command, its fields in the order of the help."""
 
-# ruff: noqa: RUF009  the calls return fields
-
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from neardup.cli.option import NEVER, SettingOptions, argument, option, settings_of, settings_of_new_collection
+from neardup.cli.option import (
+    NEVER,
+    Declared,
+    SettingOptions,
+    argument,
+    option,
+    settings_of,
+    settings_of_new_collection,
+)
 from neardup.cli.options import shared
 from neardup.settings import ReadingSettings, names_of
 from neardup.settings.fields import ACCESS, COMPARED, INPUT, OUTPUT, WORK
+
+# ruff: noqa: RUF009  the calls return fields
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -270,3 +278,27 @@ class CompactOptions:
     upgrade: bool = option("--upgrade", False, "Convert a file of an earlier version to this one; copy it first.")
     wait: float = shared.WAIT.field()
     json: bool = shared.JSON.field()
+
+
+# ruff: noqa: RUF009  the calls return fields
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class McpOptions:
+    """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output.
+
+    Only files below --root can be read, and nothing is changed unless --write is given. Needs the extra mcp.
+    """
+
+    root: list[Path] = Declared(
+        ("--root",),
+        (),
+        "Folder whose files may be read; by default the working folder. May be repeated.",
+        "DIR",
+        from_file=NEVER,
+    ).field()
+    write: bool = option(
+        "--write", False, "Also offer a tool that adds documents to collections.", from_file=NEVER
+    )
+    largest: float = option("--largest", 64.0, "Largest number of megabytes of files in one call.", "NUMBER")
+    seconds: float = option("--seconds", 60.0, "Time limit of a call in seconds.", "NUMBER")

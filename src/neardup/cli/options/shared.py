@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from neardup.cli.option import NEVER, REQUIRED, TOP, Declared
-from neardup.cli.typed_path import typed_path
+from neardup.cli.option import NEVER, REQUIRED, TOP, Declared, typed_path
 from neardup.settings.fields import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
 from neardup.settings.rules import share_of
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import os
+import signal
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,9 +28,10 @@ or LLVM while it loads kernels (550 MB).
 """
 LOADED = 700_000_000
 """Address space of the libraries and kernels before the first document (measured: 640 MB)."""
-
 _CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-
+_RESERVE_BYTES = 8 << 20
+"""Address space that is freed for the last message; nothing is stored in it."""
+_Handler = ctypes.CFUNCTYPE(None, ctypes.c_int)
 _doing: list[str] = []
 """The stages in progress, or those at the time of the failure."""
 
@@ -56,6 +60,22 @@ def limit() -> int | None:
     return None if soft == resource.RLIM_INFINITY else int(soft)
 
 
+@contextmanager
+def limited(command: str) -> Iterator[None]:
+    """If the address space is limited, refuse a limit that is too small, and report aborts of native code."""
+    _require_memory()
+    if limit() is None:
+        yield
+        return
+
+    def words() -> str:
+        said = no_memory(command, "A library needs more memory than is available for neardup")
+        return "\nerror: " + said.replace("\n", "\n       ") + "\n"
+
+    with aborts_in_words(words, status=2):
+        yield
+
+
 def _require_memory() -> None:
     """Raise MemoryError if not even the libraries can be loaded; request little memory if it is limited."""
     _doing.clear()
@@ -82,23 +102,6 @@ def no_memory(command: str, given: str = "There is not enough memory for neardup
     return "\n".join(labelled(f"{given} {command}{during}\n{_allowed()}; {needed}", do=do))
 
 
-@contextmanager
-def limited(command: str) -> Iterator[None]:
-    """If the address space is limited, refuse a limit that is too small, and report aborts of native code."""
-    _require_memory()
-    if limit() is None:
-        yield
-        return
-    from neardup.cli.aborts import aborts_in_words
-
-    def words() -> str:
-        said = no_memory(command, "A library needs more memory than is available for neardup")
-        return "\nerror: " + said.replace("\n", "\n       ") + "\n"
-
-    with aborts_in_words(words, status=2):
-        yield
-
-
 def _allowed() -> str:
     """Return the memory limit of this process in words."""
     address_space = limit()
@@ -116,3 +119,34 @@ def _allowed() -> str:
     except (AttributeError, OSError, ValueError):
         return "This machine has no more"
     return f"This machine has {display.size(whole)}"
+
+
+@contextmanager
+def aborts_in_words(words: Callable[[], str], status: int) -> Iterator[None]:
+    """Make abort() print ``words()``, remove partial output and end the process with ``status``.
+
+    LLVM, and C++ without a handler for bad_alloc, call abort(). Python's own signal handlers would run at the next
+    bytecode, which never comes, so a C handler is installed.
+    """
+    # the handler runs once at most: if it fails, the process ends as before
+    install = getattr(ctypes.CDLL(None), "sysv_signal", None) if os.name == "posix" else None
+    if install is None:
+        yield
+        return
+    reserve = [bytearray(_RESERVE_BYTES)]
+
+    def end(number: int) -> None:
+        try:
+            reserve.clear()
+            os.write(2, words().encode("utf-8", "replace"))
+            atexit._run_exitfuncs()
+        finally:
+            os._exit(status)
+
+    handler = _Handler(end)
+    install.restype, install.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
+    before = install(signal.SIGABRT, ctypes.cast(handler, ctypes.c_void_p))
+    try:
+        yield
+    finally:
+        install(signal.SIGABRT, before)

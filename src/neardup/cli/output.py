@@ -1,22 +1,24 @@
-"""Output of all commands: progress bars on a terminal, groups, the summary of a run, and where its result is."""
+"""Output of all commands: the place of a result, summaries, groups, and progress bars on a terminal."""
 
 from __future__ import annotations
 
 import json as notation
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
 
 import typer
 
 from neardup import display
-from neardup.cli import target
 from neardup.cli.compiling import compiling_now, shown_by_bars
+from neardup.cli.memory import Noted
 from neardup.cli.messages import DONE, REJECTED, warn
-from neardup.cli.scarcity import Noted
+from neardup.errors import OutputError, SettingError
 from neardup.run import show
 from neardup.runtime import Advance, Progress, Silent
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
+    from neardup.io.writers import OutputFolder
     from neardup.run.found import Found
     from neardup.run.records import Group
 
@@ -32,6 +35,89 @@ WIDTH = 80
 """Columns of output that does not go to a terminal."""
 _LONG = 1000
 """The least units between two lines about work that goes on."""
+STREAM = Path("-")
+_FOLDER_ONLY = {
+    "resume": "--resume",
+    "store_texts": "--store-texts",
+    "shard_size": "--shard-size",
+    "overwrite": "--overwrite",
+}
+"""Options that need a folder."""
+_rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)
+
+
+class OutputOptions(Protocol):
+    """The options of a command that writes a result."""
+
+    @property
+    def out(self) -> Path | None:
+        """The folder, or STREAM."""
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is written."""
+
+    @property
+    def json(self) -> bool:
+        """Whether the result is printed as JSON."""
+
+    @property
+    def overwrite(self) -> bool:
+        """Whether an earlier folder is replaced."""
+
+    @property
+    def explicit(self) -> frozenset[str]:
+        """The names of the given options."""
+
+
+def refuse_unusable_out(options: OutputOptions) -> None:
+    """Raise OutputError before the work rather than after it."""
+    out = options.out
+    if out == STREAM:
+        given = [spelling for name, spelling in _FOLDER_ONLY.items() if name in options.explicit]
+        if given:
+            raise SettingError(
+                f"{', '.join(given)} cannot be given with -o -",
+                "-o -, which writes the kept rows to standard output and nothing else",
+                "Leave it out, or give -o DIR",
+            )
+    if options.dry_run or out == STREAM:
+        return
+    if out is None:
+        raise OutputError(
+            "No folder for the results was given",
+            "",
+            "Give -o DIR, -o - for the kept rows on standard output, or --dry-run to write nothing",
+        )
+    if out.exists() and not options.overwrite:
+        raise OutputError(
+            f"{out} exists already",
+            "A folder that does not exist yet",
+            "Choose another one, or give --overwrite to replace it",
+        )
+
+
+@contextmanager
+def reports_aside(out: Path | None) -> Iterator[None]:
+    """Let rows have standard output within the block if ``out`` is a stream: everything printed goes to stderr."""
+    if out != STREAM:
+        yield
+        return
+    sys.stdout.flush()
+    before = _rows.set(sys.stdout.buffer)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _rows.reset(before)
+
+
+def open_output(out: Path, *, overwrite: bool) -> OutputFolder:
+    """Return the output for a folder or a stream."""
+    from neardup.io.writers import OutputFolder, StreamOutput
+
+    rows = _rows.get()
+    return OutputFolder(out, overwrite=overwrite) if out != STREAM or rows is None else StreamOutput(rows)
 
 
 def show_groups(groups: Sequence[Group], total: int) -> None:
@@ -59,7 +145,7 @@ def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
         warn(display.printable(text))
 
 
-def print_result(found: Found, options: target.OutputOptions) -> int:
+def print_result(found: Found, options: OutputOptions) -> int:
     """Print the result, and return the exit status."""
     if options.json:
         typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
@@ -68,16 +154,16 @@ def print_result(found: Found, options: target.OutputOptions) -> int:
     return REJECTED if found.problems else DONE
 
 
-def _files(options: target.OutputOptions) -> dict[str, Any]:
+def _files(options: OutputOptions) -> dict[str, Any]:
     """Return the output folder and its files; none after a dry run."""
     if options.out is None or options.dry_run:
         return {"out": None, "files": []}
-    if options.out == target.STREAM:
+    if options.out == STREAM:
         return {"out": "-", "files": []}
     return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
-def _show(found: Found, options: target.OutputOptions) -> None:
+def _show(found: Found, options: OutputOptions) -> None:
     run, files = found.run, _files(options)
     if options.dry_run:
         show_groups(found.first_groups(), run["counts"]["groups"])
@@ -208,3 +294,6 @@ def _rate(done: int, speed: float | None, unit: str) -> str:
     if unit == "bytes":
         return display.size(done) + (f", {display.size(int(speed))}/s" if speed else "")
     return f"{display.number(done)} {unit}" + (f", {display.number(int(speed))}/s" if speed else "")
+
+
+T = TypeVar("T")

@@ -6,17 +6,23 @@ the options of one command. The command line wins. The whole file is checked, so
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from neardup import display
 from neardup.cli.commands import COMMANDS
-from neardup.cli.option import NEVER, TOP, Option
-from neardup.errors import InputError, SettingError
+from neardup.cli.messages import ERROR, error
+from neardup.cli.option import NEVER, TOP, Option, SettingOptions
+from neardup.cli.options.shared import CONFIG, NO_CONFIG
+from neardup.errors import InputError, NeardupError, SettingError
 from neardup.settings import FIELDS
 
 NAMES = ("neardup.toml", "pyproject.toml")
@@ -53,19 +59,65 @@ class AppliedConfig:
         return {"file": self.file, "options": options}
 
 
-def _meant(name: str, value: Any) -> Any:
-    """The value of an option; a setting may be written as a text, such as 80%."""
-    field = FIELDS.get(name)
-    return value if field is None or isinstance(value, list) else field.rule.value(value)
-
-
 applied_here: ContextVar[AppliedConfig | None] = ContextVar("applied_here", default=None)
+
+
+def config_parameters() -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of the two options, for the signature of a command."""
+    without = typer.Option(*NO_CONFIG.spelling, is_eager=True, help=NO_CONFIG.help)
+    named = typer.Option(
+        *CONFIG.spelling, is_eager=True, callback=_read_config, metavar=CONFIG.metavar, help=CONFIG.help
+    )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return (
+        inspect.Parameter("no_config", kind, default=False, annotation=Annotated[bool, without]),
+        inspect.Parameter("config", kind, default=None, annotation=Annotated[Path | None, named]),
+    )
+
+
+def _read_config(context: typer.Context, value: Path | None) -> Path | None:
+    """Make the options of the file the defaults of the command."""
+    if context.resilient_parsing or (context.params.get("no_config") and value is None):
+        return value
+    if value is None and not any(Path(name).is_file() for name in ("neardup.toml", "pyproject.toml")):
+        return value
+    try:
+        found = find_config(value)
+    except NeardupError as failure:
+        error(failure.lines())
+        raise typer.Exit(ERROR) from None
+    options = {} if found is None else dict(found.options.get(context.info_name or "", {}))
+    if found is not None and options:
+        context.default_map = options
+        context.obj = found.name
+    return value
+
+
+@contextmanager
+def configured(context: typer.Context, given: dict[str, Any]) -> Iterator[None]:
+    """Name on standard error the options ``given`` in a file, and remember them for ``run.json``."""
+    if not given or not isinstance(context.obj, str):
+        yield
+        return
+    named = ", ".join(name.replace("_", "-") for name in given)
+    typer.echo(f"options from {context.obj}: {named}", err=True)
+    before = applied_here.set(AppliedConfig(context.obj, given))
+    try:
+        yield
+    finally:
+        applied_here.reset(before)
 
 
 def given_here(explicit: frozenset[str]) -> frozenset[str]:
     """Return the names of the options that were typed (``explicit``) or come from a file."""
     applied = applied_here.get()
     return explicit if applied is None else explicit | applied.options.keys()
+
+
+def given_settings(settings: SettingOptions, explicit: frozenset[str]) -> dict[str, Any]:
+    """Return the settings that were given on the command line or in a file of options."""
+    given = given_here(explicit)
+    return {name: getattr(settings.read(), name) for name in FIELDS if name in given}
 
 
 def find_config(file: Path | None) -> Config | None:
@@ -80,6 +132,12 @@ def find_config(file: Path | None) -> Config | None:
         if path.is_file() and (found := _read(path)) is not None:
             return _checked(path, found)
     return None
+
+
+def _meant(name: str, value: Any) -> Any:
+    """The value of an option; a setting may be written as a text, such as 80%."""
+    field = FIELDS.get(name)
+    return value if field is None or isinstance(value, list) else field.rule.value(value)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

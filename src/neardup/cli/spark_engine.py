@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from neardup.cli.engine import Options
-from neardup.cli.hidden import show_pandas
+from neardup.cli import show_pandas
 from neardup.cli.messages import DONE, REJECTED
-from neardup.cli.options.on_files import DedupOptions
-from neardup.cli.typed_path import typed
+from neardup.cli.option import typed
+from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.errors import InputError, OutputError, install
 from neardup.io.names import without_user
 from neardup.settings import FIELDS
@@ -35,7 +34,7 @@ class SparkEngine:
     )
     supported = OPTIONS
 
-    def run(self, action: Action, options: Options) -> int:
+    def run(self, action: Action, options: DedupOptions | GroupOptions) -> int:
         """Run ``neardup dedup`` on a cluster, and print its counts."""
         assert isinstance(options, DedupOptions)  # group has no --engine
         if options.out is None:

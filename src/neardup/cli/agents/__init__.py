@@ -1,1 +1,0 @@
-"""A server of tools for agents by the Model Context Protocol."""

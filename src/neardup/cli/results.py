@@ -1,0 +1,378 @@
+"""Commands that read a result: ``show``, ``report``, ``apply``, ``regroup``, ``export`` and ``import``."""
+
+from __future__ import annotations
+
+import json as notation
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
+
+from neardup import display
+from neardup.cli.collection import opened
+from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.options.on_files import (
+    ApplyOptions,
+    ExportOptions,
+    ImportOptions,
+    RegroupOptions,
+    ReportOptions,
+    ShowOptions,
+)
+from neardup.cli.output import (
+    WIDTH,
+    open_output,
+    print_result,
+    refuse_unusable_out,
+    reports_aside,
+    unbroken,
+    watcher,
+)
+from neardup.display import counted, printable
+from neardup.errors import InputError, OutputError, SettingError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from neardup.run.exported import Exported
+    from neardup.run.found import Found
+    from neardup.run.looking import Outside
+    from neardup.run.records import Decision, Group, Id, Looked
+
+
+_BEGINNING = 300
+"""Characters of the text to show."""
+
+
+def show(options: ShowOptions) -> int:
+    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
+    from neardup.run.found import load
+    from neardup.run.looking import typed_id
+    from neardup.run.stored_review import as_reviewed
+
+    if options.limit < 1:
+        raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
+    found = as_reviewed(load(options.out, inputs=options.inputs))
+    shown = _Shown(options, found, typed_id(found, options.id))
+    if options.json:
+        typer.echo(notation.dumps(shown.as_dict(), indent=2))
+        return DONE
+    width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    encoding = sys.stdout.encoding or "utf-8"
+    for line in unbroken(list(shown.lines()), width):
+        typer.echo(line.encode(encoding, "backslashreplace").decode(encoding))
+    return DONE
+
+
+class _Shown:
+    """The facts about a document. Its text is optional: the input may be gone, and the result still says a lot."""
+
+    def __init__(self, options: ShowOptions, found: Found, id: Id) -> None:
+        self._options, self._found, self._id = options, found, id
+        self._error: InputError | None = None
+        self._document = self._looked()
+        self._decision = self._decided()
+        self._group = self._group_of()
+        self._outside = found.outside(id, options.limit)
+
+    def _looked(self) -> Looked | None:
+        try:
+            return self._found.look(self._id)
+        except InputError as error:
+            if self._options.inputs:
+                raise
+            self._error = error
+            return None
+
+    def _decided(self) -> Decision | None:
+        try:
+            return self._found.why(self._id)
+        except InputError:
+            if self._error is not None:  # neither the result nor the input knows it
+                raise self._error from None
+            return None  # it is in no group
+
+    def _group_of(self) -> Group | None:
+        group = None if self._decision is None else self._decision.group
+        return None if group is None else self._found.group(group)
+
+    def lines(self) -> Iterator[display.Line]:
+        """Yield labelled lines."""
+        yield "document", display.printable(self._id)
+        if self._error is not None:
+            yield "not read", display.printable(". ".join(filter(None, (self._error.given, self._error.do))))
+        if self._document is not None:
+            yield "where", display.printable(self._document.where)
+            yield "text", self._beginning(self._document.text)
+        yield "fate", self._fate()
+        if self._group is not None:
+            yield from self._of_group(self._group)
+        yield from self._near()
+        if other := self._other():
+            yield (
+                "compare",
+                display.printable(
+                    shlex.join(["neardup", "compare", str(self._options.out), str(self._id), str(other)])
+                ),
+            )
+
+    def _fate(self) -> str:
+        from neardup.run.looking import fate
+
+        said = fate(self._found, self._id)
+        member = None if self._decision is None else self._decision.member
+        if (
+            member is not None
+            and member.pair is not None
+            and self._group is not None
+            and not member.representative
+        ):
+            said += f". {member.pair.sentence(self._id, self._group.id)}"
+        if member is not None and member.lost is not None:
+            said = f"{said.removesuffix('.')}. {member.lost.sentence()}"
+        return display.printable(said)
+
+    def _of_group(self, group: Group) -> Iterator[display.Line]:
+        kept = sum(member.kept for member in group.members)
+        gone = len(group.members) - kept
+        yield "group", f"{display.counted(len(group.members), 'document')}: {kept:,} kept, {gone:,} removed"
+        for member in group.members[: self._options.limit]:
+            mark = " (this document)" if member.id == self._id else ""
+            yield "", f"{member.fate:<7}  {display.printable(member.id)}{mark}: {display.printable(member.reason)}"
+        if len(group.members) > self._options.limit:
+            yield "", f"... and {display.counted(len(group.members) - self._options.limit, 'more member')}"
+
+    def _near(self) -> Iterator[display.Line]:
+        settings = self._found.run["settings"]
+        least = f"{settings['measure']} {display.similarity(settings['threshold'])}"
+        inside = "its group" if self._group is not None else "it"
+        if not self._outside:
+            yield "outside", f"no stored pair leads out of {inside}; pairs below {least} are not stored"
+            return
+        yield "outside", f"nearest to {inside}; pairs below {least} are not stored"
+        for other in self._outside:
+            yield "", _near_line(other, settings["measure"])
+
+    def _other(self) -> Id | None:
+        """The document to compare with: the representative, or the nearest one."""
+        if self._group is not None:
+            others = [member.id for member in self._group.members if member.id != self._id]
+            return self._group.id if self._group.id != self._id else next(iter(others), None)
+        return self._outside[0].id if self._outside else None
+
+    def _beginning(self, text: str) -> str:
+        words = " ".join(display.visible(text[: 4 * _BEGINNING]).split())
+        shown = display.shortened(words, _BEGINNING)
+        return f"{display.size(len(text.encode('utf-8', 'replace')))}: {shown}" if shown else "(empty)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data, the text in full."""
+        document, group = self._document, self._group
+        members = () if group is None else group.members
+        return {
+            "id": self._id,
+            "path": document.path if document else None,
+            "row": document.row if document else None,
+            "text": document.text if document else None,
+            "not_read": None if self._error is None else self._error.given,
+            "fate": self._fate(),
+            "group": None if group is None else group.id,
+            "members": [
+                {"id": one.id, "similarity": one.similarity, "kept": one.kept, "reason": one.reason}
+                for one in members
+            ],
+            "outside": [asdict(other) for other in self._outside],
+        }
+
+
+def _near_line(other: Outside, measure: str) -> str:
+    where = "in no group" if other.group is None else f"in the group of {other.group}"
+    near = f"{other.id}: {measure} {display.similarity(other.similarity)} with {other.member}, {where}"
+    return display.printable(near)
+
+
+def report(options: ReportOptions) -> int:
+    """Write a page about a result: the figures, the groups to look at first, and pairs side by side."""
+    from neardup.io.writers import OutputPage
+    from neardup.review.report.page import check_lengths, report_page
+    from neardup.run.found import load
+
+    check_lengths(options.most_pairs, options.most_groups)
+    found = load(options.result, inputs=options.inputs)
+    with OutputPage(options.page, overwrite=options.overwrite, access=found.access) as page:
+        title = options.result.resolve().name
+        made = report_page(
+            found,
+            pairs=options.most_pairs,
+            groups=options.most_groups,
+            title=title,
+            written=date.today().isoformat(),
+        )
+        page.write(made)
+    typer.echo(f"written  {display.printable(options.page)}: {display.size(len(made.encode('utf-8', 'replace')))}")
+    return DONE
+
+
+def apply(options: ApplyOptions) -> int:
+    """Write the documents that stay after the review of a result, as people decided."""
+    from neardup.io.writers import common_access
+    from neardup.run.final import fill_final, final_result
+    from neardup.run.found import load
+    from neardup.run.stored_review import review_in
+
+    with reports_aside(options.out):
+        refuse_unusable_out(options)
+        if options.out is None or options.dry_run:
+            found = load(options.result, inputs=options.moved)
+            return print_result(final_result(found, review_in(found.ranks, options.result))[0], options)
+        _refuse_same_folder(options.out, options.result)
+        with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
+            folder.restrict(common_access(options.moved))
+            found = load(options.result, inputs=options.moved)
+            final = fill_final(found, review_in(found.ranks, options.result), folder, progress)
+        return print_result(final, options)
+
+
+def regroup(options: RegroupOptions) -> int:
+    """Group the pairs of an earlier result at a stricter threshold."""
+    from neardup.io.writers import OutputFolder
+    from neardup.run.found import load, write_result
+    from neardup.tables import DECISIONS_FILE
+
+    refuse_unusable_out(options)
+    if (options.result / DECISIONS_FILE).exists():
+        name = display.printable(options.result)
+        warn(f"the decisions in {name} are not followed; neardup dedup --decisions does that")
+    if options.out is None or options.dry_run:
+        return print_result(load(options.result).at(options.stricter), options)
+    _refuse_same_folder(options.out, options.result)
+    with OutputFolder(options.out, overwrite=options.overwrite) as folder:
+        found = load(options.result).at(options.stricter)
+        write_result(found, folder)
+    return print_result(found, options)
+
+
+def _refuse_same_folder(out: Path, result: Path) -> None:
+    if out.resolve() == result.resolve():
+        raise OutputError(
+            f"{out} is the given result itself",
+            "Another folder, since a result cannot replace its source",
+            "Choose another folder with -o",
+        )
+
+
+DOCUMENTS = "documents"
+_SHOWN = 10
+"""Unknown ids to name."""
+
+
+def export(options: ExportOptions) -> int:
+    """Write the groups, decisions or tags of a reviewed result as a file for another program."""
+    from neardup.io.writers import common_access
+    from neardup.io.writers.exports import OutputExport
+    from neardup.run.exported import described, export_bytes, require_export
+
+    if options.what == DOCUMENTS:
+        return _export_documents(options)
+    form = options.form or _form_of(options.file)
+    require_export(options.what, form)
+    what = cast("Exported", options.what)
+    table = _table(options.out, what)
+    parts = export_bytes(table, what, form)
+    if options.file == Path("-"):
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+        return DONE
+    inside = options.out.iterdir() if options.out.is_dir() else ()
+    with OutputExport(
+        options.file, overwrite=options.overwrite, access=common_access([options.out, *inside])
+    ) as file:
+        for part in parts:
+            file.write_bytes(part)
+    typer.echo(f"{described(table, what, form)} written to {options.file}")
+    return DONE
+
+
+def _export_documents(options: ExportOptions) -> int:
+    """Write the documents of a collection."""
+    if not options.out.is_file():
+        raise InputError(
+            f"{options.out} is not a collection",
+            "A collection; the documents of a result are its kept rows",
+        )
+    with opened(options.out) as collection:
+        if options.file == Path("-"):
+            for part in collection.exported(options.form or "jsonl"):
+                sys.stdout.buffer.write(part)
+            sys.stdout.buffer.flush()
+            return DONE
+        count = collection.export(options.file, options.form, overwrite=options.overwrite)
+    typer.echo(f"{counted(count, 'document')} written to {printable(options.file)}")
+    return DONE
+
+
+def _table(path: Path, what: Exported) -> pa.Table:
+    """Return the table to export from a result folder or a collection."""
+    if path.is_file():
+        from neardup.collection.groups.methods import collection_table
+
+        with opened(path) as collection:
+            return collection_table(collection, what)
+    from neardup.io.decisions.store import DecisionStore
+    from neardup.run.exported import export_table
+    from neardup.run.found import load
+
+    found = load(path)
+    with DecisionStore(path, read_only=True) as store:
+        return export_table(found, store.state(), what)
+
+
+def import_tags(options: ImportOptions) -> int:
+    """Read tags from a file of another program into a result."""
+    from neardup.run.imported import import_into
+
+    added = import_into(
+        options.out, options.file, options.form or _form_of(options.file), options.by, options.columns
+    )
+    if added.action is None:
+        typer.echo("no tags to add")
+    else:
+        number = added.action.number
+        typer.echo(
+            f"{counted(added.tags, 'tag')} of {counted(added.documents, 'document')} added (action {number:,})"
+        )
+    if added.unknown:
+        warn(_unknown(added.unknown))
+    return REJECTED if added.unknown else DONE
+
+
+def _unknown(ids: Sequence[str]) -> str:
+    listed = ", ".join(printable(id) for id in islice(ids, _SHOWN))
+    more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
+    verb = "is" if len(ids) == 1 else "are"
+    said = f"{counted(len(ids), 'id')} {verb} in no pair and no copy of this result, and left out"
+    return f"{said}: {listed}{more}"
+
+
+def _form_of(file: Path) -> str:
+    """Return the form that the suffix of a file names. Raises SettingError for any other."""
+    from neardup.io.writers.exports import FORMS
+
+    if file == Path("-"):
+        raise SettingError("No format was given for standard output", "", f"Give --format {', '.join(FORMS)}")
+    form = file.suffix.lower().removeprefix(".")
+    if form not in FORMS:
+        raise InputError(
+            f"The suffix of {file} names no format",
+            ", ".join(f".{name}" for name in FORMS),
+            "Give --format, or another name",
+        )
+    return form

@@ -1,0 +1,466 @@
+"""Commands that find near copies: ``dedup`` and ``group`` on their engines, ``look`` and ``demo``."""
+
+from __future__ import annotations
+
+import json as notation
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import typer
+
+from neardup import display
+from neardup.cli.config import applied_here, given_settings
+from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
+from neardup.cli.option import options_of
+from neardup.cli.options.on_files import DedupOptions, DemoOptions, GroupOptions, LookOptions
+from neardup.cli.output import (
+    STREAM,
+    WIDTH,
+    open_output,
+    print_result,
+    refuse_unusable_out,
+    reports_aside,
+    show_groups,
+    show_summary,
+    watcher,
+)
+from neardup.errors import OutputError, SettingError
+from neardup.settings import Settings
+from neardup.settings.rules import memory_size
+
+if TYPE_CHECKING:
+    from neardup.io.readers.base import Documents
+    from neardup.io.readers.columns import Chosen, Reference
+    from neardup.io.writers.scratch import RunJournal
+    from neardup.run.found import Found
+    from neardup.run.largest import GroupMember
+    from neardup.run.predict import RunCost
+    from neardup.run.review_decisions import ReviewedResult
+    from neardup.run.stages.records import Action
+    from neardup.run.stages.result import Outcome
+
+
+def dedup(options: DedupOptions) -> int:
+    """Remove near copies; write the documents that stay, and the evidence."""
+    with reports_aside(options.out):
+        return run_on(_engine(options), "annotate" if options.annotate else "dedup", options)
+
+
+def group(options: GroupOptions) -> int:
+    """Report which documents are near copies; remove none."""
+    if options.out == STREAM:
+        raise OutputError(
+            "neardup group removes no rows, and -o - writes kept rows",
+            "A folder",
+            "Give -o DIR, or use neardup dedup",
+        )
+    return run_on(_engine(options), "group", options)
+
+
+Options: TypeAlias = DedupOptions | GroupOptions
+ALL_OPTIONS = frozenset(option.name for option in options_of(DedupOptions))
+"""The names of the options of ``dedup``; those of ``group`` are among them."""
+
+
+class Engine(Protocol):
+    """A way to run; ``where`` and ``allowed`` complete the error for options that are not ``supported``."""
+
+    where: str
+    allowed: str
+    supported: frozenset[str]
+
+    def run(self, action: Action, options: Options) -> int:
+        """Find, write and print; return the exit status."""
+
+
+def run_on(engine: Engine, action: Action, options: Options) -> int:
+    """Run on an engine. Raises SettingError for options that it does not support."""
+    unsupported = options.explicit - engine.supported
+    names = [option.spelling[-1] for option in options_of(DedupOptions) if option.name in unsupported]
+    if names:
+        raise SettingError(f"{', '.join(names)} cannot be given {engine.where}", engine.allowed, "Leave it out")
+    return engine.run(action, options)
+
+
+def _engine(options: Options) -> Engine:
+    """Choose the engine of a run. Raises SettingError for the name of another one."""
+    engine = options.engine if isinstance(options, DedupOptions) else "local"
+    if engine == "spark":
+        from neardup.cli.spark_engine import SparkEngine
+
+        return SparkEngine()
+    if engine != "local":
+        raise SettingError(f"engine is {engine!r}", "local or spark")
+    from neardup.run.shards.merge import parts_in
+
+    parts = parts_in(options.against)
+    return SavedEngine(parts) if parts else LocalEngine()
+
+
+class LocalEngine:
+    """The engine of this machine, which reads documents."""
+
+    where = "on one machine without fingerprints in --against"
+    allowed = "--key and --update with fingerprints in --against, and --master with --engine spark"
+    supported = ALL_OPTIONS - {"key", "update", "master"}
+
+    def run(self, action: Action, options: Options) -> int:
+        """Read, find, save, and print a summary."""
+        settings = _settings(options)
+        if options.predict:
+            return only_predict(options, settings)
+        refuse_unusable_out(options)
+        return print_result(_find_and_save(action, options, settings), options)
+
+
+class SavedEngine:
+    """The engine of this machine for new documents against saved fingerprints, which may grow by them."""
+
+    where = "together with fingerprints in --against"
+    allowed = (
+        "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, --by "
+        "and --shard-size without"
+    )
+    supported = ALL_OPTIONS - {
+        *("against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size", "master")
+    }
+
+    def __init__(self, parts: list[Path]) -> None:
+        self.parts = parts
+
+    def run(self, action: Action, options: Options) -> int:
+        """Find, write the result and the new fingerprints, and print a summary."""
+        refuse_unusable_out(options)
+        return print_result(self._find(action, options), options)
+
+    def _find(self, action: Action, options: Options) -> Found:
+        from neardup.io.readers import choose_columns, open_files
+        from neardup.io.writers import common_access
+        from neardup.io.writers.scratch import working_in
+        from neardup.run.save import check_before
+        from neardup.run.shards.merge import open_parts, require_columns, with_settings
+        from neardup.run.shards.update import fill_against, find_against, growing_by, read_documents
+
+        against, shared = open_parts(self.parts, key=options.key)
+        review = review_of(options)
+        settings = with_settings(shared, given_settings(options.settings, options.explicit))
+        require_columns(against, settings)
+        documents = open_files(options.inputs, reading=settings.reading)
+        columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
+        with watcher() as progress, ExitStack() as held:
+            if options.out is None or options.dry_run:
+                new = read_documents(documents, columns, settings, against.key, progress)
+                return find_against(new, columns, settings, against, progress, action, review)[0].found
+            check_before(documents, options.out, action, settings)
+            # opened before the work, so that an unwritable folder is reported at once
+            new = read_documents(documents, columns, settings, against.key, progress)
+            add = (
+                held.enter_context(growing_by(new, columns, settings, against, options.update))
+                if isinstance(options, DedupOptions) and options.update
+                else None
+            )
+            asked = (new, columns, settings, against)
+            with open_output(options.out, overwrite=options.overwrite) as folder:
+                folder.restrict(common_access((*options.inputs, *self.parts)))
+                with working_in(folder.target.parent):
+                    outcome, compared = find_against(*asked, progress, action, review)
+                    found, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
+            if add is not None:
+                add(names)
+            if names.joining:
+                counted = display.counted(names.joining, "document")
+                typer.echo(
+                    f"note: {counted} near copies in several named groups; names.parquet lists them", err=True
+                )
+        return found
+
+
+def _settings(options: Options) -> Settings:
+    """Return the checked settings; --by compares within its column, too."""
+    settings = options.settings.checked()
+    if options.by is None:
+        return settings
+    within = tuple(dict.fromkeys((options.by, *settings.relations.within)))
+    return replace(settings, relations=replace(settings.relations, within=within))
+
+
+def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
+    from neardup.io.readers.columns import find_labels
+    from neardup.io.writers import common_access
+    from neardup.io.writers.scratch import discard, working_in
+    from neardup.join.base_documents import open_base
+    from neardup.run.by_value import by_value, with_values
+    from neardup.run.find import run
+    from neardup.run.save import check_before, fill
+    from neardup.run.stages.records import Inputs
+
+    documents, columns, against = opened(options, settings)
+    if options.by is not None:
+        find_labels(documents, options.by, "--by")
+    ignore = open_base(options.ignore, columns, settings.reading)
+    asked = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
+    if options.out is not None and not options.dry_run:
+        check_before(documents, options.out, action, settings)
+    say_before((documents, columns, against), options, settings)
+    with watcher() as progress:
+        if options.out is None or options.dry_run:
+            outcome = _with_config(run(asked, progress))
+            return (
+                outcome.found
+                if options.by is None
+                else with_values(outcome, by_value(outcome.run, options.by)).found
+            )
+        # opened before the work, so that an unwritable folder is reported at once
+        with open_output(options.out, overwrite=options.overwrite) as folder:
+            folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
+            inputs = {"input": documents, "ignore": ignore.documents if ignore else None}
+            with _journal(action, options, settings, columns, inputs, against) as journal:
+                with working_in(folder.target.parent, journal):
+                    outcome = run(asked, progress)
+                by = None if options.by is None else by_value(outcome.run, options.by)
+                how: Any = {"store_texts": options.store_texts, "shard_size": _shard_bytes(options), "by": by}
+                found = fill(_with_config(outcome), folder, action, progress, **how)
+        discard(options.out)
+    say_after(found, outcome)
+    return found
+
+
+@contextmanager
+def _journal(
+    action: Action,
+    options: Options,
+    settings: Settings,
+    columns: Chosen,
+    inputs: Mapping[str, Documents | None],
+    against: Reference | None,
+) -> Iterator[RunJournal | None]:
+    """Open the journal of a run that may go on later; None without --resume."""
+    if not options.resume or options.out is None:
+        yield None
+        return
+    from neardup.run.journal import open_journal
+
+    decisions = options.decisions if isinstance(options, DedupOptions) else None
+    journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
+    if len(journal):
+        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
+    try:
+        with told_if_stopped(lambda: _unfinished(len(journal))):
+            yield journal
+    finally:
+        journal.close()
+
+
+def _unfinished(parts: int) -> str:
+    return f"no result was written; {display.counted(parts, 'finished part')} kept, with which the command goes on"
+
+
+def _with_config(outcome: Outcome) -> Outcome:
+    """Return a run whose account names the file that options came from."""
+    applied = applied_here.get()
+    if applied is None:
+        return outcome
+    run = {**outcome.found.run, "config": applied.account()}
+    return replace(outcome, found=replace(outcome.found, run=run))
+
+
+SHARD_SIZE = memory_size(0.000001, 1_000_000)
+"""The sizes of files, in gigabytes."""
+
+
+def _shard_bytes(options: Options) -> int:
+    """Return the size of files that was asked for; 0 for none."""
+    given = options.shard_size if isinstance(options, DedupOptions) else None
+    if given is None:
+        return 0
+    size = SHARD_SIZE.value(given)
+    if not isinstance(size, float) or not SHARD_SIZE.holds(size) or not size:
+        raise SettingError(f"--shard-size is {given!r}", SHARD_SIZE.allowed.removesuffix(", or 0"))
+    return max(1, round(size * 1e9))
+
+
+def review_of(options: Options) -> ReviewedResult | None:
+    """Return the decisions to follow. Raises OutputError if the output would replace them."""
+    from neardup.run.stored_review import reviewed
+
+    if not isinstance(options, DedupOptions) or options.decisions is None:
+        return None
+    if options.out is not None and options.out.resolve() == options.decisions.resolve():
+        raise OutputError(
+            f"{options.out} holds the decisions themselves", "Another folder", "Choose another with -o"
+        )
+    return reviewed(options.decisions)
+
+
+Opened = tuple["Documents", "Chosen", "Reference | None"]
+"""The documents, their columns, and the reference set."""
+
+
+def opened(options: Options, settings: Settings) -> Opened:
+    """Open the inputs of a run."""
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.run.asked_columns import reference_of
+
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text, options.id)
+    old = open_files(options.against, reading=settings.reading) if options.against else None
+    return documents, columns, reference_of(old, columns, options.against_text, options.against_id)
+
+
+def only_predict(options: Options, settings: Settings) -> int:
+    """Print the prediction and stop."""
+    made = _prediction(opened(options, settings), options, settings)
+    typer.echo(notation.dumps(asdict(made), indent=2) if options.json else made.in_words)
+    return DONE
+
+
+def say_before(inputs: Opened, options: Options, settings: Settings) -> None:
+    """Print the prediction on standard error, for a run with a memory limit."""
+    if settings.search.limit is not None:
+        typer.echo(f"predicted: {_prediction(inputs, options, settings).in_words}", err=True)
+
+
+def say_after(found: Found, outcome: Outcome) -> None:
+    """Print the truth in the words of the prediction."""
+    scratch, seconds = outcome.run.rows.corpus.scratch, sum(found.run["seconds"].values())
+    if scratch is None:
+        return
+    memory, working = display.size(found.run["peak_memory_bytes"]), display.size(scratch.most)
+    documents = display.number(found.run["counts"]["read"])
+    said = f"{documents} documents, {memory} of memory, {working} of working files, {display.duration(seconds)}"
+    typer.echo(f"taken: {said}", err=True)
+
+
+def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost:
+    from neardup.run.predict import predict
+
+    documents, columns, against = inputs
+    made = predict(documents, columns, settings, against, resume=options.resume)
+    if made.limit is not None and made.limit < made.process:
+        least = -(-made.least // 1_000_000)
+        limit, process = display.size(made.limit), display.size(made.process)
+        raise SettingError(
+            f"--memory {limit} is less than the program itself needs, {process}",
+            f"--memory {least}MB or more for these documents",
+            f"Give --memory {least}MB, or fewer --threads",
+        )
+    if made.warning:
+        warn(made.warning)
+    return made
+
+
+GROUPS, MEMBERS = 10, 3
+"""Groups that are shown, and members of each."""
+
+
+def look(options: LookOptions) -> int:
+    """Print the ten largest groups of near copies in some documents, and the next command; write nothing."""
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.run.find import run
+    from neardup.run.stages.records import Inputs
+
+    settings = options.settings.checked()
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text, options.id)
+    with watcher() as progress:
+        outcome = run(Inputs(documents, columns, settings, action="dedup"), progress)
+    counts = outcome.found.run["counts"]
+    if options.json:
+        typer.echo(notation.dumps(outcome.found.run, indent=2, ensure_ascii=False))
+    else:
+        for line in _shown(outcome):
+            typer.echo(line)
+        typer.echo(_next(options, counts["removed"]))
+    return REJECTED if counts["rejected"] else DONE
+
+
+_ID = 28
+"""Columns of an id."""
+
+
+def _shown(outcome: Outcome) -> Iterator[str]:
+    """The largest groups, each with its first members, and a line about all."""
+    from neardup.run.largest import largest_groups
+
+    account = outcome.found.run
+    groups = largest_groups(outcome, GROUPS, MEMBERS)
+    width = get_terminal_size((WIDTH, 24)).columns
+    for group in groups:
+        yield display.counted(group.size, "document")
+        names = [display.shortened(display.printable(member.id), _ID) for member in group.members]
+        column = max(map(display.columns, names))
+        for member, name in zip(group.members, names, strict=True):
+            head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "
+            yield head + display.shortened(member.words, max(20, width - display.columns(head)))
+        if group.size > len(group.members):
+            yield f"  … and {group.size - len(group.members):,} more"
+        yield ""
+    if more := account["counts"]["groups"] - len(groups):
+        yield f"… and {display.counted(more, 'smaller group')}\n"
+    yield from _summed(account)
+
+
+def _likeness(member: GroupMember) -> str:
+    if member.is_representative:
+        return "stays"
+    if member.is_copy:
+        return "copy"
+    return "" if member.similarity is None else display.similarity(member.similarity)
+
+
+def _summed(account: dict[str, object]) -> Iterator[str]:
+    counts = account["counts"]
+    assert isinstance(counts, dict)
+    yield (
+        f"{display.counted(counts['read'], 'document')}: {display.counted(counts['groups'], 'group')} with "
+        f"{display.counted(counts['exact_copies'], 'exact copy', 'exact copies')} and "
+        f"{display.counted(counts['near_copies'], 'near copy', 'near copies')}; "
+        f"{counts['removed']:,} ({display.percent(counts['removed'], counts['read'])}) can go"
+    )
+    if counts["rejected"]:
+        yield f"{display.counted(counts['rejected'], 'row')} could not be read"
+
+
+def _next(options: LookOptions, removed: int) -> str:
+    """The command to type next."""
+    inputs = " ".join(map(shlex.quote, options.inputs))
+    if not removed:
+        return f"\nNext, if near copies are missing: neardup plan {inputs}"
+    stem = Path(options.inputs[0].rstrip("/\\")).name.partition(".")[0].strip("-*?[]") or "documents"
+    out, number = f"{stem}-dedup", 1
+    while Path(out).exists():
+        number += 1
+        out = f"{stem}-dedup-{number}"
+    from neardup.io.readers.fields import joined
+
+    given = {"text": joined(options.text), "id": options.id}
+    typed = "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if value)
+    return f"\nNext: neardup dedup {inputs}{typed} -o {shlex.quote(out)}"
+
+
+NEXT = """
+What to try next:
+  neardup dedup YOUR_FILES -o cleaned --dry-run    see what would be removed; nothing is written
+  neardup dedup YOUR_FILES -o cleaned              write the documents that stay, with the evidence
+  neardup plan --threshold 0.7                     pairs that another threshold would find"""
+
+
+def demo(options: DemoOptions) -> int:
+    """Find the near copies in a small sample, and show the evidence."""
+    from neardup.cli.demo_documents import documents_path
+    from neardup.run.find import find
+
+    with watcher() as progress:
+        found = find(documents_path(), text="text", id="id", progress=progress)
+    if options.json:
+        typer.echo(notation.dumps(found.run, indent=2, ensure_ascii=False))
+        return 0
+    show_groups(found.first_groups(limit=None), found.run["counts"]["groups"])
+    show_summary(found.run)
+    typer.echo(NEXT)
+    return 0

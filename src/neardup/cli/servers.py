@@ -1,0 +1,167 @@
+"""Commands that run until they are stopped: ``serve``, ``review`` and ``mcp``."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from neardup import display
+from neardup.cli.collection import opened
+from neardup.cli.messages import DONE, leave, warn
+from neardup.cli.options.on_collections import McpOptions, ServeOptions
+from neardup.cli.options.on_files import ReviewOptions
+from neardup.errors import InputError, SettingError, install
+
+if TYPE_CHECKING:
+    from neardup.collection import Collection
+    from neardup.review.live.app import ReviewApp
+    from neardup.web.limits import Limits
+    from neardup.web.tokens import Tokens
+
+EXTRA = {
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "uvicorn",
+    "h11",
+    "prometheus_client",
+    "itsdangerous",
+    "python_multipart",
+}
+"""Packages of the extra service, by their import names."""
+PAGES = "/review"
+"""The address of the pages."""
+
+
+def serve(options: ServeOptions) -> int:
+    """Serve a collection over HTTP until it is stopped."""
+    with service_required():
+        from neardup.service.server import serve as run
+        from neardup.web.limits import Limits
+        from neardup.web.server import listen
+    from neardup.collection import Collection
+
+    checked = Limits.of(
+        largest_body=options.largest_body,
+        most_hits=options.most_hits,
+        most_candidates=options.most_candidates,
+        seconds=options.seconds,
+        requests=options.requests,
+        threads=options.threads,
+        stop_seconds=options.stop_seconds,
+    )
+    tokens = _tokens(options.host, options.token_file)
+    with (
+        listen(options.host, options.port) as listening,
+        Collection(options.path, wait=options.wait)
+        if options.create
+        else opened(options.path, options.wait) as collection,
+    ):
+        pages = {PAGES: _pages(collection, tokens, checked)} if options.page else {}
+        announce = partial(_announce, pages=options.page)
+        if not run(collection, tokens, checked, listening, announce, pages):
+            leave(DONE)
+    return DONE
+
+
+def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
+    """Return the pages on which people decide about the groups of a collection."""
+    from neardup.review.desk.desk import Desk
+    from neardup.review.live.app import Served, review_app
+
+    return review_app(Desk.of_collection(collection), Served(account(), tokens, limits))
+
+
+def _announce(address: str, pages: bool) -> None:
+    typer.echo(f"listening at {display.printable(address)}")
+    if pages:
+        typer.echo(f"pages at {display.printable(address)}{PAGES}/")
+
+
+def review(options: ReviewOptions) -> int:
+    """Review a result in a browser: look at groups and pairs, and decide."""
+    with service_required():
+        from neardup.review.live.app import Served
+        from neardup.web.server import address_of, listen
+    from neardup.run.stored import require_result
+
+    served = Served(options.by or account(), _tokens(options.host, options.token_file))
+    with listen(options.host, options.port) as listening:
+        require_result(options.out)
+        # a browser that opens it now waits for its page until the result is loaded
+        typer.echo(f"Open {display.printable(address_of(listening))} in a browser; Ctrl-C stops.")
+        from neardup.review.desk.desk import Desk
+        from neardup.review.live.serving import serve_review
+
+        with closing(Desk.open(options.out, inputs=options.inputs or None)) as desk:
+            ended = False
+            with suppress(KeyboardInterrupt):  # a second signal: every decision is stored already
+                ended = serve_review(desk, served, listening)
+            last = desk.history(limit=1)
+            _say_end(options.out, last[0].number if last else 0)
+            if not ended:
+                leave(DONE)
+    return DONE
+
+
+def _say_end(out: Path, actions: int) -> None:
+    name = display.printable(out)
+    if actions:
+        typer.echo(f"stopped; {name} holds {display.counted(actions, 'action')}: neardup apply {name} -o DIR")
+    else:
+        typer.echo(f"stopped; nobody has decided about {name}")
+
+
+def mcp(options: McpOptions) -> int:
+    """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output."""
+    if not 0 < options.seconds <= 3600:
+        raise SettingError(f"--seconds is {options.seconds:g}", "A number above 0 and at most 3,600")
+    if not 0 < options.largest <= 10_000:
+        raise SettingError(f"--largest is {options.largest:g}", "A number of megabytes above 0 and at most 10,000")
+    try:
+        from neardup.cli.agents import server_of
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"mcp", "mcp_types", "pydantic", "anyio"}:
+            raise
+        raise InputError(f"A server for agents needs the package {error.name}", "", install("mcp")) from error
+    from neardup.cli.agents import Roots, Tools
+
+    roots = Roots.of(options.root, int(options.largest * 1e6))
+    server_of(Tools(roots, options.seconds), write=options.write).run("stdio")
+    return DONE
+
+
+def account() -> str:
+    """Return the name of the user's account, or "reviewer" if it has none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a container may have no name for its user
+        return "reviewer"
+
+
+@contextmanager
+def service_required() -> Iterator[None]:
+    """Raise InputError with the way out if an import within the block lacks a package of the extra service."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise InputError(f"The service needs the package {error.name}", "", install("service")) from error
+
+
+def _tokens(host: str, file: Path | None) -> Tokens:
+    """Return the tokens that open the pages. Raises SettingError if other machines reach ``host`` without one."""
+    from neardup.web.tokens import Tokens, read_tokens, require_tokens
+
+    tokens, warning = read_tokens(file) if file else (Tokens(), "")
+    require_tokens(host, tokens)
+    if warning:
+        warn(warning)
+    return tokens
