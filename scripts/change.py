@@ -118,12 +118,12 @@ class Map:
     def tests(self, file: str, lines: Iterable[int]) -> Counter[str]:
         """Return the tests that execute some of the lines of a file, with the number of these lines."""
         wanted = set(lines)
-        contexts = self.data.contexts_by_lineno(str(ROOT / file))
+        contexts = self.data.contexts_by_lineno(file)
         return Counter(test for line, tests in contexts.items() if line in wanted for test in tests if test)
 
     def has(self, file: str) -> bool:
         """Whether a test executes a line of the file."""
-        return any(test for tests in self.data.contexts_by_lineno(str(ROOT / file)).values() for test in tests)
+        return any(test for tests in self.data.contexts_by_lineno(file).values() for test in tests)
 
     def covering(self, base: str, file: str) -> Counter[str]:
         """Return the tests that execute the changed lines of a file."""

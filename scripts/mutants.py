@@ -1,10 +1,10 @@
 """Seed faults of one line, and compare the catch of the short run with that of all tests.
 
-``scripts/mutants.py [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in a copy of
-the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map`` or imports,
-then the others. ``--draw SEED`` prints a new list. An entry has a file, a line without its indentation, and what
-replaces it, so that the list stays valid when lines move. A fault whose file lost the line is looked for in the
-whole package, and reported as gone when it is not there.
+``scripts/mutants.py [--short] [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in a
+copy of the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map`` or
+imports, then, without ``--short``, the others. ``--draw SEED`` prints a new list. An entry has a file, a line without
+its indentation, and what replaces it, so that the list stays valid when lines move. A fault whose file lost the line
+is looked for in the whole package, and reported as gone when it is not there.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
         by_import = by_import or sorted(importers({module_of(file).rpartition(".")[0]}))[:20]
         return Tests([name for name in by_import if name in chosen], [], [n for n in by_import if n not in chosen])
     short = Counter({name: lines for name, lines in covering.items() if name in chosen})
-    first, _ = quick(short, tests.seconds, 60)
+    first, _ = quick(short, tests.seconds, 30)
     # the map has the tests of the short run; what else imports the module may reach the line, too
     return Tests(first, sorted(set(short) - set(first)), [name for name in by_import if name not in chosen])
 
@@ -205,10 +205,12 @@ def first_failing(folder: Path, mutant: Mutant, names: list[str], short: bool) -
         left_out.append(failed)
 
 
-def judge(folder: Path, mutant: Mutant, tests: Map | None) -> tuple[str, str]:
+def judge(folder: Path, mutant: Mutant, tests: Map | None, short_only: bool) -> tuple[str, str]:
     """Return which tests see a fault, "short", "all" or "none", and the first one that fails."""
     file, number = place(mutant, folder)
     choices = tests_of(file, number + 1, tests)
+    if short_only:
+        choices = choices._replace(others=[])
     for names, short in ((choices.quick, True), (choices.short, True), (choices.others, False)):
         if failed := first_failing(folder, mutant, names, short):
             return "short" if short else "all", failed
@@ -227,17 +229,18 @@ def main() -> int:
         tests = None
         print("there is no map (./scripts/test --map): tests are chosen by imports", file=sys.stderr)
     mutants = read_list()
+    numbers = [int(word) for word in sys.argv[1:] if word != "--short"] or range(1, len(mutants) + 1)
     print(f"{time.strftime('%Y-%m-%d')}, {len(mutants)} faults in the list\n")
     print("| fault | file | line | replacement | seen by | test | s |\n|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
         subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), name], check=True)
-        for number in map(int, sys.argv[1:] or range(1, len(mutants) + 1)):
+        for number in numbers:
             mutant = mutants[number - 1]
             begin = sum(os.times()[:4])
             try:
                 file, _ = place(mutant, folder)
-                seen, test = judge(folder, mutant, tests)
+                seen, test = judge(folder, mutant, tests, "--short" in sys.argv)
             except ValueError:
                 file, seen, test = mutant.file, "gone", ""
             seconds = sum(os.times()[:4]) - begin

@@ -28,6 +28,7 @@ _seconds: Counter[str] = Counter()
 _coverage = coverage.Coverage(data_file=str(LINES), data_suffix=True, source=[str(SOURCE)], config_file=False)
 # the process that hands out the tests executes none, and pytest makes errors of warnings
 _coverage.set_option("run:disable_warnings", ["no-data-collected"])
+_coverage.set_option("run:relative_files", True)  # the map can be copied to another clone
 
 
 def processor_time() -> float:
@@ -67,6 +68,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         part.unlink()
     LINES.unlink(missing_ok=True)
     combined = coverage.Coverage(data_file=str(LINES), config_file=False)
+    combined.set_option("run:relative_files", True)
     combined.combine(data_paths=[str(FOLDER)], strict=True)
     combined.save()
     TIMES.write_text(json.dumps({"commit": _state(), "seconds": seconds}), encoding="utf-8")
