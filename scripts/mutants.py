@@ -1,10 +1,10 @@
 """Seed faults of one line, and compare the catch of the short run with that of all tests.
 
-``scripts/mutants.py [--short] [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in a
-copy of the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map`` or
-imports, then, without ``--short``, the others. ``--draw SEED`` prints a new list. An entry has a file, a line without
-its indentation, and what replaces it, so that the list stays valid when lines move. A fault whose file lost the line
-is looked for in the whole package, and reported as gone when it is not there.
+``scripts/mutants.py [--short] [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in
+a copy of the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map``
+or imports, then, without ``--short``, the others. ``--draw SEED`` prints a new list. An entry has a file, a line
+without its indentation, and what replaces it, so that the list stays valid when lines move. A fault whose file
+lost the line is looked for in the whole package, and reported as gone when it is not there.
 """
 
 from __future__ import annotations
