@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,7 @@ class CompressedFile:
         self._file = packing(self._raw, compression)
         self.closed = False
 
-    @property
-    def size(self) -> int:
+    def tell(self) -> int:
         """The bytes of the file so far, without those that the compressor holds."""
         return self._raw.tell()
 
@@ -54,8 +52,8 @@ class CompressedFile:
             self._raw.close()
 
 
-class LinesSink:
-    """Writes lines; further columns are appended to each line's object."""
+class _FileSink:
+    """Writes the rows of tables into one file as they come."""
 
     def __init__(self, path: Path, compression: str | None) -> None:
         self.path = path
@@ -64,10 +62,22 @@ class LinesSink:
     @property
     def size(self) -> int:
         """The bytes written so far."""
-        return self._file.size
+        return self._file.tell()
 
     def expect(self, size: int) -> None:
         """Do nothing: rows are written as they come."""
+
+    def prepare(self, native: Any, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        return kept_rows(native.table, keep, extra)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+
+class LinesSink(_FileSink):
+    """Writes lines; further columns are appended to each line's object."""
 
     def prepare(self, native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
         """Return the kept pieces of the block."""
@@ -78,9 +88,46 @@ class LinesSink:
         for piece in item:
             self._file.write(piece)
 
+
+class CsvSink(_FileSink):
+    """Writes kept rows with the delimiter and compression of the input."""
+
+    def __init__(self, path: Path, schema: Any, delimiter: str, compression: str | None) -> None:
+        super().__init__(path, compression)
+        self._writer = pacsv.CSVWriter(self._file, schema, write_options=pacsv.WriteOptions(delimiter=delimiter))
+
+    def write(self, item: Any) -> None:
+        """Write the rows."""
+        self._writer.write_table(item)
+
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        self._writer.close()
+        super().close()
+
+
+class ArrowSink(_FileSink):
+    """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
+
+    def __init__(self, path: Path, schema: Any, *, stream: bool, codec: str | None = None) -> None:
+        super().__init__(path, None)
+        self._schema = schema
+        opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+        compression = codec if may_compress(schema) else None
+        # batches of several chunks may have different dictionaries for one column
+        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=compression)
+        self._writer = opened(self._file, schema, options=options)
+
+    def write(self, item: Any) -> None:
+        """Write the rows."""
+        self._writer.write_table(item if item.schema.equals(self._schema) else item.cast(self._schema))
+
+    def close(self) -> None:
+        """Finish the file."""
+        try:
+            self._writer.close()
+        finally:
+            super().close()
 
 
 def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:
@@ -110,73 +157,6 @@ def _annotated(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> 
         yield with_keys(line, msgspec.json.encode(rows[i]))
 
 
-class CsvSink:
-    """Writes kept rows with the delimiter and compression of the input."""
-
-    def __init__(self, path: Path, schema: Any, delimiter: str, compression: str | None) -> None:
-        self.path = path
-        self._file = CompressedFile(path, compression)
-        self._writer = pacsv.CSVWriter(self._file, schema, write_options=pacsv.WriteOptions(delimiter=delimiter))
-
-    @property
-    def size(self) -> int:
-        """The bytes written so far."""
-        return self._file.size
-
-    def expect(self, size: int) -> None:
-        """Do nothing: rows are written as they come."""
-
-    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
-        """Return the kept rows with the extra columns."""
-        return kept_rows(native.table, keep, extra)
-
-    def write(self, item: Any) -> None:
-        """Write the rows."""
-        self._writer.write_table(item)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
-        self._file.close()
-
-
-class ArrowSink:
-    """Writes the kept rows of each chunk as record batches, to a stream or to a file with random access."""
-
-    def __init__(self, path: Path, schema: Any, *, stream: bool, codec: str | None = None) -> None:
-        self.path = path
-        self._schema = schema
-        opened = pa.ipc.new_stream if stream else pa.ipc.new_file
-        compression = codec if may_compress(schema) else None
-        self._raw = open(path, "xb")  # noqa: SIM115 - closed in close
-        # batches of several chunks may have different dictionaries for one column
-        options = pa.ipc.IpcWriteOptions(unify_dictionaries=not stream, compression=compression)
-        self._file = opened(self._raw, self._schema, options=options)
-
-    @property
-    def size(self) -> int:
-        """The bytes written so far."""
-        return self._raw.tell()
-
-    def expect(self, size: int) -> None:
-        """Do nothing: batches are written as they come."""
-
-    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
-        """Return the kept rows with the extra columns."""
-        return kept_rows(native.table, keep, extra)
-
-    def write(self, item: Any) -> None:
-        """Write the rows."""
-        self._file.write_table(item if item.schema.equals(self._schema) else item.cast(self._schema))
-
-    def close(self) -> None:
-        """Finish the file."""
-        try:
-            self._file.close()
-        finally:
-            self._raw.close()
-
-
 # A row group is closed at this size even if the input's were bigger, since it is held in memory.
 GROUP_BYTES = 64 << 20
 
@@ -203,6 +183,16 @@ class Layout:
     dictionary: bool | list[str] = True
     statistics: bool | list[str] = True
 
+    def encode(self, table: Any) -> EncodedFile:
+        """Encode a table as one row group with this layout."""
+        return encoded(
+            table,
+            compression=self.compression,
+            compression_level=self.level,
+            use_dictionary=self.dictionary,
+            write_statistics=self.statistics,
+        )
+
 
 IN_MEMORY = Layout()
 
@@ -212,15 +202,7 @@ class ParquetSink:
 
     def __init__(self, path: Path, schema: Any, layout: Layout = IN_MEMORY, threads: int = 1) -> None:
         self.path = path
-        self._rows = layout.rows
-        self._schema = schema
-        self._encode = partial(
-            encoded,
-            compression=layout.compression,
-            compression_level=layout.level,
-            use_dictionary=layout.dictionary,
-            write_statistics=layout.statistics,
-        )
+        self._rows, self._encode, self._schema = layout.rows, layout.encode, schema
         self._file = PartsWriter(path, self._encode(no_rows_of(schema)))
         self._threads = min(threads, _ENCODERS)
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="neardup-encoder")
@@ -258,8 +240,8 @@ class ParquetSink:
         try:
             if self._held_rows:
                 self._write_groups()
-                if self._held_rows:
-                    self._write_table(self._take())
+            if self._held_rows:
+                self._write_table(self._take())
             self._add_groups(until=0)
         finally:
             self._pool.shutdown(cancel_futures=True)

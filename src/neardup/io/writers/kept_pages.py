@@ -5,7 +5,7 @@ Decoding, filtering and encoding text takes most of the time of writing. Most ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,6 @@ from neardup.io.writers.parquet_parts import (
     PartsWriter,
     binaries,
     binary,
-    encoded,
     int32,
     int32s,
     int64,
@@ -82,16 +81,12 @@ class PagesSink:
         self.path, self.text = path, text
         self._layout, self._threads = layout, threads
         self._others = schema.remove(schema.get_field_index(text.name))
-        head = self._encode(no_rows_of(schema))
+        head = layout.encode(no_rows_of(schema))
         leaves = pq.read_metadata(pa.BufferReader(head.data)).schema
         self._leaf = next(i for i in range(len(leaves)) if leaves.column(i).path == text.name)
-        codecs = layout.compression
-        self._options = {
-            "compression": codecs if isinstance(codecs, str) else codecs[text.name],
-            "compression_level": (layout.level or {}).get(text.name),
-            "use_dictionary": False,
-            "write_statistics": False,
-        }
+        codecs, level = layout.compression, (layout.level or {}).get(text.name)
+        codec = codecs if isinstance(codecs, str) else codecs[text.name]
+        self._text_layout = Layout(0, codec, None if level is None else {"v": level}, False, False)
         self._value = pa.field("v", pa.binary(), leaves.column(self._leaf).max_definition_level == 1)
         self._file = PartsWriter(path, head)
         self._held: list[_Rows] = []
@@ -103,9 +98,9 @@ class PagesSink:
             return None
         assert isinstance(native, NativeWithoutText)
         columns = [*native.table.columns, *(extra.columns if extra is not None else ())]
-        table = pa.Table.from_arrays(columns, schema=self._others) if columns else no_rows_of(self._others)
+        table = no_rows_of(self._others)
         if columns:
-            table = chosen(table, keep)
+            table = chosen(pa.Table.from_arrays(columns, schema=self._others), keep)
         return _Rows(native.position, native.row_numbers[keep], table)
 
     def write(self, item: _Rows) -> None:
@@ -138,11 +133,11 @@ class PagesSink:
         """Write a row group of the rows held."""
         held, rows = self._held, self._held_rows
         self._held, self._held_rows, self._held_bytes = [], 0, 0
-        others = [rows.table for rows in held]
-        works = [partial(self._encode_others, others), *(partial(self._pages_of, run) for run in self._runs(held))]
-        done = ordered_map(_call, works, self._threads)
-        made = next(done)
-        chunks = list(made.chunks()) if isinstance(made, EncodedFile) else []
+        works: list[Callable[[], Any]] = [partial(self._encode_others, [rows.table for rows in held])]
+        works += [partial(self._pages_of, run) for run in self._runs(held)]
+        done = ordered_map(lambda work: work(), works, self._threads)
+        others = next(done)
+        chunks = list(others.chunks()) if others is not None else []
         for chunk in chunks[: self._leaf]:
             self._file.add(chunk)
         self._write_text(held, done, rows)
@@ -175,7 +170,7 @@ class PagesSink:
 
     def _columns(self, held: list[_Rows]) -> Iterator[tuple[PagedColumn, Int64s]]:
         """Yield the row groups of the input in which rows stay, and the numbers of these rows."""
-        positions = np.array([rows.position for rows in held])
+        positions = [rows.position for rows in held]
         for some in np.split(np.arange(len(held)), np.flatnonzero(np.diff(positions)) + 1):
             numbers = np.concatenate([held[k].numbers for k in some.tolist()])
             for column in self.text.pages[held[int(some[0])].position]:
@@ -194,18 +189,8 @@ class PagesSink:
             partly = [(begin, end, numbers[ends[begin] : ends[end]]) for begin, end in again]
             yield from (_Run(column, *run) for run in sorted([*copied, *partly], key=lambda run: run[0]))
 
-    def _encode(self, table: Any) -> EncodedFile:
-        layout = self._layout
-        return encoded(
-            table,
-            compression=layout.compression,
-            compression_level=layout.level,
-            use_dictionary=layout.dictionary,
-            write_statistics=layout.statistics,
-        )
-
     def _encode_others(self, tables: list[Any]) -> EncodedFile | None:
-        return self._encode(pa.concat_tables(tables)) if len(self._others) else None
+        return self._layout.encode(pa.concat_tables(tables)) if len(self._others) else None
 
     def _pages_of(self, run: _Run) -> _Pages:
         """Return the pages of a run as they are to be written."""
@@ -215,26 +200,22 @@ class PagesSink:
             return _Pages([column.stored(run.begin, run.end)], sum(page.values for page in pages), unpacked)
         data, unpacked, schema = [], 0, pa.schema([self._value])
         for _, values in column.chosen(run.begin, run.end, run.numbers):
-            for chunk in encoded(pa.Table.from_arrays([values], schema=schema), **self._options).chunks():
+            for chunk in self._text_layout.encode(pa.Table.from_arrays([values], schema=schema)).chunks():
                 data.append(chunk.pages)
                 unpacked += numbers_in(chunk.column, CHUNK_UNPACKED)[0]
         return _Pages(data, len(run.numbers), unpacked)
 
 
-def _call(work: Any) -> Any:
-    return work()
-
-
 def _statistics(columns: list[PagedColumn], rows: int) -> RawFields:
     """Return the statistics of the text: bounds of all values of the row groups from which its rows come."""
     of_input = [column.column for column in columns]
-    found: RawFields = {}
+    statistics: RawFields = {}
     nulls = [column.nulls for column in of_input]
     whole = sum(column.rows for column in columns) == rows
     if all(count == 0 or (whole and count is not None) for count in nulls):
-        found[3] = int64(sum(count or 0 for count in nulls))
+        statistics[3] = int64(sum(count or 0 for count in nulls))
     least = [column.least for column in of_input if column.least is not None]
     greatest = [column.greatest for column in of_input if column.greatest is not None]
     if len(least) == len(greatest) == len(of_input):
-        found |= {5: binary(max(greatest)), 6: binary(min(least)), 7: truth(False), 8: truth(False)}
-    return found
+        statistics |= {5: binary(max(greatest)), 6: binary(min(least)), 7: truth(False), 8: truth(False)}
+    return statistics
