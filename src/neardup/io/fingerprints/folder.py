@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -33,8 +33,7 @@ from neardup.io.fingerprints.keys import name_of, seal_of
 from neardup.io.readers import join_ids
 from neardup.io.readers.digests import digest_of_file, open_regular
 from neardup.io.readers.manifest import Digest, Size, read_regular
-from neardup.io.writers.filesystem import EVERYBODY, flush, restrict
-from neardup.io.writers.output import Output
+from neardup.io.writers.output import WholeFolder
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array
 from neardup.text.unicode_data import UNICODE_VERSION
@@ -144,11 +143,8 @@ def read_fingerprints(folder: Path, secret: bytes) -> SavedFingerprints:
         raise _unusable(folder, why) from None
     except OSError as error:
         raise _unusable(folder, f"{MANIFEST} cannot be read: {error.strerror or error}") from error
-    _require_version(folder, data)
-    try:
-        manifest = msgspec.json.decode(data, type=SavedManifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise _unusable(folder, f"{MANIFEST} cannot be used: {printable(str(error))}") from error
+    _require_version(folder, _decoded(folder, data, _Version))
+    manifest = _decoded(folder, data, SavedManifest)
     if manifest.key != name_of(secret):
         raise InputError(
             f"{folder} was made under the key {printable(manifest.key)}, and the given key is {name_of(secret)}",
@@ -162,6 +158,9 @@ def read_fingerprints(folder: Path, secret: bytes) -> SavedFingerprints:
     return SavedFingerprints(folder, manifest)
 
 
+Record = TypeVar("Record")
+
+
 class _Version(msgspec.Struct):
     neardup_version: str
     format: int
@@ -169,16 +168,19 @@ class _Version(msgspec.Struct):
     unicode: str = ""
 
 
-def _require_version(folder: Path, data: bytes) -> None:
+def _decoded(folder: Path, data: bytes, kind: type[Record]) -> Record:
     try:
-        found = msgspec.json.decode(data, type=_Version)
+        return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise _unusable(folder, f"{MANIFEST} cannot be used: {printable(str(error))}") from error
+
+
+def _require_version(folder: Path, version: _Version) -> None:
     here = (FORMAT, FORMAT_VERSION, UNICODE_VERSION)
-    if (found.format, found.fingerprint, found.unicode) != here:
+    if (version.format, version.fingerprint, version.unicode) != here:
         raise FormatError(
-            f"{folder} has format {found.format}, fingerprints {found.fingerprint} and Unicode "
-            f"{printable(found.unicode)}, written by neardup {printable(found.neardup_version)}",
+            f"{folder} has format {version.format}, fingerprints {version.fingerprint} and Unicode "
+            f"{printable(version.unicode)}, written by neardup {printable(version.neardup_version)}",
             f"This program reads format {here[0]}, fingerprints {here[1]} and Unicode {here[2]}",
             "Use one version of neardup for all parts",
         )
@@ -205,16 +207,20 @@ class SavedFingerprints:
     @cached_property
     def settings(self) -> Settings:
         """The settings under which the fingerprints were made."""
+        stored = self.manifest.settings.items()
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in stored
+        }
         try:
-            return Settings.of(**{name: _plain(value) for name, value in self.manifest.settings.items()})
+            return Settings.of(**values)
         except Exception as error:  # sealed, yet another version of the settings
             raise self.unusable(f"its settings cannot be used: {error}") from error
 
     @property
     def sizes(self) -> tuple[int, int]:
         """The slots of a signature, and the words of a SimHash fingerprint."""
-        made = self.settings
-        return (0, made.simhash.bits // 64) if made.by_simhash else (made.sketch.slots, 0)
+        settings = self.settings
+        return (0, settings.simhash.bits // 64) if settings.by_simhash else (settings.sketch.slots, 0)
 
     def chunks(self, wanted: Collection[int] | None = None) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, in order, or only read those of ``wanted`` indexes."""
@@ -228,15 +234,13 @@ class SavedFingerprints:
         for number, facts in enumerate(self.facts):
             if wanted is not None and facts.index not in wanted:
                 continue
-            try:
+            with self.decoding(f"chunk {number:,}"):
                 batches = [reader.get_batch(number) for reader in readers]
                 for batch in batches:
                     batch.validate(full=True)
-            except (pa.ArrowException, OSError, ValueError) as error:
-                raise self.unusable(f"chunk {number:,} cannot be used: {error}") from error
             if {batch.num_rows for batch in batches} != {facts.rows}:
                 raise self.unusable("its files do not belong together")
-            saved = {name: column for batch in (batches[0], *batches[2:]) for name, column in _columns(batch)}
+            saved = {name: batch[name] for batch in (batches[0], *batches[2:]) for name in batch.schema.names}
             yield ReadChunk.of(facts, {**saved, **from_slots(batches[1], self.sizes[0])})
 
     @cached_property
@@ -247,8 +251,8 @@ class SavedFingerprints:
     @cached_property
     def facts(self) -> list[ChunkFacts]:
         """The facts of all chunks, in order."""
+        decode = msgspec.json.Decoder(ChunkFacts).decode
         try:
-            decode = msgspec.json.Decoder(ChunkFacts).decode
             chunks = [decode(line) for line in self._bytes(CHUNKS).splitlines()]
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise self.unusable(f"{CHUNKS} cannot be used: {error}") from error
@@ -267,18 +271,35 @@ class SavedFingerprints:
 
     def places(self) -> pa.Table:
         """Return the places of the texts (``io.readers.places.PLACES``)."""
-        return self._table(PLACES)
+        data = self._bytes(PLACES)
+        with self.decoding(PLACES):
+            table = pa.ipc.open_file(pa.BufferReader(data)).read_all()
+            table.validate(full=True)
+        return table
 
     def unusable(self, why: str) -> InputError:
         """Return the error for this folder."""
         return _unusable(self.folder, why)
 
-    def _bytes(self, name: str) -> bytes:
-        written = self.manifest.files[name]
+    @contextmanager
+    def decoding(self, name: str) -> Iterator[None]:
+        """Turn an error of Arrow within the block into one that says that ``name`` cannot be used."""
         try:
-            data = read_regular(self.folder / name, written.bytes)
+            yield
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise self.unusable(f"{name} cannot be used: {error}") from error
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
+
+    def _bytes(self, name: str) -> bytes:
+        written = self.manifest.files[name]
+        with self._reading(name):
+            data = read_regular(self.folder / name, written.bytes)
         if len(data) != written.bytes or hashlib.sha256(data).hexdigest() != written.sha256:
             raise self.unusable(f"{name} has been changed: its size or its SHA-256 is another")
         return data
@@ -286,10 +307,8 @@ class SavedFingerprints:
     def checked(self, name: str) -> Path:
         """Return the path of a file that is only looked up in, after comparing its size and a sample of it."""
         written, path = self.manifest.files[name], self.folder / name
-        try:
+        with self._reading(name):
             same = path.lstat().st_size == written.bytes and digest_of_file(str(path)).hex() == written.sample
-        except OSError as error:
-            raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
         if not same:
             raise self.unusable(f"{name} has been changed: its size or its content is another")
         return path
@@ -297,11 +316,8 @@ class SavedFingerprints:
     def _whole(self, name: str) -> Path:
         """Return the path of a file after comparing its digest; it is not held in memory."""
         written, path = self.manifest.files[name], self.folder / name
-        try:
-            with open_regular(str(path)) as file:
-                same = hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
-        except OSError as error:
-            raise self.unusable(f"{name} cannot be read: {error.strerror or error}") from error
+        with self._reading(name), open_regular(str(path)) as file:
+            same = hashlib.file_digest(file, "sha256").hexdigest() == written.sha256
         if not same:
             raise self.unusable(f"{name} has been changed: its SHA-256 is another")
         return path
@@ -309,30 +325,12 @@ class SavedFingerprints:
     def _open(self, name: str, *, whole: bool = True) -> Any:
         """Open a file batch by batch, after comparing all of it or a sample."""
         path = self._whole(name) if whole else self.checked(name)
-        try:
+        with self.decoding(name):
             return pa.ipc.open_file(pa.OSFile(os.fsencode(path)))
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise self.unusable(f"{name} cannot be used: {error}") from error
-
-    def _table(self, name: str) -> pa.Table:
-        try:
-            table = pa.ipc.open_file(pa.BufferReader(self._bytes(name))).read_all()
-            table.validate(full=True)
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise self.unusable(f"{name} cannot be used: {error}") from error
-        return table
 
     def _require_schema(self, name: str, found: pa.Schema, expected: pa.Schema) -> None:
         if not found.equals(expected):
             raise self.unusable(f"{name} has other columns")
-
-
-def _columns(batch: Any) -> Iterator[tuple[str, pa.Array]]:
-    return zip(batch.schema.names, batch.columns, strict=True)
-
-
-def _plain(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 class SortedBands:
@@ -343,22 +341,18 @@ class SortedBands:
 
     def __init__(self, part: SavedFingerprints) -> None:
         self._part, self._rows = part, part.manifest.counts.rows
-        try:
-            # the file is mapped, not read: it may be larger than memory
-            self._reader = pa.ipc.open_file(pa.memory_map(os.fsencode(part.checked(BANDS))))
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise part.unusable(f"{BANDS} cannot be used: {error}") from error
+        path = part.checked(BANDS)
+        with part.decoding(BANDS):  # the file is mapped, not read: it may be larger than memory
+            self._reader = pa.ipc.open_file(pa.memory_map(os.fsencode(path)))
         whole = self._reader.num_record_batches == len(part.manifest.bands) + 1
         if not whole or not self._reader.schema.equals(BAND_SCHEMA):
             raise part.unusable(f"{BANDS} has other bands")
 
     def rows_with(self, place: int, keys: UInt64s) -> Int64s:
         """Return the rows that have one of these ``keys`` (ascending) in a band; the seals are the last one."""
-        try:
+        with self._part.decoding(BANDS):
             batch = self._reader.get_batch(place)
             batch.validate()
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise self._part.unusable(f"{BANDS} cannot be used: {error}") from error
         stored, rows = (batch.column(name).to_numpy() for name in BAND_SCHEMA.names)
         first, until = (np.searchsorted(stored, keys, side) for side in ("left", "right"))
         met = until > first
@@ -371,15 +365,12 @@ class SortedBands:
         return found
 
 
-class FingerprintFolder(Output):
+class FingerprintFolder(WholeFolder):
     """A folder of fingerprints as a context manager: complete under its name, or absent.
 
     ``add`` receives the chunks in order, ``finish`` the rest. ``secret`` is that of the key file; ``sizes`` are
     the slots of a signature and the words of a SimHash fingerprint. Raises OutputError.
     """
-
-    new_target = "A folder that does not exist yet"
-    possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
 
     def __init__(
         self,
@@ -392,7 +383,6 @@ class FingerprintFolder(Output):
     ) -> None:
         super().__init__(path, overwrite)
         self._settings, self._secret, self._sizes = settings, secret, sizes
-        self._access = EVERYBODY
         self._chunks: list[bytes] = []
         self._rows_of_chunks: list[int] = []
         self._problems = 0
@@ -404,27 +394,15 @@ class FingerprintFolder(Output):
 
     def begin(self) -> None:
         """Make the private folder, and open the files that grow."""
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        self._check_target()
-        self.place.open()
-        self.place.new.mkdir()
-        self._rows = _Growing(self.place.new / ROWS, row_schema(self._settings))
-        self._sketches = _Growing(self.place.new / SKETCHES, sketch_schema(*self._sizes))
-
-    def restrict(self, access: int) -> None:
-        """Limit the permissions to read and write the folder to these (see ``io.writers.access``)."""
-        self._access &= access
+        super().begin()
+        self._rows = _Growing(self.path(ROWS), row_schema(self._settings))
+        self._sketches = _Growing(self.path(SKETCHES), sketch_schema(*self._sizes))
 
     def add(self, chunk: ReadChunk) -> None:
         """Append the fingerprints of a chunk, whose keys are sealed."""
-        try:
-            self._add(chunk)
-        except OSError as error:
-            raise self.failed(error) from error
-
-    def _add(self, chunk: ReadChunk) -> None:
-        self._rows.write([chunk.batch[name] for name in self._rows.schema.names])
-        self._sketches.write(by_slot(chunk))
+        with self.explained():
+            self._rows.write([chunk.batch[name] for name in self._rows.schema.names])
+            self._sketches.write(by_slot(chunk))
         self._chunks.append(msgspec.json.encode(chunk.facts, enc_hook=tuple))
         self._rows_of_chunks.append(len(chunk))
         self._problems += len(chunk.facts.problems)
@@ -436,22 +414,21 @@ class FingerprintFolder(Output):
     def slots(self, first: int, count: int) -> Iterator[UInt32s]:
         """Yield some slots of all signatures, chunk by chunk (uint32[rows, count]), after the last ``add``."""
         self._close()
-        return read_slots(self.place.new / SKETCHES, first, count)
+        return read_slots(self.path(SKETCHES), first, count)
 
     def seals(self) -> Iterator[tuple[Int64s, UInt64s]]:
         """Yield (units, first words of the seals) of all rows, chunk by chunk, after the last ``add``."""
         self._close()
-        return read_seals(self.place.new / ROWS)
+        return read_seals(self.path(ROWS))
 
-    def write_sorted(self, bands: tuple[int, ...], found: Iterable[tuple[UInt64s, UInt32s]]) -> None:
+    def write_sorted(self, bands: tuple[int, ...], sorted_keys: Iterable[tuple[UInt64s, UInt32s]]) -> None:
         """Write the sorted keys of each of the ``bands``, and of the seals: (keys, rows) of each."""
-        try:
-            growing, self._bands = _Growing(self.place.new / BANDS, BAND_SCHEMA), bands
-            for keys, rows in found:
+        self._bands = bands
+        with self.explained():
+            growing = _Growing(self.path(BANDS), BAND_SCHEMA)
+            for keys, rows in sorted_keys:
                 growing.write([pa.array(keys), pa.array(rows)])
             self._sealed[BANDS] = growing.close()
-        except OSError as error:
-            raise self.failed(error) from error
 
     def _close(self) -> None:
         for name, growing in ((ROWS, self._rows), (SKETCHES, self._sketches)):
@@ -460,23 +437,18 @@ class FingerprintFolder(Output):
 
     def finish(self, part: SavedInput, places: pa.Table) -> SavedManifest:
         """Write the rest and the manifest; the folder gets its name when the context ends."""
-        try:
-            return self._finish(part, places)
-        except OSError as error:
-            raise self.failed(error) from error
-
-    def _finish(self, part: SavedInput, places: pa.Table) -> SavedManifest:
-        self._close()
         if BANDS not in self._sealed:
             self.write_sorted((), ())
         files = self._sealed
         columns = {name: join_ids(arrays) for name, arrays in self._further.items()}
-        if any(len(found) - found.null_count for found in self._attachments):
+        if any(len(array) - array.null_count for array in self._attachments):
             columns[ATTACHMENTS] = pa.concat_arrays(self._attachments)
-        files[COLUMNS] = _write(self.place.new / COLUMNS, pa.table(columns), self._rows_of_chunks)
-        files[PLACES] = _write(self.place.new / PLACES, places)
-        (self.place.new / CHUNKS).write_bytes(b"".join(line + b"\n" for line in self._chunks))
-        files[CHUNKS] = _described(self.place.new / CHUNKS)
+        with self.explained():
+            self._close()
+            files[COLUMNS] = _write(self.path(COLUMNS), pa.table(columns), self._rows_of_chunks)
+            files[PLACES] = _write(self.path(PLACES), places)
+            self.path(CHUNKS).write_bytes(b"".join(line + b"\n" for line in self._chunks))
+            files[CHUNKS] = _described(self.path(CHUNKS))
         counts = SavedCounts(len(self._chunks), sum(self._rows_of_chunks), self._problems)
         manifest = SavedManifest(
             neardup_version=version("neardup"),
@@ -492,29 +464,28 @@ class FingerprintFolder(Output):
         )
         self._written = sealed_manifest(manifest, self._secret)
         encoded = msgspec.json.encode(self._written, order="sorted")
-        (self.place.new / MANIFEST).write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
+        with self.explained():
+            self.path(MANIFEST).write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
         return self._written
 
     def end(self, *, whole: bool) -> None:
         """Give a whole folder its name."""
         for growing in (self._rows, self._sketches):
             growing.abandon()
-        if not whole or self._written is None:
-            return
-        restrict(self.place.new, self._access)
-        flush(self.place.new)
-        self._check_target()
-        try:
-            if os.path.lexists(self.target):
-                _require_own(self.place.set_aside(), self.target)
-            self.place.publish()
-        except BaseException:
-            self.place.put_back()
-            raise
+        if whole and self._written is not None:
+            self.publish()
 
-    def _check_target(self) -> None:
-        if self.exists_already():
-            _require_own(self.target, self.target)
+    def require_own(self, folder: Path) -> None:
+        """Raise OutputError unless the folder is empty, or holds fingerprints and nothing else."""
+        if folder.is_dir() and not folder.is_symlink():
+            names = {entry.name for entry in folder.iterdir()}
+            if not names or (MANIFEST in names and names <= {*FILES, MANIFEST}):
+                return
+        raise OutputError(
+            f"{self.target} is not a folder of fingerprints",
+            "Only an empty folder or one that neardup fingerprint has written is overwritten",
+            "Choose another name, or remove it yourself",
+        )
 
 
 class _Growing:
@@ -564,20 +535,6 @@ def _described(path: Path) -> SavedFile:
     with open(path, "rb") as file:
         whole = hashlib.file_digest(file, "sha256").hexdigest()
     return SavedFile(path.stat().st_size, whole, digest_of_file(str(path)).hex())
-
-
-def _require_own(folder: Path, name: Path) -> None:
-    """Raise OutputError unless the folder is empty, or holds fingerprints and nothing else."""
-    known = {*FILES, MANIFEST}
-    if folder.is_dir() and not folder.is_symlink():
-        found = {entry.name for entry in folder.iterdir()}
-        if not found or (MANIFEST in found and found <= known):
-            return
-    raise OutputError(
-        f"{name} is not a folder of fingerprints",
-        "Only an empty folder or one that neardup fingerprint has written is overwritten",
-        "Choose another name, or remove it yourself",
-    )
 
 
 def read_slots(path: Path, first: int, count: int) -> Iterator[UInt32s]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -16,74 +15,65 @@ from neardup.errors import OutputError
 from neardup.io.names import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
 from neardup.io.readers.places import TEXTS
-from neardup.io.writers.filesystem import EVERYBODY, flush, restrict
-from neardup.io.writers.output import Output, stamped
+from neardup.io.writers.output import WholeFolder, stamped
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
 from neardup.tables import FORMAT_VERSION
 
 
-class OutputFolder(Output):
-    """A result folder as a context manager: complete under its name, or absent.
+class OutputFolder(WholeFolder):
+    """A result folder as a context manager; at the end ``manifest.json`` is added.
 
-    Files are written into a private folder next to it. At the end ``manifest.json`` is added, everything is
-    flushed to the disk and the folder is renamed; on any exception it is removed. Only a result of neardup without
-    added files is replaced, and only on request. Raises OutputError.
+    Only a result of neardup without added files is replaced, and only on request. Raises OutputError.
     """
 
     rows_only = False
     """Whether the kept rows are all that is written."""
 
-    new_target = "A folder that does not exist yet"
-    possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
-
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
         super().__init__(path, overwrite)
-        self._access = EVERYBODY
         self._digested: set[str] = set()
-
-    def begin(self) -> None:
-        """Make the private folder."""
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        self._check_target()
-        self.place.open()
-        self._check_target()  # a folder that a killed run had set aside may be back
-        self.place.new.mkdir()
 
     def end(self, *, whole: bool) -> None:
         """Give a whole result its name."""
         if whole:
-            self._publish()
+            versions = version("neardup"), FORMAT_VERSION
+            self.path(MANIFEST).write_bytes(manifest_of(self.path(), self._digested, versions))
+            self.publish()
 
-    def restrict(self, access: int) -> None:
-        """Limit the permissions to read and write the result to these (see ``access.py``)."""
-        self._access &= access
-
-    def path(self, name: str = "") -> Path:
-        """Return the path at which to write a file of that name; without a name, that of the folder itself."""
-        return self.place.new / name
+    def require_own(self, folder: Path) -> None:
+        """Raise OutputError unless the folder is empty, or a result without added files."""
+        why = "it is not a folder"
+        try:
+            if folder.is_dir() and not folder.is_symlink():
+                if any(folder.iterdir()):
+                    require_own(folder)
+                return
+        except ChangedError as changed:
+            why = str(changed)
+        raise OutputError(
+            f"{self.target} is not a result of neardup: {why}",
+            "Only an empty folder or a result as neardup has written it is overwritten",
+            "Choose another name, or remove it yourself",
+        )
 
     def write_table(self, name: str, table: Any) -> None:
         """Write an Arrow table as Parquet."""
-        try:
-            # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
-            with (
-                open(self.path(name), "wb") as file,
-                pq.ParquetWriter(file, stamped(table.schema), compression="zstd") as writer,
-            ):
-                for first in range(0, max(1, table.num_rows), TABLE_ROWS):
-                    # in one piece, since the pages of a column depend on its pieces
-                    writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)
-                    drop_mapped()
-            self._digested.add(name)
-        except OSError as error:
-            raise self.failed(error, name) from error
+        # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
+        with (
+            self.explained(name),
+            open(self.path(name), "wb") as file,
+            pq.ParquetWriter(file, stamped(table.schema), compression="zstd") as writer,
+        ):
+            for first in range(0, max(1, table.num_rows), TABLE_ROWS):
+                # in one piece, since the pages of a column depend on its pieces
+                writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)
+                drop_mapped()
+        self._digested.add(name)
 
     def write_texts(self, name: str, texts: Iterable[tuple[int, bytes]]) -> None:
         """Write texts by the row of the run; without a digest in the manifest, since they may be gigabytes."""
-        try:
+        with self.explained(name):
             write_texts(self.path(name), texts)
-        except OSError as error:
-            raise self.failed(error, name) from error
 
     def write_json(self, name: str, value: object) -> None:
         """Write a value as human-readable JSON: indented, keys sorted, except stages, which are in their order."""
@@ -103,53 +93,13 @@ class OutputFolder(Output):
         self._write_bytes(name, (encoder.encode(row) + b"\n" for row in rows))
 
     def _write_bytes(self, name: str, parts: Iterable[bytes]) -> None:
-        try:
-            with open(self.path(name), "wb") as file:
-                file.writelines(parts)
-            self._digested.add(name)
-        except OSError as error:
-            raise self.failed(error, name) from error
-
-    def _check_target(self) -> None:
-        if self.exists_already():
-            _require_result(self.target, self.target)
-
-    def _publish(self) -> None:
-        new = self.place.new
-        version_of = version("neardup"), FORMAT_VERSION
-        (new / MANIFEST).write_bytes(manifest_of(new, self._digested, version_of))
-        restrict(new, self._access)
-        flush(new)
-        self._check_target()
-        try:
-            if os.path.lexists(self.target):
-                # Check again where nobody can add files, so that only files written by neardup are removed.
-                _require_result(self.place.set_aside(), self.target)
-            self.place.publish()
-        except BaseException:
-            self.place.put_back()
-            raise
+        with self.explained(name), open(self.path(name), "wb") as file:
+            file.writelines(parts)
+        self._digested.add(name)
 
 
 STAGES = "seconds"
 """The key of the stages of a run."""
-
-
-def _require_result(folder: Path, name: Path) -> None:
-    """Raise OutputError unless the folder is empty, or a result without added files."""
-    why = "it is not a folder"
-    try:
-        if folder.is_dir() and not folder.is_symlink():
-            if any(folder.iterdir()):
-                require_own(folder)
-            return
-    except ChangedError as changed:
-        why = str(changed)
-    raise OutputError(
-        f"{name} is not a result of neardup: {why}",
-        "Only an empty folder or a result as neardup has written it is overwritten",
-        "Choose another name, or remove it yourself",
-    )
 
 
 def _plain_value(value: Any) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Self
 
 import msgspec
@@ -45,25 +46,17 @@ class Output:
 
     def __enter__(self) -> Self:
         try:
-            self.begin()
-        except OSError as error:
-            self.place.remove()
-            raise self.failed(error) from error
+            with self.explained():
+                self.begin()
         except BaseException:
             self.place.remove()
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
-            self.end(whole=error is None)
-        except OSError as failure:
-            raise self.failed(failure) from failure
+            with self.explained():
+                self.end(whole=error is None)
         finally:
             self.place.remove()
 
@@ -78,10 +71,69 @@ class Output:
             )
         return exists
 
-    def failed(self, error: OSError, name: str = "") -> OutputError:
-        """Return the error for a failure to write the output, or the file ``name`` in it."""
-        allowed, do = self.possible
-        return OutputError(f"Cannot write {self.target / name}: {error.strerror or error}", allowed, do)
+    @contextmanager
+    def explained(self, name: str = "") -> Iterator[None]:
+        """Turn an OSError within the block into an OutputError about the output, or the file ``name`` in it."""
+        try:
+            yield
+        except OSError as error:
+            allowed, do = self.possible
+            raise OutputError(
+                f"Cannot write {self.target / name}: {error.strerror or error}", allowed, do
+            ) from error
+
+
+class WholeFolder(Output):
+    """A folder as a context manager: complete under its name, or absent.
+
+    Files are written into a private folder next to it, which at the end is flushed to the disk and renamed. Only a
+    folder that ``require_own`` accepts is replaced, and only on request. Raises OutputError.
+    """
+
+    new_target = "A folder that does not exist yet"
+    possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
+
+    def __init__(self, path: str | Path, overwrite: bool) -> None:
+        super().__init__(path, overwrite)
+        self._access = EVERYBODY
+
+    def begin(self) -> None:
+        """Make the private folder."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        self._check_target()
+        self.place.open()
+        self._check_target()  # a folder that a killed run had set aside may be back
+        self.place.new.mkdir()
+
+    def restrict(self, access: int) -> None:
+        """Limit the permissions to read and write the folder to these (see ``filesystem.common_access``)."""
+        self._access &= access
+
+    def path(self, name: str = "") -> Path:
+        """Return the path at which to write a file of that name; without a name, that of the folder itself."""
+        return self.place.new / name
+
+    def publish(self) -> None:
+        """Give the folder its name."""
+        restrict(self.path(), self._access)
+        flush(self.path())
+        self._check_target()
+        try:
+            if os.path.lexists(self.target):
+                # Check again where nobody can add files, so that only files written by neardup are removed.
+                self.require_own(self.place.set_aside())
+            self.place.publish()
+        except BaseException:
+            self.place.put_back()
+            raise
+
+    def require_own(self, folder: Path) -> None:
+        """Raise OutputError unless this folder, which has or had the target's name, may be replaced."""
+        raise NotImplementedError
+
+    def _check_target(self) -> None:
+        if self.exists_already():
+            self.require_own(self.target)
 
 
 class OutputFile(Output):
@@ -112,10 +164,8 @@ class OutputFile(Output):
 
     def write_bytes(self, data: bytes) -> None:
         """Append the data."""
-        try:
+        with self.explained():
             self._file.write(data)
-        except OSError as error:
-            raise self.failed(error) from error
 
     def end(self, *, whole: bool) -> None:
         """Close the file; a whole one gets its name."""
