@@ -31,12 +31,9 @@ from neardup.io.readers.base import (
     Problem,
     ReadRows,
     RowNumbers,
-    Separate,
     Sink,
     failure_text,
     named,
-    no_rows,
-    own_natives,
     refuse_columns,
 )
 from neardup.io.readers.csv_records import (
@@ -49,7 +46,7 @@ from neardup.io.readers.csv_records import (
     usual_delimiter,
 )
 from neardup.io.readers.fields import VirtualColumns
-from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.files import UNREADABLE, FileChunk
 from neardup.io.readers.lines import HEAD_BYTES, StreamDocuments
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.tables import constant, partition_columns
@@ -67,13 +64,13 @@ class CsvDocuments(StreamDocuments):
     """CSV or TSV files that all have the same header."""
 
     format: Format = "csv"
+    failure = "cannot read the header"
 
     def __init__(
         self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, reading: ReadingSettings = AUTO
     ) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
-        self._failures: dict[int, str] = {}
         self.find_charsets(reading.encoding)
         self.dialects = [self._dialect(i, reading.delimiter) for i in range(len(self.sources))]
         self.findings.notes += self._dialect_notes()
@@ -123,14 +120,14 @@ class CsvDocuments(StreamDocuments):
         try:
             return header_of(partial(self.stream, position), self.dialects[position])
         except UNREADABLE as error:
-            self._failures[position] = failure_text(error)
+            self.failures[position] = failure_text(error)
             return ()
 
     def _common_header(self) -> tuple[str, ...]:
-        good = [i for i in range(len(self.sources)) if i not in self._failures]
+        good = [i for i in range(len(self.sources)) if i not in self.failures]
         if not good:
             raise InputError(
-                f"{self.names[0]} has no header row: {self._failures[0]}",
+                f"{self.names[0]} has no header row: {self.failures[0]}",
                 "A first row with the names of the columns",
                 "Check that this is the right file, and the whole file",
             )
@@ -146,30 +143,23 @@ class CsvDocuments(StreamDocuments):
                 return tuple(Column(name, _kind(table[name])) for name in self.header)
         return tuple(Column(name, "text") for name in self.header)
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.csv`` or ``kept.tsv``, compressed like the input."""
-        name = f"kept{'.tsv' if self.delimiter == TAB else '.csv'}{suffix_of(self.compression)}"
-        return CsvSink(folder / name, extended(self.schema, extra), self.delimiter, self.compression)
+    @property
+    def kept_name(self) -> str:
+        """``kept.csv`` or ``kept.tsv``, compressed like the input."""
+        return f"kept{'.tsv' if self.delimiter == TAB else '.csv'}{suffix_of(self.compression)}"
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
-        """Return how to write the records of each file apart, with its own order, delimiter and compression."""
-
-        def opened(position: int, path: Path) -> Sink | None:
-            if position in self._failures:
-                return None
-            schema = pa.schema([(name, pa.string()) for name in self.headers[position]])
-            delimiter = self.dialects[position].delimiter
-            return CsvSink(path, extended(schema, extra), delimiter, self.sources[position].compression)
-
-        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+        """Open a file for records; those of one file have its order, delimiter and compression."""
+        if position is None:
+            return CsvSink(path, extended(self.schema, extra), self.delimiter, self.compression)
+        schema = pa.schema([(name, pa.string()) for name in self.headers[position]])
+        delimiter = self.dialects[position].delimiter
+        return CsvSink(path, extended(schema, extra), delimiter, self.sources[position].compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file."""
-        if position in self._failures:
-            yield self.failed(position, first, f"cannot read the header: {self._failures[position]}")
-            return
         names = self.header if columns is None else tuple(self.virtual.roots(columns))
         stream = CsvStream(
             partial(self.stream, position),
@@ -180,16 +170,15 @@ class CsvDocuments(StreamDocuments):
         )
         index = first
         for batch in stream.batches():
-            yield _RecordsChunk(index, self, position, batch) if want(index) else None
+            yield _RecordsChunk(index, self, position, batch.first, batch) if want(index) else None
             index += 1
         if stream.error is not None:
-            reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
-            yield self.failed(position, index, reason, stream.records)
+            yield self.rest_lost(position, index, stream.error, stream.records)
 
     def stretches(self, position: int) -> list[tuple[int, int]]:
         """Return places from which the file can be parsed, found by reading all of it."""
         source = self.sources[position]
-        if position in self._failures or source.compression or not source.is_local or not self.is_utf8(position):
+        if position in self.failures or source.compression or not source.is_local or not self.is_utf8(position):
             return []
         try:
             with closing(self.stream(position)) as stream:
@@ -197,27 +186,13 @@ class CsvDocuments(StreamDocuments):
         except UNREADABLE:
             return []
 
-    def no_native(self) -> NativeRows:
-        """Return an empty table with all columns."""
-        return NativeTable(no_rows(), self.schema.empty_table())
-
 
 @dataclass(frozen=True, eq=False)
-class _RecordsChunk:
+class _RecordsChunk(FileChunk):
     """Some records of one file, decoded already."""
 
-    index: int
     owner: CsvDocuments
-    position: int
     batch: Batch
-
-    @property
-    def source(self) -> str:
-        return self.owner.names[self.position]
-
-    @property
-    def first_row(self) -> int:
-        return self.batch.first
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         table = self.owner.virtual.table(self.batch.table, columns)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.io.readers.arrow import no_rows_of
 from neardup.io.readers.base import (
     Chunk,
     Column,
@@ -15,8 +19,13 @@ from neardup.io.readers.base import (
     Findings,
     Format,
     NativeRows,
+    NativeTable,
     Problem,
+    Separate,
+    Sink,
     failure_text,
+    no_rows,
+    own_natives,
 )
 from neardup.io.readers.sources import Source, Stamp, require_same
 
@@ -24,15 +33,22 @@ UNREADABLE = (OSError, EOFError, pa.ArrowException, UnicodeDecodeError)
 
 
 class FileDocuments(ABC):
-    """Documents in files of one format; a format adds ``pieces``, the chunks of one file."""
+    """Documents in files of one format, which adds ``pieces``, the chunks of one file, and sinks for its rows.
+
+    ``schema`` is that of native rows, if the format has one. ``failures`` has the reasons for which files cannot
+    be opened, by position; ``failure`` begins the sentences about them.
+    """
 
     format: Format
     columns: tuple[Column, ...] = ()
+    schema: Any
+    failure: str
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
         self.findings = Findings()
         self.names = tuple(source.name for source in self.sources)
+        self.failures: dict[int, str] = {}
         self._stamps: dict[int, Stamp | None] = {}
         # Chunks per file, once counted; allows a later pass to skip a file without opening it.
         self._counts: list[int | None] = [None] * len(self.sources)
@@ -69,9 +85,30 @@ class FileDocuments(ABC):
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file, numbered from ``first``; an unwanted one may be None."""
 
-    @abstractmethod
     def no_native(self) -> NativeRows:
         """Return native rows of this format without any row."""
+        return NativeTable(no_rows(), no_rows_of(self.schema))
+
+    @property
+    @abstractmethod
+    def kept_name(self) -> str:
+        """The name of a file with the kept rows of all files."""
+
+    @abstractmethod
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+        """Open a file for native rows of the file at a position, as that file is; None: of all files."""
+
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+        """Open the file ``kept_name``; see ``Documents.sink``."""
+        return self.open_sink(folder / self.kept_name, None, extra, threads)
+
+    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+        """Return how to write the rows of each file apart; see ``SeparateFiles.separate``."""
+
+        def opened(position: int, path: Path) -> Sink | None:
+            return None if position in self.failures else self.open_sink(path, position, extra, threads)
+
+        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
@@ -91,6 +128,14 @@ class FileDocuments(ABC):
                     return
             first += known
 
+    def _pieces(
+        self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
+    ) -> Iterator[Chunk | None]:
+        if position in self.failures:
+            yield self.failed(position, first, f"{self.failure}: {self.failures[position]}")
+        else:
+            yield from self.pieces(position, first, want, columns)
+
     def _one_file(
         self, position: int, first: int, chosen: frozenset[int] | None, columns: Sequence[str] | None
     ) -> Iterator[Chunk]:
@@ -99,7 +144,7 @@ class FileDocuments(ABC):
         last = None if chosen is None else max(chosen)
         self.require_unchanged(position)
         try:
-            for piece in self.pieces(position, first, lambda i: chosen is None or i in chosen, columns):
+            for piece in self._pieces(position, first, lambda i: chosen is None or i in chosen, columns):
                 if piece is not None and (chosen is None or index in chosen):
                     yield piece
                 index += 1
@@ -119,3 +164,25 @@ class FileDocuments(ABC):
         """Return a chunk that only carries a problem of the file."""
         name = self.names[position]
         return FailedChunk(index, name, Problem(name, row, reason, raw), self.no_native())
+
+    def rest_lost(
+        self, position: int, index: int, error: BaseException, row: int, raw: str | None = None
+    ) -> FailedChunk:
+        """Return a chunk with the problem of a file that can be read up to a row."""
+        reason = f"reading stopped here, the rest of the file is lost: {failure_text(error)}"
+        return self.failed(position, index, reason, row, raw)
+
+
+@dataclass(frozen=True, eq=False)
+class FileChunk:
+    """Consecutive rows of the file of ``owner`` at a position."""
+
+    index: int
+    owner: Any
+    position: int
+    first_row: int
+
+    @property
+    def source(self) -> str:
+        """Display name of the file."""
+        return str(self.owner.names[self.position])

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.readers.arrow import cut_by_bytes, is_text, is_view, row_lengths, size_of
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Separate, Sink, failure_text, own_natives
+from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.io.readers.sources import Source
@@ -94,41 +94,23 @@ class IpcDocuments(TableDocuments):
     """
 
     format: Format = "ipc"
+    failure = "not an Arrow file"
+    kept_name = "kept.arrow"
 
     def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self.settle(self.read_heads(self._read_schema, "an Arrow file", "A whole Arrow IPC file or stream"))
 
-    @property
-    def is_stream(self) -> bool:
-        """Whether the first readable file is a stream, without random access."""
-        return not _has_index(self.sources[self._first_readable])
-
-    @property
-    def _first_readable(self) -> int:
-        return next(i for i in range(len(self.sources)) if i not in self.failures)
-
-    def _codec(self, position: int) -> str | None:
-        """The codec of the buffers of a file."""
-        with self.sources[position].open() as file:
-            return codec_of(file)
-
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.arrow``, a stream if the first file is one, with its codec."""
-        path, codec = folder / "kept.arrow", self._codec(self._first_readable)
-        return ArrowSink(path, extended(self.schema, extra), stream=self.is_stream, codec=codec)
-
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
-        """Return how to write the batches of each file apart, as a stream if it is one."""
-
-        def opened(position: int, path: Path) -> Sink | None:
-            if position in self.failures:
-                return None
-            stream, codec = not _has_index(self.sources[position]), self._codec(position)
-            return ArrowSink(path, extended(self.own_schema(position), extra), stream=stream, codec=codec)
-
-        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+        """Open a stream or a file with random access, with the codec, as the file (None: the first one) is."""
+        alike = (
+            next(i for i in range(len(self.sources)) if i not in self.failures) if position is None else position
+        )
+        with self.sources[alike].open() as file:
+            codec = codec_of(file)
+        schema = self.schema if position is None else self.own_schema(position)
+        return ArrowSink(path, extended(schema, extra), stream=not _has_index(self.sources[alike]), codec=codec)
 
     def _read_schema(self, position: int) -> Any:
         with _opened(self.sources[position]) as (schema, _):
@@ -139,9 +121,6 @@ class IpcDocuments(TableDocuments):
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file."""
-        if position in self.failures:
-            yield self.failed(position, first, f"not an Arrow file: {self.failures[position]}")
-            return
         index, row = first, 0
         try:
             with _opened(self.sources[position]) as (_, batches):
@@ -150,8 +129,7 @@ class IpcDocuments(TableDocuments):
                     index, row = index + 1, row + table.num_rows
         except UNREADABLE as error:
             self.require_unchanged(position)
-            reason = f"reading stopped here, the rest of the file is lost: {failure_text(error)}"
-            yield self.failed(position, index, reason, row)
+            yield self.rest_lost(position, index, error, row)
 
 
 @contextmanager

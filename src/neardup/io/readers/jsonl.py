@@ -23,16 +23,14 @@ from neardup.io.readers.base import (
     NativeLines,
     NativeRows,
     ReadRows,
-    Separate,
     Sink,
     failure_text,
     no_rows,
-    own_natives,
     shown,
     too_long,
 )
 from neardup.io.readers.fields import VirtualColumns
-from neardup.io.readers.files import UNREADABLE
+from neardup.io.readers.files import UNREADABLE, FileChunk
 from neardup.io.readers.json_records import REMEMBERED, Parsed, Parser, guess_columns, guess_types, parsed_objects
 from neardup.io.readers.lines import (
     BYTE_ORDER_MARK,
@@ -76,17 +74,14 @@ class JsonlDocuments(StreamDocuments):
         """The columns that are made of several fields, or of nested ones."""
         return self.parser.virtual
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.jsonl``, compressed like the input."""
-        return LinesSink(folder / f"kept.jsonl{suffix_of(self.compression)}", self.compression)
+    @property
+    def kept_name(self) -> str:
+        """``kept.jsonl``, compressed like the input."""
+        return f"kept.jsonl{suffix_of(self.compression)}"
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
-        """Return how to write the lines of each file apart, compressed like the file."""
-
-        def opened(position: int, path: Path) -> Sink:
-            return LinesSink(path, self.sources[position].compression)
-
-        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+        """Open a file for lines; those of one file are compressed like it."""
+        return LinesSink(path, self.compression if position is None else self.sources[position].compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
@@ -132,9 +127,9 @@ class JsonlDocuments(StreamDocuments):
         finally:
             stream.close()
         if stream.error is not None:
-            reason = f"reading stopped here, the rest of the file is lost: {failure_text(stream.error)}"
             index = first + len(spans)
-            yield self.failed(position, index, reason, row, shown(tail) or None) if want(index) else None
+            lost = self.rest_lost(position, index, stream.error, row, shown(tail) or None)
+            yield lost if want(index) else None
         elif source.is_local and not source.compression and self.is_utf8(position):
             self._spans[position] = spans
 
@@ -205,19 +200,11 @@ class JsonlDocuments(StreamDocuments):
 
 
 @dataclass(frozen=True, eq=False)
-class LinesChunk:
+class LinesChunk(FileChunk):
     """Some lines of one file; ``load`` returns their bytes."""
 
-    index: int
     owner: JsonlDocuments
-    position: int
-    first_row: int
     load: Callable[[], bytes]
-
-    @property
-    def source(self) -> str:
-        """Display name of the file."""
-        return self.owner.names[self.position]
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         """Parse the lines and return the requested fields."""

@@ -32,7 +32,6 @@ from neardup.io.readers.base import (
     Sink,
     failure_text,
     no_rows,
-    own_natives,
     too_long,
 )
 from neardup.io.readers.files import UNREADABLE
@@ -274,6 +273,8 @@ class ParquetDocuments(TableDocuments):
     """
 
     format: Format = "parquet"
+    failure = "not a Parquet file"
+    kept_name = "kept.parquet"
 
     def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
         super().__init__(sources)
@@ -283,37 +284,38 @@ class ParquetDocuments(TableDocuments):
         self.metadata = self.read_heads(self._read_footer, "a Parquet file", "A whole Parquet file")
         self.settle([None if found is None else found.schema.to_arrow_schema() for found in self.metadata])
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
-        """Open ``kept.parquet``, laid out like the first file."""
-        more = [*(extra.names if extra is not None else ()), *self.partition_names]
-        layout = layout_of(self.footers[min(self.footers)], more)
-        return ParquetSink(folder / "kept.parquet", extended(self.schema, extra), layout, threads)
+    def open_sink(
+        self, path: Path, position: int | None, extra: Any, threads: int, text: CopiedText | None = None
+    ) -> Sink:
+        """Open a file laid out like that at a position, None: like the first; pages of a ``text`` are copied."""
+        more = () if extra is None else extra.names
+        if position is None:
+            schema, layout = (
+                self.schema,
+                layout_of(self.footers[min(self.footers)], [*more, *self.partition_names]),
+            )
+        else:
+            schema, layout = self.own_schema(position), layout_of(self.footers[position], more)
+        schema = extended(schema, extra)
+        if text is None:
+            return ParquetSink(path, schema, layout, threads)
+        return PagesSink(path, schema, layout, threads, text)
 
-    def copying_sink(self, folder: Path, extra: Any, threads: int) -> PagesSink | None:
+    def copying_sink(self, folder: Path, extra: Any, threads: int) -> Sink | None:
         """Open ``kept.parquet`` so that pages of text whose rows all stay are copied; None if they cannot be."""
         text = self._copied_text
-        if text is None:
-            return None
-        more = [*(extra.names if extra is not None else ()), *self.partition_names]
-        layout = layout_of(self.footers[min(self.footers)], more)
-        return PagesSink(folder / "kept.parquet", extended(self.schema, extra), layout, threads, text)
+        return None if text is None else self.open_sink(folder / self.kept_name, None, extra, threads, text)
 
     def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
-        """Return how to write the row groups of each file apart, laid out like the file; pages are copied."""
+        """Return how to write the row groups of each file apart; if the rows are ``judged``, pages are copied."""
         text = replace(self._pages, apart=True) if judged and self._pages else None
-        text = text if text is not None and text.is_worthwhile else None
+        if text is None or not text.is_worthwhile:
+            return super().separate(extra, threads, judged)
 
         def opened(position: int, path: Path) -> Sink | None:
-            if position in self.failures:
-                return None
-            layout = layout_of(self.footers[position], extra.names if extra is not None else ())
-            asked = (path, extended(self.own_schema(position), extra), layout, threads)
-            return ParquetSink(*asked) if text is None else PagesSink(*asked, text)
+            return None if position in self.failures else self.open_sink(path, position, extra, threads, text)
 
-        def natives(wanted: Collection[int] | None) -> Natives:
-            return own_natives(self.chunks(wanted, None)) if text is None else text.natives(wanted)
-
-        return Separate(natives, opened)
+        return Separate(text.natives, opened)
 
     def natives_without_text(self, text: CopiedText, wanted: Collection[int] | None) -> Natives:
         """Yield each wanted chunk, and a function that reads its native rows without the text."""
@@ -381,9 +383,6 @@ class ParquetDocuments(TableDocuments):
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file."""
-        if position in self.failures:
-            yield self.failed(position, first, f"not a Parquet file: {self.failures[position]}")
-            return
         index = first
         for part in self._plan(position):
             indexes = range(index, index + part.chunks)
@@ -394,7 +393,7 @@ class ParquetDocuments(TableDocuments):
                 reason = lost_rows(part.first_row, part.first_row + part.rows, part.refused)
                 yield self.failed(position, indexes[0], reason, part.first_row)
             elif part.batch_rows is None:
-                yield _GroupsChunk(indexes[0], self, position, part)
+                yield _GroupsChunk(indexes[0], self, position, part.first_row, None, part)
             else:
                 yield from self._stream(position, part, indexes, want, columns)
 
@@ -498,32 +497,12 @@ class ParquetDocuments(TableDocuments):
         return no_rows_of(self.metadata[position].schema.to_arrow_schema())
 
 
-@dataclass(frozen=True)
-class _GroupsChunk:
+@dataclass(frozen=True, eq=False)
+class _GroupsChunk(TableChunk):
     """One or more whole row groups, decoded by the thread that reads the chunk."""
 
-    index: int
     owner: ParquetDocuments
-    position: int
     part: RowGroups
-
-    @property
-    def source(self) -> str:
-        return self.owner.names[self.position]
-
-    @property
-    def first_row(self) -> int:
-        return self.part.first_row
-
-    def read(self, columns: Sequence[str]) -> ReadRows:
-        table, row_numbers, problems = self.decode(self.owner.in_file(columns))
-        rows = self.owner.rows(self.position, table, row_numbers, columns)
-        return replace(rows, problems=(*problems, *rows.problems))
-
-    def read_native(self, *, own: bool = False) -> NativeRows:
-        table, row_numbers, problems = self.decode(None)
-        native = self.owner.native(self.position, table, row_numbers, own=own)
-        return replace(native, problems=(*problems, *native.problems))
 
     def decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
         """Return the rows that can be decoded, their numbers in the file, and the problems of the others."""
@@ -560,10 +539,8 @@ class _GroupsChunk:
 
 def _without_text(text: CopiedText, chunk: Chunk, names: list[str]) -> NativeRows:
     """Read the native rows of a chunk without the text."""
-    if isinstance(chunk, _GroupsChunk):
-        return text.native(chunk.position, *chunk.decode(names))
     if isinstance(chunk, TableChunk):
-        return text.native(chunk.position, chunk.table, chunk.row_numbers(), ())
+        return text.native(chunk.position, *chunk.decode(names))
     return NativeWithoutText(no_rows(), no_rows_of(text.others))
 
 

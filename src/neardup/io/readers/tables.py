@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from neardup.io.readers.arrow import (
     is_bytes,
     is_text,
     kind_of,
-    no_rows_of,
     plain,
     row_lengths,
     schema_columns,
@@ -36,13 +35,12 @@ from neardup.io.readers.base import (
     RowNumbers,
     failure_text,
     named,
-    no_rows,
     refuse_columns,
     too_long,
 )
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import VirtualColumns, require_paths
-from neardup.io.readers.files import UNREADABLE, FileDocuments
+from neardup.io.readers.files import UNREADABLE, FileChunk, FileDocuments
 from neardup.io.readers.sources import Source
 
 
@@ -173,7 +171,6 @@ class TableDocuments(FileDocuments):
         self.schema: Any = None
         self._stored: Any = None
         self._unified: Unified | None = None
-        self.failures: dict[int, str] = {}
 
     def read_heads(self, read: Callable[[int], Any], called: str, allowed: str) -> list[Any]:
         """Return what ``read`` finds in the head of each file; None for an unreadable one, a row of ``failures``.
@@ -318,37 +315,29 @@ class TableDocuments(FileDocuments):
         fits = lengths <= ROW_BYTES
         return chosen(table, fits), numbers[fits], problems
 
-    def no_native(self) -> NativeRows:
-        """Return an empty table with all columns."""
-        return NativeTable(no_rows(), no_rows_of(self.schema))
-
 
 @dataclass(frozen=True, eq=False)
-class TableChunk:
-    """Some rows of a file, decoded already."""
+class TableChunk(FileChunk):
+    """Some rows of a file; ``table`` has them, unless ``decode`` reads them."""
 
-    index: int
     owner: TableDocuments
-    position: int
-    first_row: int
     table: Any
 
-    @property
-    def source(self) -> str:
-        """Display name of the file."""
-        return self.owner.names[self.position]
+    def decode(self, columns: list[str] | None) -> tuple[Any, RowNumbers, tuple[Problem, ...]]:
+        """Return the rows that can be decoded, their numbers in the file, and the problems of the others."""
+        return self.table, np.arange(self.first_row, self.first_row + self.table.num_rows), ()
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         """Return the requested columns."""
-        return self.owner.rows(self.position, self.table, self.row_numbers(), columns)
+        table, numbers, problems = self.decode(self.owner.in_file(columns))
+        rows = self.owner.rows(self.position, table, numbers, columns)
+        return replace(rows, problems=(*problems, *rows.problems)) if problems else rows
 
     def read_native(self, *, own: bool = False) -> NativeRows:
         """Return the rows with all their columns; ``own``: those of the file alone."""
-        return self.owner.native(self.position, self.table, self.row_numbers(), own=own)
-
-    def row_numbers(self) -> RowNumbers:
-        """Return the number of each row in the file."""
-        return np.arange(self.first_row, self.first_row + self.table.num_rows)
+        table, numbers, problems = self.decode(None)
+        native = self.owner.native(self.position, table, numbers, own=own)
+        return replace(native, problems=(*problems, *native.problems)) if problems else native
 
 
 def _table(columns: Sequence[Any], names: Any) -> Any:
