@@ -293,7 +293,6 @@ class CollectionSubject:
 
 
 def _table(names: Sequence[str], types: Sequence[pa.DataType], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(*rows, strict=True) if rows else ([] for _ in names)
-    return pa.table(
-        {name: pa.array(column, type) for name, type, column in zip(names, types, columns, strict=True)}
-    )
+    # not zip(*rows): an iterator for each row, of thousands, sets off a collection of all garbage
+    types_of = zip(names, types, strict=True)
+    return pa.table({name: pa.array([row[k] for row in rows], type) for k, (name, type) in enumerate(types_of)})
