@@ -227,8 +227,16 @@ def test_sampled_shingles_are_found(store: Store) -> None:
     }
     for asked in [*samples.values(), set().union(*samples.values()), {1, 2**64 - 1}, set()]:
         hashes = np.array(sorted(asked), np.uint64)
-        for hash, found in zip(hashes.tolist(), store.postings(hashes), strict=True):
-            assert found.tolist() == sorted(number for number, own in samples.items() if hash in own)
+        lists = [found.tolist() for found in store.postings(hashes)]
+        for hash, found in zip(hashes.tolist(), lists, strict=True):
+            assert found == sorted(number for number, own in samples.items() if hash in own)
+        for most in (0, 1, 5, 1000):
+            rarest = sorted(range(len(lists)), key=lambda place: (len(lists[place]), place))
+            while len(rarest) > 1 and sum(len(lists[place]) for place in rarest) > most:
+                rarest.pop()
+            places, some = store.rarest_postings(hashes, most)
+            assert places.tolist() == sorted(rarest)
+            assert [found.tolist() for found in some] == [lists[place] for place in sorted(rarest)]
 
 
 def test_what_is_too_much_to_count_is_estimated(store: Store) -> None:

@@ -95,6 +95,14 @@ def agree(stored: Segments, known: dict[int, set[int]]) -> None:
         holders.setdefault(key, []).append(number)
     for k, hash in enumerate(asked):
         assert documents[offsets[k] : offsets[k + 1]].tolist() == holders.get(hash & CARED_FOR, [])
+    lists = [holders.get(hash & CARED_FOR, []) for hash in asked]
+    for most in (0, 3, 10, 10_000):  # several portions of 7 hashes
+        rarest = sorted(range(len(asked)), key=lambda place: (len(lists[place]), place))
+        while len(rarest) > 1 and sum(len(lists[place]) for place in rarest) > most:
+            rarest.pop()
+        places, some = stored.rarest(np.array(asked, np.uint64), most)
+        assert places.tolist() == sorted(rarest)
+        assert [one.tolist() for one in some] == [lists[place] for place in sorted(rarest)]
 
 
 def test_nothing_is_asked_of_nothing() -> None:

@@ -107,8 +107,14 @@ class MemoryCollection(View):
         self.asked["compared"] += len(documents)
         return np.array([_common(hashes, self.sets[k]) for k in documents], np.int64)
 
-    def posting_counts(self, hashes: UInt64s, *, decode: bool = True) -> Int64s:
+    def posting_counts(self, hashes: UInt64s) -> Int64s:
         return np.array([len(self.postings.get(value, ())) for value in hashes.tolist()], np.int64)
+
+    def rarest(self, hashes: UInt64s, most: int) -> UInt64s:
+        rarest = sorted(hashes.tolist(), key=lambda value: (len(self.postings.get(value, ())), value))
+        while len(rarest) > 1 and sum(len(self.postings.get(value, ())) for value in rarest) > most:
+            rarest.pop()
+        return np.array(sorted(rarest), np.uint64)
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         self.asked["postings"] += len(hashes)

@@ -312,10 +312,12 @@ class _Ranking:
         self.evaluation, self.view, self.documents = evaluation, evaluation.view, documents
         self.steps = [step for step in evaluation.plan.fingerprints if not step.negated]
         self.estimated = any(step.way == "sample" for step in self.steps)
-        scores = [self._scores(step) for step in self.steps]
-        table = np.array([np.full(len(documents), 0.0), *scores])
-        self.best: Int64s = np.argmax(table, axis=0).astype(np.int64)
-        self.scores: Floats = table.max(axis=0)
+        self.best: Int64s = np.zeros(len(documents), np.int64)
+        self.scores: Floats = np.zeros(len(documents))
+        for number, step in enumerate(self.steps, 1):
+            scores = self._scores(step)
+            self.best[scores > self.scores] = number
+            np.maximum(self.scores, scores, out=self.scores)
 
     def _scores(self, step: FingerprintStep) -> Floats:
         """float64[n]: the measure of the clause where it holds, else 0."""

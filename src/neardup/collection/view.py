@@ -121,12 +121,16 @@ class View:
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
         return np.concatenate([np.empty(0, np.int64), *found])
 
-    def posting_counts(self, hashes: UInt64s, *, decode: bool = True) -> Int64s:
-        """The number of documents with a posting for each shingle; ``decode`` keeps the lists for ``holders``."""
+    def posting_counts(self, hashes: UInt64s) -> Int64s:
+        """The number of documents with a posting for each shingle; the lists are kept for ``holders``."""
+        return np.array([len(documents) for documents in self._postings(hashes)], np.int64)
+
+    def rarest(self, hashes: UInt64s, most: int) -> UInt64s:
+        """The rarest of the shingles, with at most ``most`` postings together, but one shingle at least."""
         self._deadline.check()
-        if not decode:
-            return self._store.posting_counts(hashes)
-        return np.array([len(found) for found in self._postings(hashes)], np.int64)
+        places, lists = self._store.rarest_postings(hashes, most)
+        self._lists |= zip(hashes[places].tolist(), lists, strict=True)
+        return hashes[places]
 
     def holders(self, hashes: UInt64s, least: int = 1, among: Int64s | None = None) -> tuple[Int64s, Int64s]:
         """The documents (of ``among``) with postings for ``least`` or more of the shingles, and for how many."""

@@ -473,17 +473,15 @@ class _Choice:
         """
         n = self.target.n
         hashes = self.target.hashes[: max(self.sampled, min(n, self.view.sampling.floor))]
-        counts = self.view.posting_counts(hashes, decode=False)
-        order = np.argsort(counts, kind="stable")
-        postings = np.cumsum(counts[order])
-        rare = max(1, int(np.searchsorted(postings, MOST_POSTINGS, side="right")))
+        rare = self.view.rarest(hashes, MOST_POSTINGS)
+        postings = float(self.view.posting_counts(rare).sum())
         return replace(
             self.empty,
             way="sample",
-            sampled=hashes[np.sort(order[:rare])],
-            recall=min(self.sampled, rare) / n,  # of a document that shares a single shingle
-            candidates=min(float(postings[rare - 1]), float(self.total)),
-            common=len(hashes) - rare,
+            sampled=rare,
+            recall=min(self.sampled, len(rare)) / n,  # of a document that shares a single shingle
+            candidates=min(postings, float(self.total)),
+            common=len(hashes) - len(rare),
         )
 
     def by_sample(self, found: Promise) -> FingerprintStep:

@@ -143,9 +143,12 @@ class StoreLookups:
         documents, offsets = self._segments().lists(hashes)
         return [documents[begin:end] for begin, end in pairwise(offsets.tolist())]
 
-    def posting_counts(self, hashes: UInt64s) -> Int64s:
-        """For each hash, the number of documents that ``postings`` returns; long lists are not decoded."""
-        return self._segments().counts(hashes)
+    def rarest_postings(self, hashes: UInt64s, most: int) -> tuple[Int64s, list[Int64s]]:
+        """The places of the rarest hashes, ascending, and what ``postings`` returns for these.
+
+        Their lists together have at most ``most`` documents, but the rarest hash is always among them.
+        """
+        return self._segments().rarest(hashes, most)
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None

@@ -77,15 +77,22 @@ def bits_for(n_postings: int) -> int:
 
 
 class _Located(NamedTuple):
-    """Blocks as bytes; int64[segments, hashes] of documents for each hash, and where each list begins, flat."""
+    """Blocks as bytes; int64[segments, hashes]: the documents of each hash, and where each list begins."""
 
     data: UInt8s
     counts: Int64s
     places: Int64s
 
+    def of(self, chosen: Int64s) -> _Located:
+        """The same for some of the hashes."""
+        return _Located(self.data, self.counts[:, chosen], self.places[:, chosen])
 
-def _portions(hashes: UInt64s) -> Iterator[UInt64s]:
-    return (hashes[begin : begin + _AT_ONCE] for begin in range(0, len(hashes), _AT_ONCE))
+
+def _rarest(counts: Int64s, most: int) -> Int64s:
+    """The places of the least counts, ascending, whose sum is at most ``most``; at least one."""
+    order = np.argsort(counts, kind="stable")
+    fitting = int(np.searchsorted(np.cumsum(counts[order]), most, side="right"))
+    return np.sort(order[: max(1, fitting)])
 
 
 class Segments:
@@ -105,16 +112,27 @@ class Segments:
     def lists(self, hashes: UInt64s) -> tuple[Int64s, Int64s]:
         """The documents of hash k are ``documents[offsets[k]:offsets[k + 1]]``, sorted."""
         segments = self.all()
-        parts = [self._lists(segments, part) for part in _portions(hashes)]
+        portions = (hashes[begin : begin + _AT_ONCE] for begin in range(0, len(hashes), _AT_ONCE))
+        parts = [self._gathered(self._located(segments, portion)) for portion in portions]
         counts = [np.diff(offsets) for _, offsets in parts]
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
         return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
 
-    def counts(self, hashes: UInt64s) -> Int64s:
-        """The number of documents of each hash."""
+    def rarest(self, hashes: UInt64s, most: int) -> tuple[Int64s, list[Int64s]]:
+        """The places of the rarest hashes, ascending, and their documents: ``most`` in sum, but one hash at least.
+
+        The rarest of all are among the rarest of their portion.
+        """
         segments = self.all()
-        counts = [self._located(segments, part).counts.sum(axis=0) for part in _portions(hashes)]
-        return np.concatenate([np.empty(0, np.int64), *counts])
+        places, lists = np.empty(0, np.int64), list[Int64s]()
+        for begin in range(0, len(hashes), _AT_ONCE):
+            located = self._located(segments, hashes[begin : begin + _AT_ONCE])
+            chosen = _rarest(located.counts.sum(axis=0), most)
+            documents, offsets = self._gathered(located.of(chosen))
+            places = np.concatenate((places, begin + chosen))
+            lists += [documents[first:end] for first, end in pairwise(offsets.tolist())]
+        chosen = _rarest(np.array([len(documents) for documents in lists], np.int64), most)
+        return places[chosen], [lists[k] for k in chosen.tolist()]
 
     def decoded(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
         """The postings with keys from ``low`` up to ``high``."""
@@ -206,15 +224,16 @@ class Segments:
         sound = kernels.first_damaged(data, bounds) < 0
         if not (sound and kernels.locate(data, bounds, rows, steps, counts, places)):
             raise self.damaged("a block of its posting lists was changed")
-        return _Located(data, counts.reshape(len(segments), len(keys)), places)
+        shape = len(segments), len(keys)
+        return _Located(data, counts.reshape(shape), places.reshape(shape))
 
-    def _lists(self, segments: list[Segment], hashes: UInt64s) -> tuple[Int64s, Int64s]:
-        data, counts, places = self._located(segments, hashes)
+    def _gathered(self, located: _Located) -> tuple[Int64s, Int64s]:
+        data, counts, places = located
         # key by key, and for each key the segments in their order
         ends = np.cumsum(counts.T.ravel())
         starts = ends.reshape(counts.T.shape).T - counts
         documents = np.empty(int(counts.sum()), np.int64)
-        if not kernels.gather(data, counts.ravel(), places, starts.ravel(), documents):
+        if not kernels.gather(data, counts.ravel(), places.ravel(), starts.ravel(), documents):
             raise self.damaged("a block of its posting lists was changed")
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.sum(axis=0))))
         kernels.sort_lists(documents, offsets)
