@@ -20,7 +20,7 @@ from neardup.collection.store import Store
 from neardup.display import counted
 from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
-from neardup.io.writers.exports import OutputExport, document_bytes, form_of
+from neardup.io.writers.exports import document_bytes, write_documents
 from neardup.io.writers.filesystem import common_access
 
 _PAGE = 1000
@@ -177,14 +177,9 @@ class StoredDocuments:
         group or null. All rows are of one state, whatever is added meanwhile. Raises SettingError for another
         form, and OutputError for a file that exists (unless ``overwrite``) or cannot be written.
         """
-        target, counted = Path(path), 0
         access = common_access([self.path])
-        parts = document_bytes(self._pages(), form_of(target) if form is None else form)
-        with self.store.reading(), OutputExport(target, overwrite=overwrite, access=access) as file:
-            for count, part in parts:
-                counted += count
-                file.write_bytes(part)
-        return counted
+        with self.store.reading():
+            return write_documents(self._pages(), Path(path), form, overwrite=overwrite, access=access)
 
     def exported(self, form: str = "jsonl") -> Iterator[bytes]:
         """Yield the file of ``export`` in pieces, for a pipe."""

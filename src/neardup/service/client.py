@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from neardup.collection.collection import Arrival, Ids
@@ -31,24 +29,9 @@ from neardup.collection.records import (
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
 from neardup.io.decisions.records import Verdict
-from neardup.io.readers import Problem
-from neardup.io.writers.exports import OutputExport, document_bytes, form_of
+from neardup.io.writers.exports import document_bytes, write_documents
 from neardup.runtime import Progress, Silent
-from neardup.service.answers import (
-    AddedAnswer,
-    BaseTextsAnswer,
-    ChangesAnswer,
-    DecidedAnswer,
-    DecisionsAnswer,
-    GroupOfAnswer,
-    MembersAnswer,
-    MetadataAnswer,
-    NearAnswer,
-    RemovedAnswer,
-    SearchAnswer,
-    ServiceComparison,
-    StatsAnswer,
-)
+from neardup.service import answers
 from neardup.service.sender import Sender
 
 if TYPE_CHECKING:
@@ -111,26 +94,34 @@ class Client:
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
         how = {"on_duplicate": on_duplicate, **_arriving(arrival)}
-        again = on_duplicate != "error"
-        given = given_documents(documents, text, id, metadata)
-        added = Added(notes=given.notes, recall=how.get("recall"))
+        intake = intake_of(documents, text, id, metadata)
+        if intake.nameless:
+            raise InputError(
+                "The documents have no ids",
+                "Documents with ids: a service gives none",
+                "Name a column of ids with id=",
+            )
+        added = Added(notes=intake.notes, recall=how.get("recall"))
         with (progress or Silent()).stage("add", None, "documents") as advance:
-            for batch in given.batches:
-                for problem in batch.problems:
+            for rows in map(intake.rows_of, intake.parts):
+                for problem in rows.problems:
                     added.reject(problem)
-                if not batch.documents:
-                    continue
-                try:
-                    body = {"documents": batch.documents, **how}
-                    counts = self._sender.send(AddedAnswer, "POST", "/v1/documents", body, again=again)
-                    counts.count_into(added)
-                except NeardupError as error:
-                    done = added.added + added.replaced
-                    if done:
-                        error.add_note(f"{done:,} documents of this call were stored before this one")
-                    raise
-                advance(len(batch.documents))
+                for batch in _batches(rows):
+                    self._add(batch, how, added)
+                    advance(len(batch))
         return added
+
+    def _add(self, batch: Sequence[Mapping[str, Any]], how: Mapping[str, Any], added: Added) -> None:
+        again = how["on_duplicate"] != "error"
+        try:
+            counts = self._sender.send(
+                answers.AddedAnswer, "POST", "/v1/documents", {"documents": batch, **how}, again=again
+            )
+        except NeardupError as error:
+            if done := added.added + added.replaced:
+                error.add_note(f"{done:,} documents of this call were stored before this one")
+            raise
+        counts.count_into(added)
 
     def put(
         self,
@@ -142,7 +133,7 @@ class Client:
         """Add a document, or replace the one of this id; doing it again changes nothing."""
         body = {"text": text, "metadata": {} if metadata is None else metadata, **_arriving(arrival)}
         added = Added()
-        self._sender.send(AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)).count_into(added)
+        self._sender.send(answers.AddedAnswer, "PUT", "/v1/documents", body, id=usable_id(id)).count_into(added)
         return added
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
@@ -153,7 +144,9 @@ class Client:
         removed = 0
         for begin in range(0, len(named), _AT_ONCE):
             body = {"ids": named[begin : begin + _AT_ONCE], "missing": missing}
-            answer = self._sender.send(RemovedAnswer, "POST", "/v1/remove", body, again=missing == "ignore")
+            answer = self._sender.send(
+                answers.RemovedAnswer, "POST", "/v1/remove", body, again=missing == "ignore"
+            )
             removed += answer.removed
         return removed
 
@@ -163,7 +156,7 @@ class Client:
 
     def base_texts(self) -> builtins.list[str]:
         """Return the ids of the base texts, in the order in which they were first added."""
-        return self._sender.send(BaseTextsAnswer, "GET", "/v1/base-texts").ids
+        return self._sender.send(answers.BaseTextsAnswer, "GET", "/v1/base-texts").ids
 
     def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
         """Return documents in the order in which they were first added, at most 1,000 at a time."""
@@ -178,38 +171,31 @@ class Client:
     def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Change the metadata of a document, and return all of it; None deletes, a record is merged."""
         body = {"metadata": changes}
-        return self._sender.send(MetadataAnswer, "PATCH", "/v1/documents", body, id=usable_id(id)).metadata
+        return self._sender.send(answers.MetadataAnswer, "PATCH", "/v1/documents", body, id=usable_id(id)).metadata
 
     def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
         """Write all documents to a file of this machine, page by page, with those that come meanwhile."""
-        target, counted = Path(path), 0
-        parts = document_bytes(
-            map(rows_of_page, self._pages(texts=True)), form_of(target) if form is None else form
-        )
-        with OutputExport(target, overwrite=overwrite) as file:
-            for count, part in parts:
-                counted += count
-                file.write_bytes(part)
-        return counted
+        pages = map(rows_of_page, self._pages(texts=True))
+        return write_documents(pages, Path(path), form, overwrite=overwrite)
 
     def exported(self, form: str = "jsonl") -> Iterator[bytes]:
         """Yield the file of ``export`` in pieces, for a pipe."""
         for _, part in document_bytes(map(rows_of_page, self._pages(texts=True)), form):
             yield part
 
-    def compare(self, a: str | int, b: str | int, **how: Any) -> ServiceComparison:
+    def compare(self, a: str | int, b: str | int, **how: Any) -> answers.ServiceComparison:
         """Compare two documents by every measure, as the service does; ``how`` is for ``Collection`` alone."""
         if how:
             raise SettingError(f"{', '.join(how)} was given to a service", "None: it compares as it is set up")
         body = {"a": usable_id(a), "b": usable_id(b)}
-        return self._sender.send(ServiceComparison, "POST", "/v1/compare", body, again=True)
+        return self._sender.send(answers.ServiceComparison, "POST", "/v1/compare", body, again=True)
 
     def search(
         self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md."""
         body = {"query": query, "limit": limit, "after": after, "include_self": include_self}
-        found = self._sender.send(SearchAnswer, "POST", "/v1/search", body, again=True, query=query)
+        found = self._sender.send(answers.SearchAnswer, "POST", "/v1/search", body, again=True, query=query)
         return self._page(found, found.query)
 
     def near(
@@ -226,7 +212,7 @@ class Client:
         """Return the documents that contain a text by at least ``overlap``, most of it first."""
         shares = {"overlap": overlap, "probability": probability}
         body = {"text": text, **shares, "measure": measure, "where": where, "limit": limit, "after": after}
-        found = self._sender.send(NearAnswer, "POST", "/v1/near", body, again=True, query=where or "")
+        found = self._sender.send(answers.NearAnswer, "POST", "/v1/near", body, again=True, query=where or "")
         return self._page(found, "")
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
@@ -248,13 +234,13 @@ class Client:
 
     def group_of(self, id: str | int) -> StoredGroup | None:
         """Return the group of a document, or None. Raises UnknownIdError if the document does not exist."""
-        return self._sender.send(GroupOfAnswer, "GET", "/v1/group-of", id=usable_id(id)).group
+        return self._sender.send(answers.GroupOfAnswer, "GET", "/v1/group-of", id=usable_id(id)).group
 
     def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         last = None if after is None else usable_id(after)
         address = f"/v1/groups/{int(group)}/members"
-        return self._sender.send(MembersAnswer, "GET", address, after=last, limit=limit).members
+        return self._sender.send(answers.MembersAnswer, "GET", address, after=last, limit=limit).members
 
     def group_pending(
         self,
@@ -302,21 +288,23 @@ class Client:
 
     def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
-        return self._sender.send(DecisionsAnswer, "GET", "/v1/decisions", after=after, limit=limit).decisions
+        return self._sender.send(
+            answers.DecisionsAnswer, "GET", "/v1/decisions", after=after, limit=limit
+        ).decisions
 
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
-        return self._sender.send(ChangesAnswer, "GET", "/v1/changes", after=after, limit=limit).changes
+        return self._sender.send(answers.ChangesAnswer, "GET", "/v1/changes", after=after, limit=limit).changes
 
     def close(self) -> None:
         """Close the connections. Closing twice is allowed."""
         self._sender.close()
 
-    def _judged(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> DecidedAnswer:
+    def _judged(self, a: str | int, b: str | int, verdict: str, by: str, note: str) -> answers.DecidedAnswer:
         if verdict != "undecided":
             require_verdict(verdict)
         body = {"a": usable_id(a), "b": usable_id(b), "verdict": verdict, "by": by, "note": note}
-        return self._sender.send(DecidedAnswer, "POST", "/v1/decisions", body)
+        return self._sender.send(answers.DecidedAnswer, "POST", "/v1/decisions", body)
 
     def _pages(self, *, texts: bool = False) -> Iterator[DocumentPage]:
         after: int | None = None
@@ -328,7 +316,7 @@ class Client:
             _require_further(after, page.next if page.documents else 0)
             after = page.next
 
-    def _page(self, found: NearAnswer, query: str) -> Page:
+    def _page(self, found: answers.NearAnswer, query: str) -> Page:
         """The page, after its warnings are issued."""
         try:
             page = found.page(query)
@@ -339,7 +327,7 @@ class Client:
         return page
 
     def __len__(self) -> int:
-        return self._sender.send(StatsAnswer, "GET", "/v1/stats").documents
+        return self._sender.send(answers.StatsAnswer, "GET", "/v1/stats").documents
 
     def __bool__(self) -> bool:
         return True
@@ -366,9 +354,7 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -380,11 +366,11 @@ def _arriving(arrival: Mapping[str, Any]) -> dict[str, Any]:
     unknown = arrival.keys() - Arrival.__annotations__.keys()
     if unknown:
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
-    found = {name: value for name, value in arrival.items() if value is not None}
-    if "near" in found:
-        asked = Near.of(found["near"])
-        found |= {"near": asked.threshold, "recall": asked.recall}
-    return found
+    given = {name: value for name, value in arrival.items() if value is not None}
+    if "near" in given:
+        near = Near.of(given["near"])
+        given |= {"near": near.threshold, "recall": near.recall}
+    return given
 
 
 def _require_further(after: int | None, next: int) -> None:
@@ -401,46 +387,17 @@ _MOST, _BYTES = 500, 8_000_000
 """Documents in a request, and characters of their texts."""
 
 
-@dataclass(frozen=True)
-class SentBatch:
-    """Documents of one request, and the rows before them that cannot be kept."""
-
-    documents: list[dict[str, Any]]
-    problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True)
-class Given:
-    """Batches of documents, read as they are needed, and sentences about guesses."""
-
-    batches: Iterable[SentBatch]
-    notes: tuple[str, ...] = ()
-
-
-def given_documents(
-    documents: Any, text: str | Sequence[str] | None, id: str | None, metadata: Sequence[str]
-) -> Given:
-    """Read documents of any kind that ``Collection.add`` accepts. Raises InputError for documents without ids."""
-    intake = intake_of(documents, text, id, metadata)
-    if intake.nameless:
-        raise InputError(
-            "The documents have no ids",
-            "Documents with ids: a service gives none",
-            "Name a column of ids with id=",
-        )
-    return Given(_split(map(intake.rows_of, intake.parts)), intake.notes)
-
-
-def _split(parts: Iterable[StorableRows]) -> Iterator[SentBatch]:
-    for rows in parts:
-        batch: list[dict[str, Any]] = []
-        size, waiting = 0, rows.problems
-        for id, text, values in zip(rows.ids, rows.texts, rows.metadata, strict=True):
-            found = text.as_py()
-            whole = found.decode("utf-8", "replace") if isinstance(found, bytes) else found or ""
-            if batch and (len(batch) == _MOST or size + len(whole) > _BYTES):
-                yield SentBatch(batch, waiting)
-                batch, size, waiting = [], 0, ()
-            batch.append({"id": id, "text": whole, "metadata": values})
-            size += len(whole)
-        yield SentBatch(batch, waiting)
+def _batches(rows: StorableRows) -> Iterator[list[dict[str, Any]]]:
+    """Yield the documents of each request."""
+    batch: list[dict[str, Any]] = []
+    size = 0
+    for id, text, values in zip(rows.ids, rows.texts, rows.metadata, strict=True):
+        content = text.as_py()
+        whole = content.decode("utf-8", "replace") if isinstance(content, bytes) else content or ""
+        if batch and (len(batch) == _MOST or size + len(whole) > _BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append({"id": id, "text": whole, "metadata": values})
+        size += len(whole)
+    if batch:
+        yield batch

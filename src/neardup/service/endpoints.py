@@ -342,7 +342,7 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
         pair = await executor.received(request, requests.CompareRequest)
-        return await executor.compare(lambda view, seconds: answer(_compared(view, pair, seconds)))
+        return await executor.view(lambda view, seconds: answer(_compared(view, pair, seconds)), alone=True)
 
 
 async def _search(
@@ -354,7 +354,7 @@ async def _search(
         allowed = f"At most {executor.limits.most_hits} hits on a page"
         raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
 
-    def look(view: View) -> Response:
+    def look(view: View, _: float) -> Response:
         most = executor.limits.most_candidates
         page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
         if page.found is None:
@@ -373,11 +373,11 @@ async def _search(
 
 
 async def _explain(executor: Executor, query: str) -> Response:
-    return await executor.view(lambda view: answer(explanation.as_dict(explain(view, query))))
+    return await executor.view(lambda view, _: answer(explanation.as_dict(explain(view, query))))
 
 
 async def _why_not(executor: Executor, query: str, id: str, include_self: bool) -> Response:
-    return await executor.view(lambda view: answer(why_not(view, query, id, include_self=include_self)))
+    return await executor.view(lambda view, _: answer(why_not(view, query, id, include_self=include_self)))
 
 
 def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> answers.ServiceComparison:

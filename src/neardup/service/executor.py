@@ -81,25 +81,18 @@ class Executor:
         if _file(self.collection.path) != self._file:
             raise _gone()
 
-    async def view(self, work: Callable[[View], T]) -> T:
-        """Return the result of look-ups in one state of the collection; they stop at the time limit."""
-        deadline = self._deadline()
+    async def view(self, work: Callable[[View, float], T], *, alone: bool = False) -> T:
+        """Return the result of look-ups in one state of the collection; they stop at the time limit.
 
-        def look() -> T:
-            with self.collection.view(deadline.left) as view:
-                return work(view)
-
-        return await self.read(look, deadline)
-
-    async def compare(self, work: Callable[[View, float], T]) -> T:
-        """Return the result of a comparison; they run one at a time. ``work`` receives its seconds."""
+        ``work`` receives its seconds. Work that is ``alone`` has a thread of its own, one at a time.
+        """
         deadline = self._deadline()
 
         def look() -> T:
             with self.collection.view(deadline.left) as view:
                 return work(view, deadline.left)
 
-        return await self._run(self._comparing, look, deadline)
+        return await self._run(self._comparing if alone else self._workers, look, deadline)
 
     async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes nothing."""

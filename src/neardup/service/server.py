@@ -50,7 +50,7 @@ def serve(
 
     def begin() -> None:
         started(address)
-        warming.append(warm_behind(executor, lambda: warm(collection)))
+        warming.append(Warming(executor, lambda: warm(collection)))
 
     monitoring.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
@@ -95,11 +95,17 @@ COMMAND = "serve"
 
 
 class Warming:
-    """A thread that compiles, and then uses the collection once."""
+    """A thread that compiles, also in other processes, then calls ``warm`` once, and accepts requests.
+
+    A failure here does not keep the service from accepting requests: it occurs again, and is reported, when a
+    request needs the same thing.
+    """
 
     def __init__(self, executor: Executor, warm: Callable[[], None]) -> None:
-        self._desk, self._warm, self._using = executor, warm, threading.Lock()
-        self._thread = threading.Thread(target=_warm, args=(executor, self._once), daemon=True)
+        self._executor, self._warm, self._using = executor, warm, threading.Lock()
+        self._logged = False
+        executor.warmed.clear()
+        self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     @property
@@ -118,53 +124,35 @@ class Warming:
             self._using.release()
         return free
 
-    def _once(self) -> None:
-        with self._using:
-            if not self._desk.closed:
-                self._warm()
+    def _run(self) -> None:
+        begin = monotonic()
+        compile_cache.watchers.append(self._log_compiling)
+        try:
+            self._compile_and_warm()
+        except Exception as error:
+            if not self._executor.closed:
+                monitoring.mistake(error, "")
+        finally:
+            compile_cache.watchers.remove(self._log_compiling)
+            self._executor.warmed.set()
+        if not self._executor.closed:
+            monitoring.event("ready", seconds=round(monotonic() - begin, 3))
 
-
-def warm_behind(executor: Executor, warm: Callable[[], None]) -> Warming:
-    """Compile in a thread and in other processes, then call ``warm``, and accept requests.
-
-    A failure here does not keep the service from accepting requests: it occurs again, and is reported, when a
-    request needs the same thing.
-    """
-    executor.warmed.clear()
-    return Warming(executor, warm)
-
-
-def _warm(executor: Executor, warm: Callable[[], None]) -> None:
-    begin = monotonic()
-    compiling = _Compiling()
-    compile_cache.watchers.append(compiling.watch)
-    try:
+    def _compile_and_warm(self) -> None:
         entries = missing(entries_of([COMMAND]))
         with helped([COMMAND], helpers=None if entries else 0):
             for entry in share(entries, 0):
-                if executor.closed:
+                if self._executor.closed:
                     return
                 compile_entry(entry, wait=False)
-            warm()
-    except Exception as error:
-        if not executor.closed:
-            monitoring.mistake(error, "")
-    finally:
-        compile_cache.watchers.remove(compiling.watch)
-        executor.warmed.set()
-    if not executor.closed:
-        monitoring.event("ready", seconds=round(monotonic() - begin, 3))
+            with self._using:
+                if not self._executor.closed:
+                    self._warm()
 
-
-class _Compiling:
-    """Logs once that kernels are being compiled, and whether they are kept."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def watch(self, what: str, _: str) -> None:
-        if what == compile_cache.STARTED and not self._said:
-            self._said = True
+    def _log_compiling(self, what: str, _: str) -> None:
+        """Log once that kernels are being compiled, and whether they are kept."""
+        if what == compile_cache.STARTED and not self._logged:
+            self._logged = True
             monitoring.event("compiling", kept=compile_cache.folders().write is not None)
 
 

@@ -34,7 +34,7 @@ def test_health_answers_while_kernels_compile(service: Service) -> None:
         begun.set()
         assert go_on.wait(30)
 
-    thread = server.warm_behind(service.executor, warm)
+    thread = server.Warming(service.executor, warm)
     assert begun.wait(30)
     assert service("GET", "/health").status == 200
     assert service("GET", "/metrics").status == 200
@@ -69,7 +69,7 @@ def test_what_fails_while_it_warms_is_logged_and_lets_requests_in(
     def warm() -> None:
         raise OSError("the disk is gone")
 
-    server.warm_behind(service.executor, warm).join(30)
+    server.Warming(service.executor, warm).join(30)
     assert [str(error) for error in seen] == ["the disk is gone"]
     assert service("GET", "/ready").status == 200
 
@@ -133,7 +133,7 @@ def test_a_thread_that_still_compiles_does_not_begin_to_use_a_collection(
         return []
 
     monkeypatch.setattr(server, "missing", missing)
-    warming = server.warm_behind(service.executor, lambda: used.append("warm"))
+    warming = server.Warming(service.executor, lambda: used.append("warm"))
     assert compiling.wait(30)
     service.executor.closed = True
     assert warming.let_go(30)

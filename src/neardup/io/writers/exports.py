@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError, SettingError
+from neardup.io.writers.filesystem import EVERYBODY
 from neardup.io.writers.output import OutputFile, stamped
 
 
@@ -42,9 +43,20 @@ _BEGINNINGS = (
 )
 
 
-def form_of(path: Path) -> str:
-    """Return the form that the suffix of a file names, whether or not it is one of ``DOCUMENT_FORMS``."""
-    return path.suffix.lower().removeprefix(".")
+def write_documents(
+    pages: Iterable[Rows], path: Path, form: str | None, *, overwrite: bool = False, access: int = EVERYBODY
+) -> int:
+    """Write the file of :func:`document_bytes`, by default in the form of its suffix; return the number of rows.
+
+    Raises SettingError for another form, and OutputError for a file that exists or cannot be written.
+    """
+    counted = 0
+    pieces = document_bytes(pages, path.suffix.lower().removeprefix(".") if form is None else form)
+    with OutputExport(path, overwrite=overwrite, access=access) as file:
+        for count, piece in pieces:
+            counted += count
+            file.write_bytes(piece)
+    return counted
 
 
 def document_bytes(pages: Iterable[Rows], form: str) -> Iterator[tuple[int, bytes]]:
