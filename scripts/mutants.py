@@ -2,9 +2,10 @@
 
 ``scripts/mutants.py [--short] [NUMBER …]`` runs the faults of scripts/mutants.txt, all or those numbered, each in
 a copy of the last commit: first the tests of the short run that may see it, by the map of ``scripts/test --map``
-or imports, then, without ``--short``, the others. ``--draw SEED`` prints a new list. An entry has a file, a line
-without its indentation, and what replaces it, so that the list stays valid when lines move. A fault whose file
-lost the line is looked for in the whole package, and reported as gone when it is not there.
+or imports, then the others. With ``--short``: only the quickest, one minute at most. ``--draw SEED`` prints a new
+list. An entry has a file, a line without its indentation, and what replaces it, so that the list stays valid when
+lines move. A fault whose file lost the line is looked for in the whole package, and reported as gone when it is
+not there.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def tests_of(file: str, line: int, tests: Map | None) -> Tests:
         by_import = by_import or sorted(importers({module_of(file).rpartition(".")[0]}))[:20]
         return Tests([name for name in by_import if name in chosen], [], [n for n in by_import if n not in chosen])
     short = Counter({name: lines for name, lines in covering.items() if name in chosen})
-    first, _ = quick(short, tests.seconds, 30)
+    first, _ = quick(short, tests.seconds, 60)
     # the map has the tests of the short run; what else imports the module may reach the line, too
     return Tests(first, sorted(set(short) - set(first)), [name for name in by_import if name not in chosen])
 
@@ -210,7 +211,7 @@ def judge(folder: Path, mutant: Mutant, tests: Map | None, short_only: bool) -> 
     file, number = place(mutant, folder)
     choices = tests_of(file, number + 1, tests)
     if short_only:
-        choices = choices._replace(others=[])
+        choices = Tests(choices.quick, [], [])
     for names, short in ((choices.quick, True), (choices.short, True), (choices.others, False)):
         if failed := first_failing(folder, mutant, names, short):
             return "short" if short else "all", failed
