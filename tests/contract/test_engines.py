@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,12 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
-from neardup.cli import main
 from neardup.spark import components
 from neardup.spark.dedup import dedup_files
 from neardup.spark.files import opened
 from support import spark_cluster
-from support.command_line import Result, Run
+from support.command_line import Result, Run, exit_status
 from support.engine_cases import CASES, Case, documents, lines, reference
 from support.spark_cluster import Cluster, cluster, session
 
@@ -67,13 +65,11 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
     def typed(*arguments: object) -> Result:
-        monkeypatch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
+        status = exit_status(*arguments)
         printed = capsys.readouterr()
-        return Result(int(stopped.value.code or 0), printed.out, printed.err)
+        return Result(status, printed.out, printed.err)
 
     return typed
 

@@ -17,6 +17,7 @@ from neardup.run.stages.records import Inputs
 from support import shared_data
 from support.grouped import expected_groups, groups_of, rank_of
 from support.made_texts import Writer
+from support.small_limits import small_hubs
 
 CERTAIN = 0.999999
 
@@ -122,7 +123,7 @@ def test_the_kept_file_holds_new_rows_only(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_groups_of_real_texts_with_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third text is old. With hubs of two documents and more, the exact join has to do it all."""
-    monkeypatch.setattr("neardup.join.candidates.HUB", hub)
+    small_hubs(monkeypatch, hub)
     threshold = 0.7
     least, first = Fraction(repr(threshold)), shared_data.firsts(name)
     numbers = [k for k, its_first in enumerate(first) if its_first == k]

@@ -34,6 +34,7 @@ from support import shared_data
 from support.full_run import FULL
 from support.grouped import HOWS, Pair, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
 from support.made_texts import Writer, edited, shingles
+from support.small_limits import small_crowds, small_hubs
 
 CERTAIN = 0.999999
 
@@ -73,8 +74,7 @@ def test_a_crowd_has_the_same_groups_whether_all_its_pairs_are_asked_for_or_not(
 ) -> None:
     """One crowd has the size that counts as one; smaller ones stand for two others."""
     assert neardup.group.leaders.CROWD == 1000
-    for room in ("group.leaders", "run.account"):
-        monkeypatch.setattr(f"neardup.{room}.CROWD", crowd)
+    small_crowds(monkeypatch, crowd)
     needed, every = needed_and_all(how, n)
     assert groups_of(needed) == groups_of(every)
     assert max(map(len, groups_of(needed).values())) > crowd
@@ -178,7 +178,7 @@ def test_comparisons_of_sets_are_linear(corpus: str, how: str, monkeypatch: pyte
     that there are comparisons that find no pair: as many again are allowed. All pairs would be 500 comparisons a
     document, four times that.
     """
-    monkeypatch.setattr("neardup.group.leaders.CROWD", LIMIT)
+    small_crowds(monkeypatch, LIMIT)
     monkeypatch.setattr("neardup.kernels.group.leaders.MOST_LEADERS", LIMIT)
     n = 1000
     calls = work_of(CORPORA[corpus](n), monkeypatch, groups=how)
@@ -257,9 +257,8 @@ def test_boilerplate_over_thousands_of_unlike_texts(common: int, own: int) -> No
 
 def test_the_pairs_left_out_of_popular_documents_are_not_overstated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The leader has four members and two partners that are nearer to another leader: only these are left out."""
-    for room in ("group.leaders", "run.account"):
-        monkeypatch.setattr(f"neardup.{room}.CROWD", 5)
-    monkeypatch.setattr("neardup.join.candidates.HUB", 1)
+    small_crowds(monkeypatch, 5)
+    small_hubs(monkeypatch, 1)
     words = Writer(seed=3).words(240)
     leader, between = words[:200], words[18:225]
     members = [[*leader, *(f"own{k}x{word}" for word in range(9))] for k in range(4)]
@@ -295,9 +294,8 @@ def test_hubs_and_crowds_of_any_size_give_the_same(
     how: str, pairs: str, hub: int, crowd: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Smaller limits send more documents through the exact join, and leave more pairs unlooked at."""
-    monkeypatch.setattr("neardup.join.candidates.HUB", hub)
-    monkeypatch.setattr("neardup.group.leaders.CROWD", crowd)
-    monkeypatch.setattr("neardup.run.account.CROWD", crowd)
+    small_hubs(monkeypatch, hub)
+    small_crowds(monkeypatch, crowd)
     sets, true = mixed_sets()
     lengths = [len(plain_words(text)) for text in mixture()]
     check_against_brute_force(mixture(), sets, lengths, true, 0.8, how=how, pairs=pairs)
@@ -320,9 +318,8 @@ def plain_words(text: str) -> list[str]:
 def test_real_texts_through_hubs_and_crowds(
     name: str, threshold: float, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.join.candidates.HUB", 1)
-    monkeypatch.setattr("neardup.group.leaders.CROWD", 5)
-    monkeypatch.setattr("neardup.run.account.CROWD", 5)
+    small_hubs(monkeypatch, 1)
+    small_crowds(monkeypatch, 5)
     numbers = [k for k, first in enumerate(shared_data.firsts(name)) if first == k]
     texts = list(shared_data.documents(name).values())
     place = {k: at for at, k in enumerate(numbers)}

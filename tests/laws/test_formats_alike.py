@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from textwrap import wrap
 
@@ -13,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.cli import main
 from neardup.io.formats import extract
 from neardup.text.normalise import tokens
 from support import shared_data
+from support.command_line import exit_status
 from support.made_files import docx_of, drawn, eml_of, html_of, msg_of, packed_stream, pdf_of, pdf_of_streams
 
 LINES_A_PAGE = 55
@@ -58,15 +57,6 @@ def write_in_every_format(folder: Path, name: str, text: str) -> None:
         (folder / f"{name}{suffix}").write_bytes(make(text))
 
 
-def neardup(*arguments: object) -> int:
-    """The exit status of the command."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            main()
-    return int(stopped.value.code or 0)
-
-
 def latin(text: str) -> str:
     """The text with what the fonts built into PDF readers have, and no control characters."""
     kept = text.encode("cp1252", "ignore").decode("cp1252")
@@ -87,7 +77,7 @@ def test_real_documents_are_found_as_copies_of_themselves_in_other_formats(tmp_p
     for number, text in enumerate(texts):
         write_in_every_format(documents, f"{number:02}", text)
     out = tmp_path / "out"
-    assert neardup("group", documents, "-o", out) == 0
+    assert exit_status("group", documents, "-o", out) == 0
     assert (out / "problems.jsonl").read_text(encoding="utf-8") == ""
     copies = {row["id"]: row["copy_of"] for row in pq.read_table(out / "copies.parquet").to_pylist()}
     first_of = {row["id"]: row["copy_of"] for row in nd.find(texts).copies.to_pylist()}
@@ -126,7 +116,7 @@ def test_kept_files_are_copied_byte_for_byte(tmp_path: Path) -> None:
     (documents / "b.pdf").write_bytes(pdf_of("something else entirely that has its own words"))
     (documents / "c.pdf").write_bytes(b"%PDF-1.4 broken")
     out = tmp_path / "out"
-    assert neardup("dedup", documents, "-o", out) == 1
+    assert exit_status("dedup", documents, "-o", out) == 1
     kept = {path.name: path.read_bytes() for path in (out / "kept").iterdir()}
     assert kept == {name: (documents / name).read_bytes() for name in ("docx-a.docx", "b.pdf", "c.pdf")}
     (problem,) = (json.loads(line) for line in (out / "problems.jsonl").read_text(encoding="utf-8").splitlines())

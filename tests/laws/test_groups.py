@@ -15,6 +15,7 @@ from support import shared_data
 from support.full_run import FULL
 from support.grouped import HOWS, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
 from support.made_texts import Writer, resemblance, shingles
+from support.small_limits import small_hubs
 
 CERTAIN = 0.999999
 """The recall that these tests ask for, so that the groups do not depend on a missed pair."""
@@ -249,7 +250,7 @@ def test_between_leaders_that_are_equally_similar_the_better_ranked_one_wins(
     how: str, hub: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the input order: a and b are each 96/116 like d, and 96/136 like each other."""
-    monkeypatch.setattr("neardup.join.candidates.HUB", hub)
+    small_hubs(monkeypatch, hub)
     words = Writer(seed=15).words(100)
     texts = {
         "a": [*words, *(f"a{k}" for k in range(20))],

@@ -25,6 +25,7 @@ from neardup.lsh.bands import plan
 from support.full_run import FULL
 from support.made_texts import Writer
 from support.simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel
+from support.small_limits import small_crowds
 
 PLANS = ((0.5, 128), (0.7, 128), (0.8, 64), (0.9, 256))
 UNIONS = (2, 10, 40, 100, 200, 500, 2000)
@@ -218,8 +219,7 @@ def star(leaves: int, seed: int) -> list[str]:
 @pytest.mark.parametrize("pairs", ["needed", "all"])
 def test_a_crowd_that_lsh_gathers_may_lack_members(pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents that LSH gathers are joined exactly; those that it does not gather are missed all the same."""
-    monkeypatch.setattr("neardup.group.leaders.CROWD", 100)
-    monkeypatch.setattr("neardup.run.account.CROWD", 100)
+    small_crowds(monkeypatch, 100)
     held, estimates, truths, seeds, leaves = 0, [], [], range(70, 82), 400
     for seed in seeds:
         found = nd.find(star(leaves, seed), method="lsh", recall=0.8, groups="components", pairs=pairs)

@@ -33,8 +33,8 @@ from support.grouped import HOWS, Pair, expected_groups, groups_of, pairs_of, ra
 from support.made_texts import Writer, punctuated, resemblance
 from support.messages import has_parts
 from support.reference_measured import counted_pairs, different
+from support.small_limits import small_hubs
 
-HUB = "neardup.join.candidates.HUB"
 SHAPES = [
     (64, "char:4", 0),
     (64, "char:4", 3),
@@ -116,7 +116,7 @@ def test_the_law_is_not_about_nothing() -> None:
 def test_with_hubs_their_pairs_are_found_at_any_distance(
     name: str, hub: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HUB, hub)
+    small_hubs(monkeypatch, hub)
     found = outcome_of(texts_of(name), threshold=0.4, distance=8, pairs="all")
     true, hubs, distances = at_threshold(name, 0.4), hub_ids(found), apart(name, 64, "char:4")
     joined = {pair for pair in true if set(pair) <= hubs}
@@ -132,7 +132,7 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
 
 def test_the_patched_hubs_are_some_and_find_more() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(HUB, 1)
+        small_hubs(patch, 1)
         found = outcome_of(texts_of(shared_data.or_own("license_texts")), threshold=0.4, distance=8, pairs="all")
     plain = outcome_of(texts_of(shared_data.or_own("license_texts")), threshold=0.4, distance=8, pairs="all")
     assert len(hub_ids(found)) > 20
@@ -159,7 +159,7 @@ def test_a_crowd_is_joined_exactly() -> None:
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HUB, hub)
+    small_hubs(monkeypatch, hub)
     found = outcome_of(texts_of(name), threshold=0.7, measure=measure, distance=12, pairs="all")
     true = {
         pair
@@ -176,7 +176,7 @@ def test_measures_of_shingles(name: str, hub: int, measure: str, monkeypatch: py
 @pytest.mark.parametrize("hub", [100, 2])
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HUB, hub)
+    small_hubs(monkeypatch, hub)
     texts = different(name)
     found = outcome_of(texts, threshold=0.7, measure=measure, distance=12, pairs="all")
     everything = counted_pairs(name, measure)
@@ -194,7 +194,7 @@ def test_measures_of_other_things(name: str, hub: int, measure: str, monkeypatch
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_groups_are_those_of_the_pairs(name: str, how: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HUB, hub)
+    small_hubs(monkeypatch, hub)
     texts = different(name)
     found = outcome_of(texts, threshold=0.5, distance=10, groups=how, pairs="all")
     place = {k: at for at, k in enumerate(k for k, first in enumerate(shared_data.firsts(name)) if first == k)}
@@ -216,7 +216,7 @@ def test_groups_are_those_of_the_pairs(name: str, how: str, hub: int, monkeypatc
 @pytest.mark.parametrize("name", ["own", "django_docs", "site_policy", "license_texts", "irplag_java"])
 def test_a_reference_set(name: str, hub: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every third text is old: its pairs with new ones are found, and none of two old ones."""
-    monkeypatch.setattr(HUB, hub)
+    small_hubs(monkeypatch, hub)
     texts = dict(enumerate(different(name)))
     order = [*list(texts)[::3], *[k for k in texts if k % 3]]
     old = len(list(texts)[::3])

@@ -1,10 +1,15 @@
 """Shared by the tests of the command line: documents, and the result of a command."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from neardup.cli import main
 
 WORDS = [f"word{number}" for number in range(100)]
 BASE = " ".join(WORDS)
@@ -25,6 +30,15 @@ class Result:
     status: int
     out: str
     err: str
+
+
+def exit_status(*arguments: object) -> int:
+    """Run a command in this process, and return its exit status."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["neardup", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+    return int(stopped.value.code or 0)
 
 
 Run = Callable[..., Result]

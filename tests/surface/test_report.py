@@ -15,6 +15,7 @@ from neardup.run.show import group_lines, summary
 from support.command_line import write_rows
 from support.made_texts import Writer
 from support.messages import has_parts
+from support.small_limits import small_crowds
 
 RUN: dict[str, Any] = {
     "neardup_version": "0.1.0",
@@ -260,8 +261,7 @@ def test_the_summary_says_which_pairs_of_a_popular_document_are_not_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """One text, and copies of it that are not alike: the copies lead, and the text is listed with one of them."""
-    monkeypatch.setattr("neardup.group.leaders.CROWD", 20)
-    monkeypatch.setattr("neardup.run.account.CROWD", 20)
+    small_crowds(monkeypatch, 20)
     writer = Writer(seed=9)
     hub = writer.words(54)
     texts = [" ".join(hub), *(" ".join([*hub, *writer.words(10)]) for _ in range(40))]

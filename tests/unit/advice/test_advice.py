@@ -26,6 +26,7 @@ from support import reference, shared_data
 from support.full_run import FULL
 from support.messages import has_parts
 from support.reference_advice import Naive, chance, numbered, quantile
+from support.small_limits import small_crowds
 
 CASES = [
     ("demo", {}),
@@ -287,8 +288,7 @@ CROWD = 300 if FULL else 100
 
 
 def test_crowds_are_counted_in_full_or_said_to_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    for room in ("group.leaders", "run.account"):
-        monkeypatch.setattr(f"neardup.{room}.CROWD", CROWD)
+    small_crowds(monkeypatch, CROWD)
     documents = CROWD + 30
     texts = [with_word_at(k % PLACES, f"x{k}") for k in range(documents)]
     complete = nd.advise(texts, threshold=0.6)
