@@ -17,6 +17,7 @@ from neardup.run.stages.records import Inputs
 from support import shared_data
 from support.grouped import expected_groups, groups_of, rank_of
 from support.made_texts import Writer
+from support.messages import has_parts
 from support.small_limits import small_hubs
 
 CERTAIN = 0.999999
@@ -169,7 +170,7 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
         return [text for text in found.run["warnings"] if "nothing removed" in text or "that hold" in text]
 
     (said,) = warned(nd.find(train, against=texts, measure="containment"))
-    assert said.startswith("3 of 3 documents that hold a document of the reference set to 0.8 or more stay")
+    assert has_parts(said, "3 of 3 documents", "0.8", "stay")
     assert "held old-in-new removes them" in said
     for held in ("old-in-new", "either"):
         other = nd.find(train, against=texts, measure="containment", held=held)

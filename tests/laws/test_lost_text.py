@@ -15,6 +15,7 @@ import neardup as nd
 from neardup.errors import InputError
 from neardup.run.lost_text import lost_text
 from support import reference, reference_lost, shared_data
+from support.messages import has_parts
 from support.reference_lost import Member, Shingles, by_group
 from support.sealed import seal
 
@@ -133,11 +134,9 @@ def test_why_names_the_longest_passage() -> None:
     )
     turned = [*words[50:], *words[:50]]
     found = nd.find([" ".join(words), " ".join(turned)], threshold=0.5, keep="first")
-    assert str(found.why(1)).splitlines()[-1] == (
-        "Of its text 95.8 % stays; 4 of its 96 shingles are lost, but no token: only the order of its text."
-    )
+    assert has_parts(str(found.why(1)).splitlines()[-1], "95.8 %", "4 of its 96 shingles", "no token", "order")
     part = nd.find([" ".join(words), " ".join(words[:90])], threshold=0.5)
-    assert str(part.why(1)).endswith("No text is lost with it: the documents that stay hold all of its shingles.")
+    assert has_parts(str(part.why(1)).splitlines()[-1], "No text is lost", "all of its shingles")
     copy = nd.find([" ".join(words), " ".join(words)])
     assert copy.run["lost"] == {
         **dict.fromkeys(("losing", "unknown", "shingles", "lost"), 0),

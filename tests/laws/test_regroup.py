@@ -22,6 +22,7 @@ from neardup.settings import Settings
 from support import shared_data
 from support.grouped import HOWS, expected_groups, groups_of
 from support.made_texts import Writer, resemblance
+from support.messages import has_parts
 
 CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "removed", "not_judged")
@@ -220,7 +221,7 @@ def test_of_a_crowd_only_proven_pairs_are_left_and_a_warning(how: str) -> None:
     assert found.run["crowds"]
     stored = found.at(0.85)
     (said,) = [text for text in stored.run["warnings"] if "--pairs all" in text]
-    assert said.startswith("the stored result left out pairs within 1 crowd of 1,")
+    assert has_parts(said, "left out", "1 crowd of 1,")
     ends = set(zip(stored.pairs["id_a"].to_pylist(), stored.pairs["id_b"].to_pylist(), strict=True))
     first = {row["id"]: row["copy_of"] for row in stored.copies.to_pylist()}
     gone = stored.removed.to_pylist()
@@ -280,7 +281,7 @@ def test_a_chain_with_another_representative_has_similarities_that_nobody_stored
     # what the kept document holds of these two is not known: they are not removed
     assert spared.removed["id"].to_pylist() == [2]
     reason = spared.groups["reason"].to_pylist()[3]
-    assert reason.endswith("; kept: its share in the representative is not stored")
+    assert has_parts(reason, "; kept: its share", "not stored")
 
 
 SIZES = st.integers(1, 10**9)

@@ -73,12 +73,10 @@ def test_a_listed_value_that_no_document_has_is_noted(run: Run, rows: Path) -> N
 def test_the_reasons_say_why_whole_families_go_and_copies_stay(run: Run, rows: Path, tmp_path: Path) -> None:
     assert run("dedup", rows, "-o", tmp_path / "none", "--keep", "none").status == 0
     reasons = {row["id"]: row["reason"] for row in nd.load(tmp_path / "none").removed.to_pylist()}
-    assert reasons["c"] == "represents 3 other documents; goes, too: keep is none"
+    assert has_parts(reasons["c"], "represents 3 other", "keep is none")
     options = ("--across", "split", "--keep", "first")
     assert run("dedup", rows, "-o", tmp_path / "across", *options).status == 0
-    assert str(nd.load(tmp_path / "across").why("b")) == (
-        "b is kept: exact copy of a; kept: across removes only documents of another value."
-    )
+    assert has_parts(str(nd.load(tmp_path / "across").why("b")), "b is kept: exact copy of a; kept: across")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +107,7 @@ def test_the_reference_set_needs_the_column_too(run: Run, rows: Path, tmp_path: 
     old = write_rows(tmp_path / "old.jsonl", [{"id": "o", "text": FOX}])
     for option in ("--within", "--across"):
         found = run("dedup", rows, "--against", old, "--dry-run", option, "split")
-        assert found.err.startswith('error: There is no column "split" in the reference set\n')
+        assert has_parts(found.err, "error: ", 'no column "split"', "reference set\n")
     other = write_rows(tmp_path / "other.jsonl", [{"id": "o", "text": FOX, "split": "train"}])
     assert run("dedup", rows, "--against", other, "-o", tmp_path / "out", "--within", "split").status == 0
     assert [row["id"] for row in kept(tmp_path / "out")] == ["c", "d", "e"]
@@ -183,7 +181,7 @@ def test_a_column_of_that_name_is_an_error_before_the_work(run: Run, tmp_path: P
     path = write_rows(tmp_path / "rows.jsonl", [{**ROWS[0], "copies": 1}])
     found = run("dedup", path, "-o", tmp_path / "out", "--count")
     assert found.status == 2
-    assert found.err.startswith('error: The input has a column "copies" already\n')
+    assert has_parts(found.err, "error: ", 'column "copies" already\n')
     assert run("dedup", path, "-o", tmp_path / "out").status == 0
 
 

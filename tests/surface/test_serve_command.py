@@ -19,6 +19,7 @@ import pytest
 from neardup.collection import Collection
 from neardup.errors import install
 from support.command_line import Run
+from support.messages import has_parts
 from support.serve_command import Server, ask, serving
 
 TOKEN = "t" * 24
@@ -38,9 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_without_a_token_nobody_else_is_let_in(run: Run, tmp_path: Path) -> None:
     result = run("serve", tmp_path / "mail.neardup", "--create", "--host", "0.0.0.0")
     assert result.status == 2
-    assert result.err.splitlines()[0] == (
-        "error: --host is '0.0.0.0', which other machines can reach, without a --token-file"
-    )
+    assert has_parts(result.err.splitlines()[0], "error: --host is '0.0.0.0'", "without a --token-file")
     assert not (tmp_path / "mail.neardup").exists()
 
 

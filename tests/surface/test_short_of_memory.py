@@ -15,6 +15,7 @@ from neardup.display import size
 from neardup.errors import InputError
 from neardup.io.readers.base import failure_text
 from support.command_line import Run
+from support.messages import has_parts
 
 resource = pytest.importorskip("resource", reason="this system has no limit of the address space")
 
@@ -100,14 +101,14 @@ def test_however_a_library_says_it(
     monkeypatch.setattr("neardup.run.find.run", failing)
     said = run("dedup", mails, "-o", tmp_path / "out")
     assert said.status == 2
-    assert said.err.startswith("error: There is not enough memory for neardup dedup\n")
+    assert has_parts(said.err, "error: ", "not enough memory", "neardup dedup\n")
     assert not (tmp_path / "out").exists()
 
 
 def test_the_stage_is_named(run: Run, mails: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", no_thread)
     said = run("dedup", mails, "--dry-run")
-    assert said.err.startswith("error: There is not enough memory for neardup dedup (fingerprint)\n")
+    assert has_parts(said.err, "error: ", "not enough memory", "neardup dedup (fingerprint)\n")
 
 
 def test_a_file_is_not_rejected_because_memory_was_short() -> None:

@@ -106,7 +106,7 @@ def test_a_full_file_system(tmp_path: Path) -> None:
     before = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh")
     said = script(FILL, tmp_path, before=before)
     assert said["whole"] == [True] * 4
-    assert said["add"].startswith("OutputError: There is no space left to write to")
+    assert has_parts(said["add"], "OutputError: ", "no space left")
     assert has_parts(said["add"], "Nothing", "stored", "documents are unharmed")
     assert said["documents"] > 20
 
@@ -115,7 +115,7 @@ def test_a_full_file_system(tmp_path: Path) -> None:
 def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
     said = script(FILL, tmp_path, 1 << 20)
     assert said["whole"] == [True] * 4
-    assert said["add"].startswith(f"OutputError: {tmp_path}/x.neardup could not be read or written")
+    assert said["add"].startswith(f"OutputError: {tmp_path}/x.neardup could not be")
     assert has_parts(said["add"], "Nothing", "stored")
     assert said["documents"] > 20
 

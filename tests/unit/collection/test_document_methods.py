@@ -21,6 +21,7 @@ from neardup import (
     UnknownIdError,
 )
 from neardup.collection import documents as documents_of
+from support.messages import has_parts
 
 HARBOUR = "the harbour office is closed on Friday because of the storm"
 TEXTS = {"a": HARBOUR, "b": HARBOUR + " and on Monday", "c": "pay the invoice of March by the end of the week"}
@@ -231,7 +232,7 @@ def test_wrong_questions_are_refused(
 def test_texts_without_words_point_at_no_place_of_where(mails: Collection) -> None:
     with pytest.raises(QueryError) as caught:
         mails.near("…", where="year=2020")
-    assert str(caught.value).startswith("There is no word in the pasted text. Allowed:")
+    assert has_parts(str(caught.value), "no word", "Allowed:")
     with pytest.raises(InputError, match="text is a int"):
         mails.near(5)  # type: ignore[arg-type]
 

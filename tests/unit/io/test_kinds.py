@@ -23,6 +23,7 @@ from neardup.io.formats.kinds import HEAD_BYTES, NotTextError, kind_of, refuse_k
 from neardup.io.readers import open_documents, read_document
 from neardup.io.readers.text_files import read_stream
 from support.made_files import msg_of, pdf_of, zip_of
+from support.messages import has_parts
 
 GERMAN = "Die Größe der Straße überrascht: schöne Grüße aus Köln!\n"
 RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю.\n"
@@ -164,10 +165,7 @@ def test_what_holds_no_text_is_refused_with_what_to_do() -> None:
     with pytest.raises(NotTextError) as refused:
         refuse_kind(zip_of({"a.txt": "a"}), "a")
     assert refused.value.kind == "zip"
-    assert str(refused.value) == (
-        "It is not text (zip). Allowed: Text, HTML, PDF, an office file or a mail. "
-        "Try: Name the archive itself with its suffix, or unpack it."
-    )
+    assert has_parts(str(refused.value), "not text (zip)", "Allowed: Text, HTML, PDF", "Try: ", "suffix", "unpack")
 
 
 def test_single_files_that_hold_no_text_are_refused(tmp_path: Path) -> None:

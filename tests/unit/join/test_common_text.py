@@ -22,6 +22,7 @@ from neardup.kernels.sets import largest_partner, least_shared, smallest_partner
 from neardup.settings import SearchSettings
 from support import reference_matching
 from support.full_run import FULL
+from support.messages import has_parts
 from support.reference_order import lcs_in_band, lcs_of_long, value
 
 THRESHOLDS = st.sampled_from([0.05, 0.3, 0.5, 0.55, 0.6, 2 / 3, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0]).map(
@@ -244,7 +245,7 @@ def test_what_is_not_counted_in_full_is_counted_along_chunks_and_said(monkeypatc
     found = nd.find([texts[1], moved], measure="lcs", threshold=0.3)
     assert found.run["counts"]["capped"] == 1
     (warning,) = found.run["warnings"]
-    assert warning == f"common text may be undercounted for 1 pair: {LCS_CAP}"
+    assert has_parts(warning, "undercounted", f"1 pair: {LCS_CAP}")
     monkeypatch.setattr("neardup.comparison.matching.lcs.__defaults__", (0,))
     compared = nd.compare(texts[1], moved)
     assert LCS_CAP in compared.caps

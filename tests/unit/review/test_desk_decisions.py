@@ -8,6 +8,7 @@ from neardup.errors import ChangedMeanwhileError, InputError
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Decide, Question
 from support.made_reviews import ids, key, lines
+from support.messages import has_parts
 
 
 def test_a_verdict_is_stored_and_the_next_pair_offered(desk: Desk) -> None:
@@ -28,7 +29,7 @@ def test_a_verdict_is_stored_and_the_next_pair_offered(desk: Desk) -> None:
 def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: Desk) -> None:
     done = desk.decide(Decide("group", "keep both", "ann", 0, group=key(desk, "fox")))
     assert done.action.changes == 2
-    assert done.action.what == "keep both: 2 pairs in the group of fox"
+    assert has_parts(done.action.what, "keep both: 2 pairs", "fox")
     with pytest.raises(InputError, match="no near copy"):
         desk.decide(Decide("group", "keep both", "ann", 1, group=key(desk, "night")))
 
@@ -37,7 +38,7 @@ def test_a_decision_above_a_similarity(desk: Desk) -> None:
     fox, less = key(desk, "fox"), key(desk, "fox-less")
     done = desk.decide(Decide("above", "duplicate", "ann", 0, group=fox, above=desk.pair(less, fox).a.similarity))
     assert done.action.changes == 1
-    assert done.action.what == "duplicate: 1 pair in the group of fox with similarity 0.692 or above"
+    assert has_parts(done.action.what, "duplicate: 1 pair", "fox", "0.692")
     assert desk.pair(less, fox).verdict == "duplicate"
 
 

@@ -39,7 +39,7 @@ def test_rows_without_text_cost_bytes_in_the_table_of_what_was_not_judged(monkey
 
     monkeypatch.setattr("neardup.run.stages.result.not_judged_table", measured)
     table = find([""] * ROWS).not_judged
-    assert table["reason"].unique().to_pylist() == ["without text: there is nothing to compare"]
+    assert [reason.partition(":")[0] for reason in table["reason"].unique().to_pylist()] == ["without text"]
     assert table["kind"].unique().to_pylist() == ["without text"]
     assert table.num_rows == ROWS
     assert costs[0] < 100

@@ -102,7 +102,7 @@ def test_a_full_disk(service: Service) -> None:
     fill(service)
     for request in WRITING[:3]:
         error = require_refused(service(*request), 503, "unwritable", service)
-        assert error["given"] == "There is no space left to write to the collection"
+        assert "no space left" in error["given"]
         assert "documents are unharmed" in error["do"]
         assert everything(service) == before
         assert numbers(service)["neardup_writable"] == 0
@@ -137,7 +137,7 @@ def test_a_file_that_becomes_read_only(service: Service) -> None:
     connection(service).execute("PRAGMA query_only = ON")  # every change is refused as on such a file system
     for request in WRITING:
         error = require_refused(service(*request), 503, "unwritable", service)
-        assert error["given"] == "the collection cannot be written to"
+        assert "cannot be written" in error["given"]
     assert {answer.status for answer in service.all(WRITING)} == {503}
     assert everything(service) == before
     assert numbers(service)["neardup_writable"] == 0

@@ -45,7 +45,7 @@ def test_health_answers_while_kernels_compile(service: Service) -> None:
     ):
         assert refused.status == 503
         assert refused.error["code"] == "overloaded"
-        assert refused.error["given"] == "The service is starting and still compiles"
+        assert "starting" in refused.error["given"]
         assert int(refused.headers["retry-after"]) > 0
     go_on.set()
     thread.join(30)

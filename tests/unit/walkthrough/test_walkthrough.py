@@ -18,6 +18,7 @@ from neardup.walkthrough import EXAMPLE, Explanation
 from neardup.walkthrough.families import FAMILIES, prime_above
 from neardup.walkthrough.record import CommonChunk, contributions
 from support import reference
+from support.messages import has_parts
 
 PUBLISHED = [(4, 9), (14, 4), (8, 14), (3, 10)]
 SHINGLES = [
@@ -211,7 +212,7 @@ def test_documents_without_a_shingle_are_equal_and_in_no_bucket() -> None:
 def test_a_document_shorter_than_a_shingle_is_one() -> None:
     tables = nd.explain(["a b", "a b c d"])
     assert tables.shingles == ("a b", "a b c", "b c d")
-    assert tables.notes == ("A document shorter than a shingle is one shingle, all of it.",)
+    assert [has_parts(note, "shorter than a shingle", "one shingle") for note in tables.notes] == [True]
     assert nd.explain(["a b c", "a b c d"]).notes == ()
 
 

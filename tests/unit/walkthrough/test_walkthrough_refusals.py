@@ -80,7 +80,7 @@ def test_documents(documents: object, said: str) -> None:
 
 def test_a_large_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "large.txt").write_text("x" * 4_000_001)
-    with pytest.raises(nd.InputError, match=r"The documents are large\. Allowed: At most 1,000,000 characters"):
+    with pytest.raises(nd.InputError, match=r"are large\. Allowed: At most 1,000,000 characters"):
         nd.explain(tmp_path / "large.txt")
 
 
