@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,19 +11,19 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.readers.arrow import chosen, is_text, schema_columns, size_of
 from neardup.io.readers.base import CHUNK_BYTES
-from neardup.io.readers.memory import CHUNK_ROWS, HeldDocuments
+from neardup.io.readers.memory import CHUNK_ROWS, HeldDocuments, HeldRows
 from neardup.tables import Bools
 
 GivenBack = Callable[[Bools], Any]
 
 
-class ArrowRows:
+class ArrowRows(HeldRows):
     """The rows of a table; ``back`` returns some of them in the type of the object that it was made from."""
 
     step = CHUNK_ROWS
 
     def __init__(self, table: pa.Table, back: GivenBack | None = None) -> None:
-        self.whole = table
+        self.whole, self.size_bytes = table, size_of(table)
         self.columns = schema_columns(table.schema, "The table")
         self._back = back or (lambda stays: chosen(table, stays))
 
@@ -32,9 +31,9 @@ class ArrowRows:
         return int(self.whole.num_rows)
 
     @property
-    def size_bytes(self) -> int | None:
-        """Size of the buffers."""
-        return size_of(self.whole)
+    def schema(self) -> pa.Schema:
+        """The schema, with its metadata."""
+        return self.whole.schema
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column."""
@@ -44,31 +43,17 @@ class ArrowRows:
         """Return a slice, without a copy."""
         return self.whole.slice(start, stop - start).select(list(names))
 
-    def require(self, text: str) -> None:
-        """Accept any column: its kind says that it holds texts."""
-
     def given(self, stays: Bools) -> Any:
         """Return the rows that stay."""
         return self._back(stays)
 
 
-class ArrowDocuments(HeldDocuments):
-    """A table in memory; chunks are slices of it, without copies."""
-
-    rows: ArrowRows
-
-    @cached_property
-    def native_schema(self) -> pa.Schema:
-        """The schema of native rows, with its metadata."""
-        return self.rows.whole.schema
-
-
-def from_table(table: pa.Table, back: GivenBack | None = None, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+def from_table(table: pa.Table, back: GivenBack | None = None, chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:
     """Return the rows of a table as documents."""
-    return ArrowDocuments(ArrowRows(table, back), chunk_bytes)
+    return HeldDocuments(ArrowRows(table, back), chunk_bytes)
 
 
-def from_batches(batches: Sequence[Any], chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+def from_batches(batches: Sequence[Any], chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:
     """Return record batches as documents; the rows that stay come back as batches, one for each.
 
     Raises InputError for batches of several schemas.
@@ -95,7 +80,7 @@ def differing(error: Exception) -> InputError:
     )
 
 
-def from_array(array: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+def from_array(array: Any, chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:
     """Return a column of strings as documents. Raises InputError for a column of other values."""
     type_ = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
     if not is_text(type_):
@@ -103,7 +88,7 @@ def from_array(array: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
     return from_table(pa.table({"text": array}), lambda stays: chosen(array, stays), chunk_bytes)
 
 
-def from_capsule(data: Any, chunk_bytes: int = CHUNK_BYTES) -> ArrowDocuments:
+def from_capsule(data: Any, chunk_bytes: int = CHUNK_BYTES) -> HeldDocuments:
     """Return documents from an object with an Arrow capsule that is not a stream: it is read to its end.
 
     The rows that stay come back as Arrow data.

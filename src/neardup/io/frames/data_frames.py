@@ -15,22 +15,20 @@ import pyarrow.compute as pc
 
 from neardup.errors import InputError
 from neardup.io.frames.arrow import from_table, no_texts
-from neardup.io.frames.python import STEP, ValueTypes, text_array
+from neardup.io.frames.python import ValueTypes, text_array, typed
 from neardup.io.frames.streams import Portions, Returned, as_reader, batches_of, spooled_tables
 from neardup.io.readers.arrow import kind_of
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
+from neardup.io.readers.memory import HeldRows
 from neardup.tables import Bools
 
 
-class FrameRows:
+class FrameRows(HeldRows):
     """The rows of a data frame; columns become Arrow data run by run, when they are needed.
 
     Columns of Python objects (``dtype=object`` of pandas) have the kind of all their values; only those that are
     used must have an Arrow type.
     """
-
-    step = STEP
-    size_bytes = None
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
@@ -68,8 +66,7 @@ class FrameRows:
     def _column(self, part: nw.DataFrame[Any], name: str) -> Any:
         series = part[:, self._names.index(name)]
         if name in self._objects:
-            found = self._objects[name].array(series.to_list(), name)
-            return found if found.type.equals(self.type_of(name)) else found.cast(self.type_of(name))
+            return typed(self._objects[name], series.to_list(), name, self.type_of(name))
         return column_of(series, self._types[name], name)
 
     def require(self, text: str) -> None:
@@ -82,42 +79,17 @@ class FrameRows:
         return self._frame[np.flatnonzero(stays)].to_native()
 
 
-class SeriesRows:
+class SeriesRows(FrameRows):
     """The values of a series of strings as rows with the one column ``text``."""
 
-    step = STEP
-    size_bytes = None
-    columns = (Column("text", "text"),)
-
     def __init__(self, series: nw.Series[Any]) -> None:
+        super().__init__(series.alias("text").to_frame())
         self._series = series
-        self._type = arrow_type(series[:0], series.dtype)
-        self._values = ValueTypes()
-        if self._type is None:
-            self._values.add(series.to_list())
-            if not self._values.is_text:
-                raise no_texts(series.to_native(), f"it holds {_first_types(self._values)}")
-        elif kind_of(self._type) != "text":
+        if "text" in self._types and self.columns[0].kind != "text":
             raise no_texts(series.to_native(), f"the column holds {series.dtype}")
-
-    def __len__(self) -> int:
-        return len(self._series)
-
-    def type_of(self, name: str) -> pa.DataType:
-        """The type of the texts."""
-        return pa.large_string() if self._type is None else self._type
-
-    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
-        """Return some of the texts, once for each name."""
-        part = self._series[start:stop]
-        if self._type is None:
-            array = self._values.array(part.to_list(), "text")
-        else:
-            array = column_of(part, self._type, "text")
-        return pa.table([array] * len(names), names=list(names))
-
-    def require(self, text: str) -> None:
-        """Accept the one column."""
+        if "text" in self._objects and not self._objects["text"].is_text:
+            types = sorted(each.__name__ for each in self._objects["text"].types)
+            raise no_texts(series.to_native(), f"it holds {', '.join(types[:3])}")
 
     def given(self, stays: Bools) -> Any:
         """Return the values that stay, with their index if the series has one."""
@@ -162,10 +134,6 @@ def column_of(series: nw.Series[Any], type_: pa.DataType, name: str) -> Any:
             "A column with values of one type",
             "Convert them, or leave that column out",
         ) from error
-
-
-def _first_types(values: ValueTypes) -> str:
-    return ", ".join(sorted(each.__name__ for each in values.types)[:3])
 
 
 def from_lazy(frame: nw.LazyFrame[Any], chunk_bytes: int = CHUNK_BYTES) -> Documents:

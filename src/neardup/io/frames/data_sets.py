@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -15,8 +15,8 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records, in_blocks
 from neardup.io.readers.arrow import chosen, fitted, no_rows_of, schema_columns
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column, Documents, NativeRows, ReadRows
-from neardup.io.readers.memory import HeldDocuments, ObjectChunk, ObjectDocuments
+from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
+from neardup.io.readers.memory import HeldDocuments, HeldRows, ObjectChunk, ObjectDocuments
 from neardup.tables import Bools
 
 _AHEAD = 2
@@ -43,7 +43,7 @@ class ScannedDocuments(ObjectDocuments):
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[ObjectChunk]:
         """Yield the chunks, with these columns decoded."""
         names = list(dict.fromkeys(columns or ())) or self._schema.names
         if self._bounds is None:
@@ -56,7 +56,7 @@ class ScannedDocuments(ObjectDocuments):
             if chosen is None or index in chosen:
                 yield ObjectChunk(index, first, first + table.num_rows, self, table)
 
-    def _first_pass(self, wanted: Collection[int] | None, names: list[str]) -> Iterator[Chunk]:
+    def _first_pass(self, wanted: Collection[int] | None, names: list[str]) -> Iterator[ObjectChunk]:
         bounds = [0]
         for index, table in enumerate(in_blocks(self._tables(names), self._chunk_bytes)):
             if wanted is None or index in wanted:
@@ -125,10 +125,6 @@ def _changed() -> InputError:
     )
 
 
-STEP = 1024
-"""Rows that are measured at a time: where rows were selected, each of them is copied for that."""
-
-
 def from_data_set(data: Any, chunk_bytes: int = CHUNK_BYTES) -> Documents | None:
     """Return the documents of an object of the ``datasets`` package; None for any other object."""
     package = sys.modules.get("datasets")  # the caller, who holds one of its objects, has imported it
@@ -154,11 +150,10 @@ def _of_one(data: Any, streamed: Any, chunk_bytes: int) -> HeldDocuments | Spool
     return from_records(plain, _as_stream(streamed, data.features), chunk_bytes)
 
 
-class DataSetRows:
+class DataSetRows(HeldRows):
     """The rows of a ``Dataset``: read from its files by number, in its order, also after shuffle and filter."""
 
-    step = STEP
-    size_bytes = None
+    step = 1024  # where rows were selected, each of them is copied to be measured
 
     def __init__(self, data: Any) -> None:
         self._data = data
@@ -180,9 +175,6 @@ class DataSetRows:
         if wanted not in self._views:
             self._views[wanted] = self._data.select_columns(list(wanted)).with_format("arrow")
         return self._views[wanted][start:stop].select(list(names))
-
-    def require(self, text: str) -> None:
-        """Accept any column: its kind says that it holds texts."""
 
     def given(self, stays: Bools) -> Any:
         """Return the data set of the rows that stay, with its features and its format."""
@@ -236,13 +228,13 @@ class SplitDocuments(ObjectDocuments):
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[ObjectChunk]:
         """Yield the chunks of each split."""
         index = 0
         for name, part in zip(self.names, self._parts, strict=True):
             for chunk in part.chunks(None, columns):
                 if wanted is None or index in wanted:
-                    yield _SplitChunk(index, name, chunk)
+                    yield replace(chunk, index=index, source=name)
                 index += 1
 
     def give_back(self, stays: Bools) -> Any:
@@ -251,23 +243,6 @@ class SplitDocuments(ObjectDocuments):
         back = zip(self._given, self._parts, parts, strict=True)
         kind: Any = type(self._given)
         return kind({name: part.give_back(those) for name, part, those in back})
-
-
-@dataclass(frozen=True, eq=False)
-class _SplitChunk:
-    index: int
-    source: str
-    part: Chunk
-
-    @property
-    def first_row(self) -> int:
-        return self.part.first_row
-
-    def read(self, columns: Sequence[str]) -> ReadRows:
-        return self.part.read(columns)
-
-    def read_native(self) -> NativeRows:
-        return self.part.read_native()
 
 
 def _common(parts: Mapping[str, HeldDocuments | SpooledDocuments]) -> tuple[Column, ...]:

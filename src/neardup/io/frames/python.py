@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -14,10 +15,8 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.base import Column, Kind
+from neardup.io.readers.memory import HeldRows
 from neardup.tables import Bools
-
-STEP = 4096
-"""Rows that are measured at a time, where that makes a copy."""
 
 
 def is_missing(value: object) -> bool:
@@ -132,17 +131,12 @@ def _as_text(value: Any) -> Any:
     return value if is_missing(value) or isinstance(value, str | bytes) else str(value)
 
 
-__all__ = ["ValueTypes", "is_missing", "not_a_text", "text_array"]
-
-
-class StringRows:
+class StringRows(HeldRows):
     """Strings in a list, a tuple or a one-dimensional array of numpy, as the one column ``text``.
 
     A missing value (None or NaN) is a document without text.
     """
 
-    step = STEP
-    size_bytes = None
     columns = (Column("text", "text"),)
 
     def __init__(self, texts: Sequence[Any]) -> None:
@@ -163,9 +157,6 @@ class StringRows:
         array = text_array(part.tolist() if isinstance(part, np.ndarray) else part)
         return pa.table([array] * len(names), names=list(names))
 
-    def require(self, text: str) -> None:
-        """Accept the one column."""
-
     def given(self, stays: Bools) -> Any:
         """Return the texts that stay, in an object of the same type."""
         if isinstance(self._texts, np.ndarray):
@@ -173,61 +164,69 @@ class StringRows:
         return chosen(self._texts, stays)
 
 
-class RecordRows:
-    """Mappings with the values of columns; a key that a record lacks has no value there."""
+class _ValueRows(HeldRows):
+    """Columns of Python values, each with the type of all its values."""
 
-    step = STEP
-    size_bytes = None
-
-    def __init__(self, records: Sequence[Any], types: dict[str, ValueTypes] | None = None) -> None:
-        self._records = records
-        self._found = types_of(records, {}) if types is None else types
-        self.columns = tuple(Column(name, found.kind) for name, found in self._found.items())
+    def __init__(self, types: dict[str, ValueTypes]) -> None:
+        self._found = types
+        self.columns = tuple(Column(name, found.kind) for name, found in types.items())
         self._types: dict[str, pa.DataType] = {}
 
-    def __len__(self) -> int:
-        return len(self._records)
+    @abstractmethod
+    def values(self, name: str, start: int = 0, stop: int | None = None) -> list[Any]:
+        """Return the values of some rows in a column."""
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of all values of a column."""
         if name not in self._types:
-            self._types[name] = self._found[name].type(values_of(self._records, name), name)
+            self._types[name] = self._found[name].type(self.values(name), name)
         return self._types[name]
 
     def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
         """Return columns of some rows."""
-        part = self._records[start:stop]
-        arrays = [typed(self._found[name], values_of(part, name), name, self.type_of(name)) for name in names]
+        columns = ((name, self.values(name, start, stop)) for name in names)
+        arrays = [typed(self._found[name], values, name, self.type_of(name)) for name, values in columns]
         return pa.table(arrays, names=list(names))
 
     def require(self, text: str) -> None:
         """Raise InputError if a value of the column is not a string."""
-        self._found[text].require_texts(values_of(self._records, text), text)
+        self._found[text].require_texts(self.values(text), text)
+
+
+class RecordRows(_ValueRows):
+    """Mappings with the values of columns; a key that a record lacks has no value there."""
+
+    def __init__(self, records: Sequence[Any]) -> None:
+        super().__init__(types_of(records, {}))
+        self._records = records
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def values(self, name: str, start: int = 0, stop: int | None = None) -> list[Any]:
+        """Return the values of some records under a name."""
+        return values_of(self._records[start:stop], name)
 
     def given(self, stays: Bools) -> Any:
         """Return the records that stay, the same objects."""
         return chosen(self._records, stays)
 
 
-class ColumnRows:
+class ColumnRows(_ValueRows):
     """A dict of columns of the same length: lists, tuples or arrays of numpy."""
 
-    step = STEP
-    size_bytes = None
-
     def __init__(self, columns: Mapping[Any, Any]) -> None:
-        self._columns = {str(name): (name, values) for name, values in columns.items()}
+        self._columns = {str(name): values for name, values in columns.items()}
         self._given = columns
         self._require_columns()
-        self._found = {name: ValueTypes() for name in self._columns}
-        for name, found in self._found.items():
-            found.add(self._values(name))
-        self.columns = tuple(Column(name, found.kind) for name, found in self._found.items())
-        self._types: dict[str, pa.DataType] = {}
+        types = {name: ValueTypes() for name in self._columns}
+        for name, found in types.items():
+            found.add(self.values(name))
+        super().__init__(types)
 
     def _require_columns(self) -> None:
         lengths = {}
-        for name, (_, values) in self._columns.items():
+        for name, values in self._columns.items():
             if not isinstance(values, list | tuple | np.ndarray):
                 raise InputError(
                     f'The dict holds {type(values).__name__} under "{name}"',
@@ -241,29 +240,13 @@ class ColumnRows:
                 f"The columns have different lengths: {said}", "Columns of one length", "Correct them"
             )
 
-    def _values(self, name: str, start: int = 0, stop: int | None = None) -> list[Any]:
-        part = self._columns[name][1][start:stop]
+    def values(self, name: str, start: int = 0, stop: int | None = None) -> list[Any]:
+        """Return the values of some rows in a column."""
+        part = self._columns[name][start:stop]
         return part.tolist() if isinstance(part, np.ndarray) else list(part)
 
     def __len__(self) -> int:
         return len(next(iter(self._given.values()), ()))
-
-    def type_of(self, name: str) -> pa.DataType:
-        """The Arrow type of all values of a column."""
-        if name not in self._types:
-            self._types[name] = self._found[name].type(self._values(name), name)
-        return self._types[name]
-
-    def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
-        """Return columns of some rows."""
-        arrays = [
-            typed(self._found[name], self._values(name, start, stop), name, self.type_of(name)) for name in names
-        ]
-        return pa.table(arrays, names=list(names))
-
-    def require(self, text: str) -> None:
-        """Raise InputError if a value of the column is not a string."""
-        self._found[text].require_texts(self._values(text), text)
 
     def given(self, stays: Bools) -> dict[Any, Any]:
         """Return a dict of the same columns, with the values that stay."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, compress, islice, pairwise
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain, compress, islice, pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,7 @@ from neardup.errors import InputError
 from neardup.io.frames.arrow import differing, no_texts
 from neardup.io.frames.python import ValueTypes, require_texts, text_array, typed, types_of, values_of
 from neardup.io.readers.arrow import chosen, cut_by_bytes, fitted, row_lengths, schema_columns, size_of
-from neardup.io.readers.base import CHUNK_BYTES, Chunk, Column
+from neardup.io.readers.base import CHUNK_BYTES, Column
 from neardup.io.readers.memory import CHUNK_ROWS, ObjectChunk, ObjectDocuments
 from neardup.io.writers.scratch import NumberFile, Scratch
 from neardup.tables import Bools
@@ -66,23 +68,24 @@ class Spool:
         return self._file.read(*block).data
 
 
-class BlockContent(Protocol):
+class BlockContent(ABC):
     """The meaning of the blocks of a spool."""
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns and their kinds."""
+    columns: tuple[Column, ...]
 
+    @abstractmethod
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""
 
+    @abstractmethod
     def table(self, block: Any, names: Sequence[str]) -> pa.Table:
         """Return columns of the rows of a block."""
 
+    @abstractmethod
     def rows(self, block: Any, stays: Bools) -> Any:
         """Return the rows of a block that stay, as the caller's stream held them."""
 
-    def require(self, text: str) -> None:
+    def require(self, text: str) -> None:  # noqa: B027 - the kinds of most columns say what they hold
         """Raise InputError if a value of the column is not a text."""
 
 
@@ -97,12 +100,8 @@ class SpooledDocuments(ObjectDocuments):
     def __init__(self, spool: Spool, counts: Sequence[int], content: BlockContent, returned: Returned) -> None:
         super().__init__(content.columns)
         self.spool, self.content, self._returned = spool, content, returned
-        self._bounds = np.concatenate([[0], np.cumsum(np.array(counts, np.int64))]).tolist()
-
-    @property
-    def count(self) -> int:
-        """Number of rows."""
-        return int(self._bounds[-1])
+        self.bounds = [0, *accumulate(counts)]
+        self.count = self.bounds[-1]
 
     def require(self, text: str, id: str | None) -> None:
         """Refuse a column with values that are not texts."""
@@ -112,30 +111,22 @@ class SpooledDocuments(ObjectDocuments):
         """The Arrow type of a column. Raises InputError for values without one."""
         return self.content.type_of(name)
 
-    def chunks(
-        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
-        """Yield the blocks."""
-        for index, (first, until) in enumerate(pairwise(self._bounds)):
-            if wanted is None or index in wanted:
-                yield ObjectChunk(index, first, until, self)
-
     def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
         """Return columns of a block."""
-        return self.content.table(self.spool.read(chunk.index), names)
+        return self.content.table(self.spool.read(bisect_left(self.bounds, chunk.first_row)), names)
 
     def give_back(self, stays: Bools) -> Any:
         """Return the rows that stay, in the type of the stream."""
 
         def portions() -> Portions:
-            for index, (first, until) in enumerate(pairwise(self._bounds)):
+            for index, (first, until) in enumerate(pairwise(self.bounds)):
                 if stays[first:until].any():
                     yield self.content.rows(self.spool.read(index), stays[first:until])
 
         return self._returned(portions)
 
 
-class TableContent:
+class TableContent(BlockContent):
     """Blocks that are streams of Arrow's IPC format, each with a schema of its own that fits the common one."""
 
     def __init__(self, schema: pa.Schema, columns: tuple[Column, ...]) -> None:
@@ -153,9 +144,6 @@ class TableContent:
     def rows(self, block: Any, stays: Bools) -> pa.Table:
         """Return the rows of a block that stay, in the common schema."""
         return chosen(fitted(_read(block, self._schema.names), self._schema), stays)
-
-    def require(self, text: str) -> None:
-        """Accept any column: its kind says that it holds texts."""
 
 
 def _read(block: Any, names: Sequence[str]) -> pa.Table:
@@ -291,7 +279,7 @@ def _same(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
     return batch
 
 
-class _Texts:
+class _Texts(BlockContent):
     """Blocks of pickled lists of str. They are written and read by this process only, in files without a name."""
 
     columns: tuple[Column, ...] = (Column("text", "text"),)
@@ -315,9 +303,6 @@ class _Texts:
     def rows(self, block: Any, stays: Bools) -> list[Any]:
         """Return the texts that stay."""
         return list(compress(pickle.loads(block), stays.tolist()))
-
-    def require(self, text: str) -> None:
-        """Accept the one column."""
 
 
 class _Records(_Texts):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,6 @@ from neardup.errors import InputError
 from neardup.io.readers.arrow import cut_by_bytes, fitted, plain, row_lengths, without_views
 from neardup.io.readers.base import (
     CHUNK_BYTES,
-    Chunk,
     Column,
     Findings,
     Format,
@@ -35,35 +35,40 @@ CHUNK_ROWS = 65536
 NAME = "input"
 
 
-class HeldRows(Protocol):
-    """Rows of the caller: a frame, a list, a data set. ``len`` is their number, which must not change."""
+class HeldRows(ABC):
+    """Rows of the caller: a frame, a list, a data set. ``len`` is their number, which must not change.
 
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns and their kinds."""
+    ``size_bytes``: their size in memory, if that is known without reading. ``step``: number of rows that may be
+    measured at a time: few, where measuring makes a copy of them.
+    """
 
-    @property
-    def size_bytes(self) -> int | None:
-        """Size in memory, if that is known without reading."""
+    columns: tuple[Column, ...]
+    size_bytes: int | None = None
+    step = 4096
 
-    @property
-    def step(self) -> int:
-        """Number of rows that may be measured at a time: few, where measuring makes a copy of them."""
-
+    @abstractmethod
     def __len__(self) -> int:
         """Number of rows."""
 
+    @abstractmethod
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""
 
+    @abstractmethod
     def table(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
         """Return these columns of some rows; threads may call it at the same time."""
 
-    def require(self, text: str) -> None:
-        """Raise InputError if a value of the column cannot be a text."""
-
+    @abstractmethod
     def given(self, stays: Bools) -> Any:
         """Return the rows for which ``stays`` (bool[rows]) is true, in the type of the caller's object."""
+
+    def require(self, text: str) -> None:  # noqa: B027 - the kinds of most columns say what they hold
+        """Raise InputError if a value of the column cannot be a text."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of all columns. Raises InputError for a column that Arrow has no type for."""
+        return pa.schema([(column.name, self.type_of(column.name)) for column in self.columns])
 
 
 class ObjectDocuments:
@@ -88,6 +93,20 @@ class ObjectDocuments:
     def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
         """Return columns of a chunk; threads may call it at the same time."""
         raise NotImplementedError
+
+    @cached_property
+    def bounds(self) -> list[int]:
+        """The first row of each chunk, and the end."""
+        raise NotImplementedError
+
+    def chunks(
+        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
+    ) -> Iterator[ObjectChunk]:
+        """Yield runs of rows, which are read when they are needed."""
+        chosen = None if wanted is None else frozenset(wanted)
+        for index, (start, end) in enumerate(pairwise(self.bounds)):
+            if chosen is None or index in chosen:
+                yield ObjectChunk(index, start, end, self)
 
     @cached_property
     def native_schema(self) -> pa.Schema:
@@ -134,7 +153,6 @@ class HeldDocuments(ObjectDocuments):
         self.rows = rows
         self.count = len(rows)
         self._chunk_bytes = chunk_bytes
-        self._bounds: list[int] | None = None
 
     def require(self, text: str, id: str | None) -> None:
         """Refuse a column with values that are not texts."""
@@ -147,16 +165,15 @@ class HeldDocuments(ObjectDocuments):
         """The Arrow type of a column. Raises InputError for values without one."""
         return self.rows.type_of(name)
 
-    def chunks(
-        self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
-        """Yield runs of at most ``chunk_bytes`` of text and ``CHUNK_ROWS`` rows."""
-        if self._bounds is None:
-            self._bounds = [0, *self._ends()]
-        chosen = None if wanted is None else frozenset(wanted)
-        for index, (start, end) in enumerate(pairwise(self._bounds)):
-            if chosen is None or index in chosen:
-                yield ObjectChunk(index, start, end, self)
+    @cached_property
+    def native_schema(self) -> pa.Schema:
+        """The schema of native rows. Raises InputError for a column that Arrow has no type for."""
+        return self.rows.schema
+
+    @cached_property
+    def bounds(self) -> list[int]:
+        """The ends of runs of at most ``chunk_bytes`` of text and ``CHUNK_ROWS`` rows, after 0."""
+        return [0, *self._ends()]
 
     def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
         """Return columns of a chunk. Raises InputError if the object has changed."""
