@@ -8,8 +8,7 @@ from dataclasses import replace
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Chunk, Documents, NativeRows
-from neardup.io.readers.discovery import Discovered
-from neardup.io.readers.folders import partition_of
+from neardup.io.readers.folders import Discovered, partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, WrittenRows, write_kept

@@ -8,7 +8,6 @@ import lzma
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +28,7 @@ XZ_BYTES = 1 << 30
 GZIP_LEVEL = 6
 
 _BLOCK = 256 << 10
-_STEP = 64 << 10  # when a read fails, at most this many bytes are unpacked again one by one
+STEP = 64 << 10  # when a read fails, at most this many bytes are unpacked again one by one
 _CUT_OFF = "Truncated compressed stream"
 
 
@@ -83,24 +82,27 @@ def unpacked_file(path: str, codec: str, most: int) -> tuple[Held, str | None]:
 
     Raises InputError if there is no room for it.
     """
-    with _unpacking_file(path, codec) as stream:
+
+    def opened() -> Any:
+        return unpacking(pa.OSFile(os.fsencode(path)), codec)
+
+    with opened() as stream:
         held, reason = spooled(
-            lambda size: bytes(stream.read(min(size, _STEP))), path, most, partial(_rest, path, codec)
+            lambda size: bytes(stream.read(min(size, STEP))), path, most, lambda done: rest_after(opened, done)
         )
     return held, reason
 
 
-def _unpacking_file(path: str, codec: str) -> Any:
-    return unpacking(pa.OSFile(os.fsencode(path)), codec)
+def rest_after(opened: Callable[[], Any], done: int) -> bytes:
+    """Return the bytes after the first ``done`` that can be unpacked one by one, where a longer read failed.
 
-
-def _rest(path: str, codec: str, done: int) -> bytes:
-    """Return the bytes after the first ``done`` that can be unpacked one by one, where a longer read failed."""
+    ``opened`` opens the unpacked stream again.
+    """
     saved: list[bytes] = []
-    with suppress(OSError, EOFError, pa.ArrowException), _unpacking_file(path, codec) as stream:
+    with suppress(OSError, EOFError, pa.ArrowException), opened() as stream:
         while done:
-            done -= len(stream.read(min(_STEP, done)))
-        while len(saved) < _STEP and (byte := bytes(stream.read(1))):
+            done -= len(stream.read(min(STEP, done)))
+        while len(saved) < STEP and (byte := bytes(stream.read(1))):
             saved.append(byte)
     return b"".join(saved)
 

@@ -35,7 +35,8 @@ from neardup.io.readers.base import (
     Sink,
 )
 from neardup.io.readers.columns import Chosen
-from neardup.io.readers.discovery import Discovered, find_files
+from neardup.io.readers.discovery import find_files
+from neardup.io.readers.folders import Discovered
 from neardup.io.readers.places import RecordedFiles
 from neardup.io.readers.sources import Source
 from neardup.io.readers.text_files import TextDocuments

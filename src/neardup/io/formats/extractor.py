@@ -12,7 +12,6 @@ import struct
 import subprocess
 import sys
 import time
-from types import TracebackType
 
 from neardup.errors import InputError
 from neardup.io.formats.content import MEMORY_BYTES, SECONDS, Attachment, Content
@@ -72,12 +71,7 @@ class Extractor:
     def __enter__(self) -> Extractor:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -34,65 +34,37 @@ _NUL_SHARE = 1 / 1000
 _SHOWN_SHARE = 0.95
 _ASCII, _ASCII_SHARE = bytes(range(32, 127)), 0.7
 
-# (offset, bytes, kind): signatures from the definitions of the formats
-_SIGNATURES: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"\x89PNG\r\n\x1a\n", "image"),
-    (0, b"\xff\xd8\xff", "image"),
-    (0, b"GIF87a", "image"),
-    (0, b"GIF89a", "image"),
-    (0, b"II*\0", "image"),
-    (0, b"MM\0*", "image"),
-    (0, b"\0\0\1\0", "image"),
-    (0, b"8BPS\0", "image"),
-    (0, b"\xff\x0a", "image"),
-    (0, b"\0\0\0\x0cjP  ", "image"),
-    (8, b"WEBP", "image"),
-    (4, b"ftypheic", "image"),
-    (4, b"ftypavif", "image"),
-    (4, b"ftypM4A", "audio"),
-    (4, b"ftyp", "video"),
-    (8, b"AVI ", "video"),
-    (0, b"\x1aE\xdf\xa3", "video"),
-    (0, b"FLV\1", "video"),
-    (0, b"\0\0\1\xba", "video"),
-    (0, b"\0\0\1\xb3", "video"),
-    (8, b"WAVE", "audio"),
-    (0, b"ID3", "audio"),
-    (0, b"OggS\0", "audio"),
-    (0, b"fLaC\0", "audio"),
-    (0, b"\xff\xfb", "audio"),
-    (0, b"\xff\xf3", "audio"),
-    (0, b"MThd\0", "audio"),
-    (0, b"\x1f\x8b", "gzip"),
-    (0, b"\x28\xb5\x2f\xfd", "zstd"),
-    (0, b"\x04\x22\x4d\x18", "lz4"),
-    (0, b"BZh", "bzip2"),
-    (0, b"\xfd7zXZ\0", "xz"),
-    (0, b"7z\xbc\xaf\x27\x1c", "7z"),
-    (0, b"Rar!\x1a\x07", "rar"),
-    (257, b"ustar", "tar"),
-    (0, b"ARROW1\0\0", "arrow"),
-    (0, b"\xff\xff\xff\xff", "arrow"),
-    (0, b"PAR1", "parquet"),
-    (0, b"Obj\1", "avro"),
-    (0, b"\x89HDF\r\n\x1a\n", "hdf5"),
-    (0, b"\x93NUMPY", "numpy"),
-    (0, b"SQLite format 3\0", "sqlite"),
-    (0, b"!<arch>\n", "program"),
-    (0, b"\x7fELF", "program"),
-    (0, b"MZ", "program"),
-    (0, b"\xca\xfe\xba\xbe", "program"),
-    (0, b"\xce\xfa\xed\xfe", "program"),
-    (0, b"\xcf\xfa\xed\xfe", "program"),
-    (0, b"\xfe\xed\xfa\xce", "program"),
-    (0, b"\xfe\xed\xfa\xcf", "program"),
-    (0, b"\0asm", "program"),
-    (0, b"\0\1\0\0\0", "font"),
-    (0, b"OTTO", "font"),
-    (0, b"wOFF", "font"),
-    (0, b"wOF2", "font"),
-    (0, b"%PDF-", "pdf"),
-    (0, b"BM", "image"),
+# (offset, kind, beginnings): signatures from the definitions of the formats; the first that fits counts
+_SIGNATURES: tuple[tuple[int, str, tuple[bytes, ...]], ...] = (
+    (0, "image", (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*")),
+    (0, "image", (b"\0\0\1\0", b"8BPS\0", b"\xff\x0a", b"\0\0\0\x0cjP  ")),
+    (8, "image", (b"WEBP",)),
+    (4, "image", (b"ftypheic", b"ftypavif")),
+    (4, "audio", (b"ftypM4A",)),
+    (4, "video", (b"ftyp",)),
+    (8, "video", (b"AVI ",)),
+    (0, "video", (b"\x1aE\xdf\xa3", b"FLV\1", b"\0\0\1\xba", b"\0\0\1\xb3")),
+    (8, "audio", (b"WAVE",)),
+    (0, "audio", (b"ID3", b"OggS\0", b"fLaC\0", b"\xff\xfb", b"\xff\xf3", b"MThd\0")),
+    (0, "gzip", (b"\x1f\x8b",)),
+    (0, "zstd", (b"\x28\xb5\x2f\xfd",)),
+    (0, "lz4", (b"\x04\x22\x4d\x18",)),
+    (0, "bzip2", (b"BZh",)),
+    (0, "xz", (b"\xfd7zXZ\0",)),
+    (0, "7z", (b"7z\xbc\xaf\x27\x1c",)),
+    (0, "rar", (b"Rar!\x1a\x07",)),
+    (257, "tar", (b"ustar",)),
+    (0, "arrow", (b"ARROW1\0\0", b"\xff\xff\xff\xff")),
+    (0, "parquet", (b"PAR1",)),
+    (0, "avro", (b"Obj\1",)),
+    (0, "hdf5", (b"\x89HDF\r\n\x1a\n",)),
+    (0, "numpy", (b"\x93NUMPY",)),
+    (0, "sqlite", (b"SQLite format 3\0",)),
+    (0, "program", (b"!<arch>\n", b"\x7fELF", b"MZ", b"\xca\xfe\xba\xbe", b"\xce\xfa\xed\xfe")),
+    (0, "program", (b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf", b"\0asm")),
+    (0, "font", (b"\0\1\0\0\0", b"OTTO", b"wOFF", b"wOF2")),
+    (0, "pdf", (b"%PDF-",)),
+    (0, "image", (b"BM",)),
 )
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -102,9 +74,10 @@ _EMPTY_ZIP = b"PK\x05\x06"
 _SURE = (
     *(b"\x89PNG\r\n\x1a\n", _ZIP, _EMPTY_ZIP, _OLE, b"\xff\xd8\xff", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"),
     *(
-        found
-        for at, found, _ in _SIGNATURES
-        if not at and len(found) > 3 and found.translate(None, _CONTROLS) != found
+        beginning
+        for offset, _, beginnings in _SIGNATURES
+        for beginning in beginnings
+        if not offset and len(beginning) > 3 and beginning.translate(None, _CONTROLS) != beginning
     ),
 )
 
@@ -179,7 +152,7 @@ def kind_of(head: bytes, name: str) -> str | None:
 
 def _named(head: bytes) -> str | None:
     """Return the kind of the first signature that matches."""
-    return next((kind for at, signature, kind in _SIGNATURES if head.startswith(signature, at)), None)
+    return next((kind for offset, kind, beginnings in _SIGNATURES if head.startswith(beginnings, offset)), None)
 
 
 def _is_mailbox(head: bytes, suffix: str) -> bool:

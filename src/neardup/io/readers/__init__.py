@@ -30,7 +30,8 @@ from neardup.io.readers.columns import (
     join_ids,
 )
 from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.discovery import Discovered, find_files, root_of
+from neardup.io.readers.discovery import find_files, root_of
+from neardup.io.readers.folders import Discovered
 from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
 from neardup.io.readers.parquet import ParquetDocuments

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -154,7 +153,7 @@ class CsvStream:
             self.error = self.error or error
 
     def _by_arrow(self) -> Iterator[Batch]:
-        with _ArrowFile(self._opened()) as file, pa.PythonFile(file, "r") as stream:
+        with closing(_ArrowFile(self._opened())) as file, pa.PythonFile(file, "r") as stream:
             options = pacsv.ConvertOptions(
                 check_utf8=False,
                 strings_can_be_null=False,
@@ -228,14 +227,6 @@ class _ArrowFile:
     def close(self) -> None:
         self._stream.close()
         self.closed = True
-
-    def __enter__(self) -> _ArrowFile:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _TooLongError(Exception):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from neardup.io.readers.folders import (
     HIDDEN,
     RESULT,
     SUFFIXES,
-    FolderFiles,
+    Discovered,
     decide,
     format_of,
     is_result,
@@ -131,16 +131,6 @@ def holds_several(name: str, path: str) -> InputError:
     return InputError(f"{name} is an archive or mailbox", "One document", f"Name a document in it{example}")
 
 
-def partition_in(name: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the Hive partition encoded in the folders of a name, around an archive and in it.
-
-    >>> partition_in("lang=en/a=b.zip!/date=2024/x.jsonl")
-    (('lang', 'en'), ('date', '2024'))
-    """
-    archive, mark, inside = name.partition(MARK)
-    return (*partition_of(archive), *partition_of(inside)) if mark else partition_of(name)
-
-
 def _not_input(name: str) -> str | None:
     parts = name.split("/")
     if parts[0] == _MAC:
@@ -155,17 +145,6 @@ SUFFIXES_OF_FILES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
 
 # Texts without such a suffix are looked up only if they are few and short enough to be names.
 _FEW, _LONGEST_NAME = 1000, 4096
-
-
-@dataclass(frozen=True)
-class Discovered:
-    """The files of an input; ``name`` is the display name of a folder of text files."""
-
-    format: Format
-    name: str
-    sources: tuple[Source, ...]
-    aside: tuple[Aside, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
@@ -376,17 +355,17 @@ def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discove
         left = f" that are input; {aside_note(aside)[0]}" if aside else ""
         raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
     lost = [source for source in sources if is_lost(source)]
-    decided: FolderFiles = decide(name, [source for source in sources if not is_lost(source)])
+    decided = decide(name, [source for source in sources if not is_lost(source)])
     found = decided.sources
     if lost:  # where they are among the others
         places = {source.path: place for place, source in enumerate(sources)}
         found = tuple(sorted((*found, *lost), key=lambda source: places[source.path]))
     if decided.format != "text":
         found = tuple(
-            replace(source, name=_joined(shown_name(name), source.name), partition=partition_in(source.name))
+            replace(source, name=_joined(shown_name(name), source.name), partition=partition_of(source.name))
             for source in found
         )
-    return Discovered(decided.format, shown_name(name), found, (*decided.aside, *aside), decided.notes)
+    return replace(decided, sources=found, aside=(*decided.aside, *aside))
 
 
 def _joined(folder: str, name: str) -> str:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 from neardup.errors import InputError
 from neardup.io.attachments import BESIDE
+from neardup.io.containers.addresses import MARK
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.formats import Attachment
 from neardup.io.names import shown_name
@@ -136,10 +137,11 @@ _STATE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class FolderFiles:
-    """The files of a folder that are read, their format, and the files left aside."""
+class Discovered:
+    """The files of an input; ``name`` is the display name of a folder of text files."""
 
     format: Format
+    name: str
     sources: tuple[Source, ...]
     aside: tuple[Aside, ...] = ()
     notes: tuple[str, ...] = ()
@@ -154,7 +156,7 @@ def format_of(name: str) -> Format:
     return _FORMATS.get(extension, "text")
 
 
-def decide(folder: str, sources: Sequence[Source]) -> FolderFiles:
+def decide(folder: str, sources: Sequence[Source]) -> Discovered:
     """Decide whether a folder is data, if other files are few and small in comparison; else one document per file.
 
     Few and small: not more of them than data files, and at most a tenth of their bytes. Raises InputError if both
@@ -165,7 +167,7 @@ def decide(folder: str, sources: Sequence[Source]) -> FolderFiles:
     data = [source for source in others if format_of(source.name) != "text"]
     documents = [source for source in others if format_of(source.name) == "text"]
     if not data:
-        return FolderFiles("text", tuple(sources))
+        return Discovered("text", shown_name(folder), tuple(sources))
     tables = [source for source in data if format_of(source.name) in _BINARY]
     if _few_beside(documents, data) and (tables or not _are_samples([*data, *documents], len(data))):
         return _as_data(folder, data, [*documents, *speaking])
@@ -177,15 +179,20 @@ def decide(folder: str, sources: Sequence[Source]) -> FolderFiles:
             f"Name the intended files by a pattern, for example '{_pattern(folder, data)}'",
         )
     note = f"{_counted(data)} in a folder of documents: read as one document each, not as rows"
-    return FolderFiles("text", tuple(sources), (), (note,))
+    return Discovered("text", shown_name(folder), tuple(sources), (), (note,))
 
 
 def partition_of(name: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the Hive partition encoded in the folders of a name.
+    """Return the Hive partition encoded in the folders of a name, around an archive and in it.
 
     >>> partition_of("date=2024-01-01/lang=__HIVE_DEFAULT_PARTITION__/part.parquet")
     (('date', '2024-01-01'), ('lang', None))
+    >>> partition_of("lang=en/a=b.zip!/date=2024/x.jsonl")
+    (('lang', 'en'), ('date', '2024'))
     """
+    archive, mark, inside = name.partition(MARK)
+    if mark:
+        return (*partition_of(archive), *partition_of(inside))
     folders = (folder.partition("=") for folder in name.replace(os.sep, "/").split("/")[:-1])
     return tuple(
         (unquote(key), None if value == NULL_PARTITION else unquote(value))
@@ -214,7 +221,7 @@ def _are_samples(files: Sequence[Source], data: int) -> bool:
     return 2 * sum(place < data for place in samples(files)) > data > 1
 
 
-def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> FolderFiles:
+def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Discovered:
     if len({format_of(source.name) for source in data}) > 1:
         raise InputError(
             f"{folder} holds data of several kinds: {_counted(data)}",
@@ -223,7 +230,7 @@ def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Fol
         )
     listed, unlisted = _listed(data, rest)
     aside = [*(Aside(s.name, BESIDE_DATA) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
-    return FolderFiles(format_of(data[0].name), tuple(listed), tuple(aside))
+    return Discovered(format_of(data[0].name), shown_name(folder), tuple(listed), tuple(aside))
 
 
 def _listed(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:

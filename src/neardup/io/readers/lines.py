@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from neardup.io.containers.codecs import STEP, rest_after
 from neardup.io.formats.charsets import UTF_8, Charset, charset_of
 from neardup.io.readers.base import ROW_BYTES, failure_text
 from neardup.io.readers.files import UNREADABLE, FileDocuments
@@ -21,9 +22,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # Bytes kept from the start of a line that is too long, to show them.
 _BEGINNING = 4096
-
-# When a compressed stream breaks, the bytes lost in the failing read are recovered byte by byte.
-_COMPRESSED_READ = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Stream:
         self._source = source
         self._file = source.open()
         self._given = 0
-        self._step = _COMPRESSED_READ if source.compression else None
+        self._step = STEP if source.compression else None
         self._decoder = None if charset.encoding == "utf-8" else _decoder(charset.encoding)
         self._waiting = bytearray()
         self.error: BaseException | None = None
@@ -89,24 +87,10 @@ class Stream:
             data = bytes(self._file.read(size))
         except UNREADABLE as error:
             self.error = error
-            data = b"" if self._step is None else self._rescue(self._step)
+            self._file.close()
+            data = b"" if self._step is None else rest_after(self._source.open, self._given)
         self._given += len(data)
         return data
-
-    def _rescue(self, step: int) -> bytes:
-        """Recover the output of a failed read: decompress again up to its start, then byte by byte."""
-        saved: list[bytes] = []
-        try:
-            self._file.close()
-            self._file = self._source.open()
-            left = self._given
-            while left:
-                left -= len(self._file.read(min(step, left)))
-            while len(saved) < step and (byte := self._file.read(1)):
-                saved.append(byte)
-        except UNREADABLE:
-            pass  # the same failure as before
-        return b"".join(saved)
 
 
 def line_blocks(read: Callable[[int], bytes], size: int, longest: int = ROW_BYTES) -> Iterator[bytes | LongLine]:

@@ -20,8 +20,8 @@ from neardup.io.readers import open_sources
 from neardup.io.readers.base import ROW_BYTES, Chunk, Column, Documents, FailedChunk, ReadRows, too_long
 from neardup.io.readers.csv_records import Batch, CsvStream, dialect_of, header_of
 from neardup.io.readers.digests import open_regular
-from neardup.io.readers.discovery import Discovered
 from neardup.io.readers.fields import VirtualColumns
+from neardup.io.readers.folders import Discovered
 from neardup.io.readers.json_records import Parser
 from neardup.io.readers.lines import BYTE_ORDER_MARK
 from neardup.io.readers.parquet import ParquetDocuments

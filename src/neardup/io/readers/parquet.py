@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import takewhile
@@ -22,9 +22,6 @@ from neardup.io.readers.base import (
     ROW_BYTES,
     Chunk,
     Format,
-    NativeRows,
-    Natives,
-    NativeWithoutText,
     Problem,
     ReadRows,
     RowNumbers,
@@ -317,12 +314,6 @@ class ParquetDocuments(TableDocuments):
 
         return Separate(text.natives, opened)
 
-    def natives_without_text(self, text: CopiedText, wanted: Collection[int] | None) -> Natives:
-        """Yield each wanted chunk, and a function that reads its native rows without the text."""
-        names = [name for name in text.others.names if name not in self.partition_names]
-        for chunk in self.chunks(wanted, names):
-            yield chunk, partial(_without_text, text, chunk, names)
-
     @property
     def _copied_text(self) -> CopiedText | None:
         """The text as pages, if they can be copied in all files and most of them are plain."""
@@ -333,7 +324,7 @@ class ParquetDocuments(TableDocuments):
         """The text as pages, if they can be copied in all files."""
         name, pages = self.text, {}
         stored_others = len(self.schema) - len(self.partition_names) - 1
-        if name is None or name in self.virtual or (self._unified and name in self._unified.mixed):
+        if name is None or name in self.virtual or name in self.mixed:
             return None
         if self.partition_names and not stored_others:  # the partition would have no rows to be repeated for
             return None
@@ -535,13 +526,6 @@ class _GroupsChunk(TableChunk):
     def _empty(self, columns: list[str] | None) -> Any:
         empty = self.owner.empty(self.position)
         return empty if columns is None else empty.select(columns)
-
-
-def _without_text(text: CopiedText, chunk: Chunk, names: list[str]) -> NativeRows:
-    """Read the native rows of a chunk without the text."""
-    if isinstance(chunk, TableChunk):
-        return text.native(chunk.position, *chunk.decode(names))
-    return NativeWithoutText(no_rows(), no_rows_of(text.others))
 
 
 def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = None) -> Any:

@@ -7,19 +7,29 @@ hundred megabytes, and a million rows may repeat it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.io.readers.arrow import chosen, is_bytes, row_lengths, size_of
-from neardup.io.readers.base import ROW_BYTES, Natives, NativeWithoutText, Problem, RowNumbers, too_long
+from neardup.io.readers.arrow import chosen, is_bytes, no_rows_of, row_lengths, size_of
+from neardup.io.readers.base import (
+    ROW_BYTES,
+    Chunk,
+    Natives,
+    NativeWithoutText,
+    Problem,
+    RowNumbers,
+    no_rows,
+    too_long,
+)
 from neardup.io.readers.sources import Source
+from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.readers.thrift import Fields, list_of, number_of, struct_at, struct_of
 from neardup.io.writers.parquet_parts import binaries, binary, int32, int32s, int64, struct, struct_bytes, structs
 from neardup.tables import Bools, Int64s
@@ -345,25 +355,6 @@ RUN_BYTES = 8 << 20
 """Unpacked text of pages that a thread reads at a time."""
 
 
-class CopiedFiles(Protocol):
-    """Parquet files that are read without their text."""
-
-    names: tuple[str, ...]
-    schema: Any
-
-    def common(self, position: int, table: Any, schema: Any) -> Any:
-        """Return decoded rows with the columns of a schema."""
-
-    def require_unchanged(self, position: int) -> None:
-        """Raise InputError if a file has changed since it was first opened."""
-
-    def own_schema(self, position: int) -> Any:
-        """Return the schema of a readable file."""
-
-    def natives_without_text(self, text: CopiedText, wanted: Collection[int] | None) -> Natives:
-        """Yield each wanted chunk, and a function that reads its native rows without the text."""
-
-
 @dataclass(frozen=True)
 class CopiedText:
     """The text of Parquet files as pages that can be copied: by position of the file, one for each row group.
@@ -371,7 +362,7 @@ class CopiedText:
     ``apart``: each file is written by itself, with its own columns.
     """
 
-    owner: CopiedFiles
+    owner: TableDocuments
     name: str
     pages: dict[int, list[PagedColumn]]
     apart: bool = False
@@ -402,7 +393,25 @@ class CopiedText:
 
     def natives(self, wanted: Collection[int] | None) -> Natives:
         """Yield each wanted chunk, and a function that reads its native rows without the text."""
-        return self.owner.natives_without_text(self, wanted)
+        names = [name for name in self.others.names if name not in self.owner.partition_names]
+        for chunk in self.owner.chunks(wanted, names):
+            yield chunk, partial(self._native, chunk, names)
+
+    def _native(self, chunk: Chunk, names: list[str]) -> NativeWithoutText:
+        """Read the native rows of a chunk, without rows that are too long."""
+        if not isinstance(chunk, TableChunk):
+            return NativeWithoutText(no_rows(), no_rows_of(self.others))
+        position, owner = chunk.position, self.owner
+        table, numbers, problems = chunk.decode(names)
+        common = owner.common(position, table, self.others_of(position))
+        long = self._too_long(position, common, numbers)
+        if len(long):
+            name = owner.names[position]
+            problems = (*problems, *(Problem(name, row, too_long("the row")) for row in numbers[long].tolist()))
+            fits = np.ones(len(numbers), np.bool_)
+            fits[long] = False
+            common, numbers = chosen(common, fits) if common.num_columns else common, numbers[fits]
+        return NativeWithoutText(numbers, common, problems, position)
 
     def texts(self, position: int, numbers: RowNumbers) -> Iterator[tuple[int, Callable[[], pa.Array]]]:
         """Yield, for some rows (ascending) of a file, how many texts follow, and a function that reads these."""
@@ -419,20 +428,6 @@ class CopiedText:
         texts = pa.concat_arrays(found)
         stored = self.owner.schema.field(self.name).type
         return texts if is_bytes(stored) else texts.view(pa.string())
-
-    def native(
-        self, position: int, table: Any, numbers: RowNumbers, problems: Sequence[Problem]
-    ) -> NativeWithoutText:
-        """Return decoded rows without the text and without rows that are too long."""
-        common = self.owner.common(position, table, self.others_of(position))
-        long = self._too_long(position, common, numbers)
-        if len(long):
-            name = self.owner.names[position]
-            problems = (*problems, *(Problem(name, row, too_long("the row")) for row in numbers[long].tolist()))
-            fits = np.ones(len(numbers), np.bool_)
-            fits[long] = False
-            common, numbers = chosen(common, fits) if common.num_columns else common, numbers[fits]
-        return NativeWithoutText(numbers, common, tuple(problems), position)
 
     def _too_long(self, position: int, table: Any, numbers: RowNumbers) -> RowNumbers:
         """Return the places of the rows that are longer than a row may be."""

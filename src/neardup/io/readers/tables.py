@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -43,26 +43,17 @@ from neardup.io.readers.fields import VirtualColumns, require_paths
 from neardup.io.readers.files import UNREADABLE, FileChunk, FileDocuments
 from neardup.io.readers.sources import Source
 
+Mixed: TypeAlias = dict[str, tuple[tuple[str, str], ...]]
+"""Columns whose type differs between files, each with (type, first file of that type)."""
 
-@dataclass(frozen=True)
-class Unified:
-    """The schema in which rows of all files can be written, and notes on how it was found.
 
-    ``mixed``: columns whose type differs between files, each with (type, first file of that type).
+def unified(names: Sequence[str], schemas: Sequence[Any]) -> tuple[Any, Mixed, list[str]]:
+    """Return a schema in which rows of all files can be written, the mixed columns, and notes about these.
+
+    It is that of the first file; a column whose type differs elsewhere gets a wider type, else string. Raises
+    InputError when a column is missing in one of the files.
     """
-
-    schema: Any
-    mixed: dict[str, tuple[tuple[str, str], ...]]
-    notes: tuple[str, ...]
-
-
-def unified(names: Sequence[str], schemas: Sequence[Any]) -> Unified:
-    """Return the schema of the first file; a column whose type differs elsewhere gets a wider type, else string.
-
-    Raises InputError when a column is missing in one of the files.
-    """
-    schema, notes = schemas[0], []
-    mixed: dict[str, tuple[tuple[str, str], ...]] = {}
+    schema, notes, mixed = schemas[0], list[str](), Mixed()
     for other, name in zip(schemas[1:], names[1:], strict=True):
         _require_same_names(schemas[0], other, names[0], name)
     for position, field in enumerate(schemas[0]):
@@ -77,7 +68,7 @@ def unified(names: Sequence[str], schemas: Sequence[Any]) -> Unified:
             mixed[field.name] = tuple((called, name) for called, (_, name) in reversed(types.items()))
             where = ", ".join(f"{called} in {name}" for called, name in mixed[field.name])
             notes.append(f'the column "{field.name}" is {where}: read as {type_}')
-    return Unified(schema, mixed, tuple(notes))
+    return schema, mixed, notes
 
 
 def partition_columns(sources: Sequence[Source], known: Sequence[str]) -> tuple[list[Any], list[str]]:
@@ -170,7 +161,7 @@ class TableDocuments(FileDocuments):
         self.virtual = VirtualColumns()
         self.schema: Any = None
         self._stored: Any = None
-        self._unified: Unified | None = None
+        self.mixed: Mixed = {}
 
     def read_heads(self, read: Callable[[int], Any], called: str, allowed: str) -> list[Any]:
         """Return what ``read`` finds in the head of each file; None for an unreadable one, a row of ``failures``.
@@ -199,15 +190,14 @@ class TableDocuments(FileDocuments):
         for i in good:
             refuse_columns(self.names[i], len(schemas[i]))
             schema_columns(schemas[i], self.names[i])
-        self._unified = found = unified([self.names[i] for i in good], [schemas[i] for i in good])
+        self._stored, self.mixed, mixed_notes = unified([self.names[i] for i in good], [schemas[i] for i in good])
         self._schemas = schemas
-        self._partition, notes = partition_columns(self.sources, found.schema.names)
-        self._stored = found.schema
-        self.schema = found.schema
+        self._partition, notes = partition_columns(self.sources, self._stored.names)
+        self.schema = self._stored
         for field in self._partition:
             self.schema = self.schema.append(field)
         self.columns = schema_columns(self.schema, self.names[0])
-        self.findings.notes += [*found.notes, *notes]
+        self.findings.notes += [*mixed_notes, *notes]
 
     @property
     def partition_names(self) -> list[str]:
@@ -227,7 +217,7 @@ class TableDocuments(FileDocuments):
                 require_paths(paths, types, role, may_lack=True)
 
     def _require_kinds(self, column: str, kinds: Sequence[Kind]) -> None:
-        mixed = self._unified.mixed.get(column) if self._unified else None
+        mixed = self.mixed.get(column)
         if not mixed:
             return
         for schema, name in zip(self._schemas, self.names, strict=True):
@@ -254,8 +244,7 @@ class TableDocuments(FileDocuments):
                 made[name] = self._virtual(position, table, name)
             elif name in self._stored.names:
                 column = table.column(name)
-                mixed = self._unified is not None and name in self._unified.mixed
-                made[name] = cast(column, self.schema.field(name).type) if mixed else column
+                made[name] = cast(column, self.schema.field(name).type) if name in self.mixed else column
             else:
                 made[name] = constant(self.sources[position], self.schema.field(name), table.num_rows)
         return _table([made[name] for name in columns], list(columns))

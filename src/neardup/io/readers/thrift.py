@@ -23,27 +23,26 @@ def struct_at(data: bytes, at: int, depth: int = 0) -> tuple[Fields, int]:
     """Return the struct at a place, and its end. Raises IndexError if ``data`` ends before that."""
     if depth > _DEEPEST:
         raise pa.ArrowInvalid("metadata nested too deeply")
-    fields: Fields = {}
-    number = 0
-    while True:
-        head = data[at]
-        at += 1
-        if not head:
-            return fields, at
-        step, kind = head >> 4, head & 15
-        if step:
-            number += step
-        else:
-            number, at = _zigzag(data, at)
-        if kind in (_TRUE, _FALSE):
-            fields[number] = kind == _TRUE
-        else:
-            fields[number], at = _value(data, at, kind, depth)
+    return _struct(data, at, depth, raw=False)
 
 
 def raw_struct_at(data: bytes, at: int) -> tuple[RawFields, int]:
     """Return the struct at a place with its fields as stored, and its end. Raises as ``struct_at``."""
-    fields: RawFields = {}
+    return _struct(data, at, 0, raw=True)
+
+
+def raw_structs(data: bytes) -> list[RawFields]:
+    """Return the structs of a stored list."""
+    count, _, at = _list_head(data, 0)
+    structs = []
+    for _ in range(count):
+        fields, at = raw_struct_at(data, at)
+        structs.append(fields)
+    return structs
+
+
+def _struct(data: bytes, at: int, depth: int, *, raw: bool) -> tuple[dict[int, Any], int]:
+    fields: dict[int, Any] = {}
     number = 0
     while True:
         head = data[at]
@@ -55,22 +54,10 @@ def raw_struct_at(data: bytes, at: int) -> tuple[RawFields, int]:
             number += step
         else:
             number, at = _zigzag(data, at)
-        begin = at
+        begin, value = at, kind == _TRUE
         if kind not in (_TRUE, _FALSE):
-            at = _value(data, at, kind, 0)[1]
-        fields[number] = kind, data[begin:at]
-
-
-def raw_structs(data: bytes) -> list[RawFields]:
-    """Return the structs of a stored list."""
-    count, at = data[0] >> 4, 1
-    if count == 15:
-        count, at = _varint(data, at)
-    found = []
-    for _ in range(count):
-        fields, at = raw_struct_at(data, at)
-        found.append(fields)
-    return found
+            value, at = _value(data, at, kind, depth)
+        fields[number] = (kind, data[begin:at]) if raw else value
 
 
 def struct_of(value: Any) -> Fields:
@@ -118,10 +105,7 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
 def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     if depth > _DEEPEST:
         raise pa.ArrowInvalid("metadata nested too deeply")
-    head = data[at]
-    count, kind, at = head >> 4, head & 15, at + 1
-    if count == 15:
-        count, at = _varint(data, at)
+    count, kind, at = _list_head(data, at)
     if count > len(data) - at:  # each needs at least one byte
         raise IndexError("the metadata ends in the middle of a list")
     values = []
@@ -129,6 +113,14 @@ def _list(data: bytes, at: int, depth: int) -> tuple[list[Any], int]:
         value, at = _value(data, at, kind, depth)
         values.append(value)
     return values, at
+
+
+def _list_head(data: bytes, at: int) -> tuple[int, int, int]:
+    """Return the number of values in a list, their type, and the place of the first."""
+    count, kind, at = data[at] >> 4, data[at] & 15, at + 1
+    if count == 15:
+        count, at = _varint(data, at)
+    return count, kind, at
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
