@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming import HammingIndex, hamming_pairs
     from neardup.lsh.hamming_tables import hamming_plan
     from neardup.lsh.index import LSH
-    from neardup.review.report.page import report_page
+    from neardup.review.report.content import report_page
     from neardup.run.find import dedup, find
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
@@ -158,7 +158,7 @@ _LAZY = {
     "load": "neardup.run.found",
     "merge": "neardup.run.shards.merge",
     "read_signatures": "neardup.sketch.signatures",
-    "report_page": "neardup.review.report.page",
+    "report_page": "neardup.review.report.content",
     "shingles": "neardup.sketch.features",
     "tokens": "neardup.sketch.features",
     "write_signatures": "neardup.sketch.signatures",

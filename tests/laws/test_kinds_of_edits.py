@@ -7,9 +7,8 @@ from functools import cache
 import pytest
 
 import neardup as nd
-from neardup.comparison.kinds.decide import kind_of
-from neardup.comparison.kinds.names import CONTAINED, INSERTED, KINDS, MOVED, NUMBERS, STYLE
-from neardup.comparison.kinds.said import sentence
+from neardup.comparison.kinds import CONTAINED, INSERTED, KINDS, MOVED, NUMBERS, STYLE
+from neardup.comparison.kinds.rules import kind_of, sentence
 from neardup.text.keys import new_key
 from neardup.text.normalise import tokens
 from neardup.text.units import read

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import neardup as nd
-from neardup.display.page import policy_for
+from neardup.display.view import policy_for
 from neardup.walkthrough import EXAMPLE
 from support.command_line import Run
 from support.paths import DOCS

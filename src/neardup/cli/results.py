@@ -201,7 +201,7 @@ def _near_line(other: Outside, measure: str) -> str:
 def report(options: ReportOptions) -> int:
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side."""
     from neardup.io.writers import OutputPage
-    from neardup.review.report.page import check_lengths, report_page
+    from neardup.review.report.content import check_lengths, report_page
     from neardup.run.found import load
 
     check_lengths(options.most_pairs, options.most_groups)

@@ -97,7 +97,7 @@ def review(options: ReviewOptions) -> int:
         # a browser that opens it now waits for its page until the result is loaded
         typer.echo(f"Open {display.printable(address_of(listening))} in a browser; Ctrl-C stops.")
         from neardup.review.desk.desk import Desk
-        from neardup.review.live.serving import serve_review
+        from neardup.review.live.app import serve_review
 
         with closing(Desk.open(options.out, inputs=options.inputs or None)) as desk:
             ended = False

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from neardup.comparison.alignment import Alignment, align
-from neardup.comparison.kinds.decide import Kind, kind_of
-from neardup.comparison.kinds.said import sentence
+from neardup.comparison.kinds.rules import Kind, kind_of, sentence
 from neardup.display import similarity
 from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
 from neardup.measures import LITERAL, CountedAs, values

@@ -1,13 +1,18 @@
-"""Bars: a histogram with its numbers as a table, and a row of labelled columns."""
+"""Bars: a histogram of similarities with its numbers as a table, and a row of labelled columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from neardup.display.svg import Picture, path, rect, text
 from neardup.display.words import counted, number, similarity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 560, 240
 _LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 44, 28
@@ -15,6 +20,28 @@ LEAST = 2.0
 """Height of the smallest bar that is not zero: one pair is visible beside a million."""
 Noun = tuple[str, str]
 PAIR: Noun = ("pair", "pairs")
+BARS = 40
+"""Largest number of bars of a histogram."""
+_STEPS = (100, 50, 40, 20, 10)
+"""Bars in the range from 0 to 1, from fine to coarse."""
+
+
+def bars(values: NDArray[np.floating[Any]], threshold: float) -> tuple[tuple[float, ...], tuple[int, ...]]:
+    """Return the edges and the counts of a histogram from a little below the threshold up to 1.
+
+    >>> import numpy as np
+    >>> edges, counts = bars(np.array([0.7, 0.95, 1.0]), 0.7)
+    >>> edges[0], edges[-1], len(counts), sum(counts)
+    (0.6, 1.0, 40, 3)
+    """
+    import numpy as np  # here, so that plans need no numerics
+
+    low = min(threshold, float(values.min(initial=1.0)))
+    begin = max(0, int(low * 10 + 1e-9) - 1)  # in tenths, so that empty room below the line is seen
+    step = next((step for step in _STEPS if step - begin * step // 10 <= BARS), _STEPS[-1])
+    edges = np.arange(begin * step // 10, step + 1) / step
+    counts, _ = np.histogram(values, edges)
+    return tuple(edges.tolist()), tuple(counts.tolist())
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,13 @@ an attribute, too, and pictures have their numbers in words.
 
 from __future__ import annotations
 
+import hashlib
+from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from neardup.display.style import notebook_style
 from neardup.display.words import Line, escaped_parts, printable, shortened
-
-WORDS = 80
-"""Columns of the first words of a text."""
-NAME = 60
-"""Longest id, in columns."""
-_LEFT, _RIGHT = 'style="text-align:left"', 'class="number" style="text-align:right"'
 
 
 def view(*parts: str) -> str:
@@ -72,6 +68,13 @@ def table(
     return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+WORDS = 80
+"""Columns of the first words of a text."""
+NAME = 60
+"""Longest id, in columns."""
+_LEFT, _RIGHT = 'style="text-align:left"', 'class="number" style="text-align:right"'
+
+
 def _side(is_number: bool, inline: bool) -> str:
     if inline:
         return f" {_RIGHT if is_number else _LEFT}"
@@ -97,3 +100,38 @@ def excerpt(text: str, width: int = WORDS) -> str:
     flat = " ".join(text[: 8 * width].split())
     shown = "".join(part for part, _ in escaped_parts(flat))
     return shortened(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")
+
+
+def policy_for(style: str) -> str:
+    """Return the content security policy of a self-contained page: nothing but this style."""
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def whole_page(title: str, body: str, style: str, generator: str, kind: str = "neardup") -> str:
+    """Return an HTML document; ``title`` is escaped here, ``body`` is HTML. ``generator`` names the command.
+
+    ``kind`` are the classes of the body.
+
+    ``io.writers.OutputPage`` recognises the beginning.
+    """
+    return "\n".join(
+        [
+            "<!DOCTYPE html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_for(style))}">',
+            f'<meta name="generator" content="{escape(generator)}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="referrer" content="no-referrer">',
+            f"<title>{escape(title)}</title>",
+            f"<style>{style}</style>",
+            "</head>",
+            f'<body class="{kind}">',
+            body,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from neardup.display import counted
-from neardup.display.bins import bars
-from neardup.display.charts import Histogram
+from neardup.display.charts import Histogram, bars
 from neardup.display.view import facts, heading, name_of, paragraph, table, view
 from neardup.measures import LITERAL, MEASURES
 from neardup.run.first_words import words_of

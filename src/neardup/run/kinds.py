@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.comparison.kinds.names import IDENTICAL, KINDS, STYLE
+from neardup.comparison.kinds import IDENTICAL, KINDS, STYLE
 from neardup.join.rows import Rows
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
@@ -72,7 +72,7 @@ def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, meter: Met
 
 
 def _digest(text: bytes) -> bytes:
-    from neardup.comparison.kinds.decide import without_form  # imported late: other runs need none of it
+    from neardup.comparison.kinds.rules import without_form  # imported late: other runs need none of it
 
     plain = without_form(text.decode("utf-8", "replace"))
     return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -113,7 +113,7 @@ def _bytes(texts: pa.Array) -> bytes:
 
 def _judged(a: list[int], b: list[int], texts: dict[int, bytes]) -> Iterator[int]:
     """Yield the number of the kind of each pair, −1 where it cannot be determined."""
-    from neardup.comparison.kinds.decide import kind_of  # imported late: other runs do not wait for its kernels
+    from neardup.comparison.kinds.rules import kind_of  # imported late: other runs do not wait for its kernels
     from neardup.text.units import read
 
     last: tuple[int, Reading] | None = None

@@ -5,17 +5,19 @@ Names, texts and shingles come from the documents: control characters are escape
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from neardup.display import counted, number, printable, shortened, similarity, tail
-from neardup.display.page import whole_page
+from neardup.display import columns, counted, number, printable, shortened, similarity, tail
+from neardup.display.curves import ErrorBar, error_bars
 from neardup.display.style import page_style
-from neardup.display.view import view
-from neardup.walkthrough.bars import bar_section
-from neardup.walkthrough.tables import Section, ShownTable
+from neardup.display.svg import Picture
+from neardup.display.view import heading, paragraph, preformatted, table, view, whole_page
 
 if TYPE_CHECKING:
+    from neardup.sketch.estimates import Estimate
     from neardup.walkthrough.record import Bands, DrawnHashes, Exact, ExplanationRecord
 
 GENERATOR = "neardup explain"
@@ -71,6 +73,177 @@ def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
 def of_family(explained: ExplanationRecord, drawn: DrawnHashes) -> str:
     """Return the family and slots in parentheses, or "" if there is only one."""
     return f" ({drawn.family}, {counted(drawn.slots, 'slot')})" if len(explained.drawn) > 1 else ""
+
+
+GAP = 2
+
+
+@dataclass(frozen=True)
+class ShownTable:
+    """Cells of text. Columns are aligned right except for those in ``left``, which may be cut to fit."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: frozenset[int] = frozenset()
+
+    def text(self, width: int) -> Iterator[str]:
+        """Yield lines of at most ``width`` columns, unless the right-aligned columns alone need more."""
+        widths = [max(map(columns, cells)) for cells in zip(self.head, *self.rows, strict=True)]
+        over = sum(widths) + GAP * len(widths) - width
+        for column in sorted(self.left, key=lambda column: -widths[column]):
+            kept = max(widths[column] - max(over, 0), min(widths[column], 12))
+            over -= widths[column] - kept
+            widths[column] = kept
+        for cells in (self.head, *self.rows):
+            placed = (self._placed(i, cell, widths[i]) for i, cell in enumerate(cells))
+            yield (" " * GAP + (" " * GAP).join(placed)).rstrip()
+
+    def html(self, inline: bool) -> str:
+        """Return an HTML table; every cell is escaped. ``inline``: see ``display.view.table``."""
+        numbers = frozenset(range(len(self.head))) - self.left
+        return table(self.head, self.rows, numbers, inline=inline)
+
+    def _placed(self, column: int, cell: str, width: int) -> str:
+        if column in self.left:
+            cell = shortened(cell, width)
+            return cell + " " * (width - columns(cell))
+        return " " * (width - columns(cell)) + cell
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Preformatted lines whose characters align vertically, and the ``pictures`` that HTML has instead."""
+
+    lines: tuple[str, ...]
+    pictures: tuple[Picture, ...] = ()
+
+    def text(self, width: int) -> Iterator[str]:
+        """Yield the lines unchanged; they were drawn for a fixed width."""
+        yield from self.lines
+
+    def html(self, inline: bool) -> str:
+        """Return the pictures as figures; without any, the lines in a monospaced font, escaped."""
+        if self.pictures:
+            return "".join(picture.figure() for picture in self.pictures)
+        return preformatted("\n".join(self.lines))
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, the sentences ``says``, tables and drawings, and ``notes``; ``beside``: the sentences in HTML."""
+
+    title: str
+    says: tuple[str, ...] = ()
+    parts: tuple[ShownTable | Drawing, ...] = ()
+    notes: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+
+    def text(self, width: int) -> Iterator[str]:
+        """Yield the section as lines, with blank lines between its parts."""
+        yield self.title
+        yield "-" * len(self.title)
+        yield from folded(self.says, width)
+        for part in self.parts:
+            yield ""
+            yield from part.text(width)
+        if self.notes:
+            yield ""
+            yield from folded(self.notes, width)
+
+    def html(self, inline: bool = True, level: int = 4) -> str:
+        """Return the section as HTML with a heading of this level; all text is escaped."""
+        before, after = ("".join(map(paragraph, texts)) for texts in (self.beside or self.says, self.notes))
+        parts = "".join(part.html(inline) for part in self.parts)
+        return f"{heading(self.title, level)}{before}{parts}{after}"
+
+
+def folded(texts: Sequence[str], width: int) -> Iterator[str]:
+    """Yield paragraphs in lines of at most ``width`` characters."""
+    for text in texts:
+        yield from wrap(text, width)
+
+
+WIDEST, SHOWN_PAIRS = 51, 6
+SCALES = (0.2, 0.4, 1.0)
+"""Upper ends of the scale, so that low similarities fill it too."""
+NUMBERS = 24
+"""Columns reserved for the numbers beside a bar."""
+
+
+def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
+    """Draw the scale from 0 to ``top`` on ``width`` characters: [ ] are the ends of the interval, o the estimate.
+
+    | is the exact value; * marks the estimate and the exact value at the same position.
+
+    >>> from neardup.sketch.estimates import estimate
+    >>> bar(estimate(8, 16), 0.3, 41)
+    '           [|-------o--------]           '
+    """
+    line = [" "] * width
+
+    def at(value: float) -> int:
+        return round(value / top * (width - 1))
+
+    for place in range(at(found.low), at(found.high) + 1):
+        line[place] = "-"
+    line[at(found.low)], line[at(found.high)] = "[", "]"
+    line[at(found.value)] = "o"
+    line[at(exact)] = "*" if at(exact) == at(found.value) else "|"
+    return "".join(line)
+
+
+def bar_section(explained: ExplanationRecord, width: int) -> Section:
+    """Return the error bars of the most similar pairs, a line for each family and number of slots."""
+    several = len({drawn.family for drawn in explained.drawn}) > 1
+    names = [f"{drawn.family} {drawn.slots}" if several else str(drawn.slots) for drawn in explained.drawn]
+    column = max(len("slots"), *map(len, names))
+    plot = min(width - column - NUMBERS - 6, WIDEST)
+    order = sorted(range(len(explained.pairs)), key=lambda i: -explained.pairs[i].resemblance)
+    shown = [drawn.estimates[i].high for drawn in explained.drawn for i in order[:SHOWN_PAIRS]]
+    top = next(top for top in SCALES if top >= max(shown))
+    lines: list[str] = []
+    for i in sorted(order[:SHOWN_PAIRS]):
+        pair = explained.pairs[i]
+        letters = (explained.documents[position].label for position in (pair.a, pair.b))
+        lines += [""] * bool(lines) + [f"  {' and '.join(letters)}, exact {similarity(pair.resemblance)}"]
+        lines.append(f"  {'slots':>{column}}  {_axis(plot, top)}  estimate and interval")
+        for name, drawn in zip(names, explained.drawn, strict=True):
+            found = drawn.estimates[i]
+            numbers = f"{similarity(found.value)}  {similarity(found.low)}–{similarity(found.high)}"
+            lines.append(f"  {name:>{column}}  {bar(found, pair.resemblance, plot, top)}  {numbers}")
+    left = len(explained.pairs) - SHOWN_PAIRS
+    hint = " (try 50,100,200,400)" if len(explained.drawn) == 1 else ""
+    rule = f"Four times as many slots make the interval about half as wide{hint}."
+    more = (f"The {SHOWN_PAIRS} most similar pairs; {counted(left, 'more pair')} not drawn.",) if left > 0 else ()
+    return Section(
+        "Error bars",
+        ("[---o---] is the estimate o with its 95 % interval, | the exact value, * both in one place. " + rule,),
+        (Drawing(tuple(lines), tuple(_pictures(explained, sorted(order[:SHOWN_PAIRS]), names))),),
+        more,
+        (rule,),
+    )
+
+
+def _pictures(explained: ExplanationRecord, shown: list[int], names: list[str]) -> Iterator[Picture]:
+    """Yield the same bars as pictures, one for each pair."""
+    for i in shown:
+        pair = explained.pairs[i]
+        letters = " and ".join(explained.documents[position].label for position in (pair.a, pair.b))
+        bars = []
+        for name, drawn in zip(names, explained.drawn, strict=True):
+            found, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
+            bars.append(ErrorBar(label, found.value, found.low, found.high, pair.resemblance))
+        yield error_bars(bars, f"Estimates for {letters}, exact {similarity(pair.resemblance)}", f"{letters}.")
+
+
+def _axis(width: int, top: float) -> str:
+    """Return the scale above the bars."""
+    line = [" "] * width
+    for quarter in range(5):
+        label = f"{quarter * top / 4:g}".replace("0.", ".")
+        at = min(max(round(quarter / 4 * (width - 1)) - len(label) // 2, 0), width - len(label))
+        line[at : at + len(label)] = label
+    return "".join(line)
 
 
 def pair_of(explained: ExplanationRecord, pair: Exact) -> str:

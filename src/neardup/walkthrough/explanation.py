@@ -234,12 +234,12 @@ def _draw(
         origins=np.stack([rows for _, rows in found], axis=1),
         matches=matches,
         estimates=tuple(estimate(equal, slots) for equal in matches),
-        bands=None if band_rows is None else _bands(signatures, band_rows),
+        bands=None if band_rows is None else _bands_of(signatures, band_rows),
         caution=hashed.caution,
     )
 
 
-def _bands(signatures: UInt64s, rows: int) -> Bands:
+def _bands_of(signatures: UInt64s, rows: int) -> Bands:
     """Put documents with equal values in all rows of a band into one of its buckets; empty documents into none."""
     slots, documents = signatures.shape
     bands = []

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison.alignment import Alignment, Piece, path
-from neardup.comparison.alignment.breaks import LINE, NONE, SENTENCE, breaks_of
+from neardup.comparison import alignment as aligning
+from neardup.comparison.alignment import LINE, NONE, SENTENCE, Alignment, Piece, breaks_of
 from neardup.kernels.match.alignment import heaviest_chain, telling_runs
 from neardup.text.normalise import tokens
 from neardup.text.units import words
@@ -226,20 +226,20 @@ def test_too_much_to_align_is_said_and_nothing_is_lost(monkeypatch: pytest.Monke
     a = "alpha beta one two gamma three four delta five"
     b = "alpha beta uno due gamma tre quattro delta cinque"
     whole = shown(aligned(a, b))
-    monkeypatch.setattr(path, "MOST_CELLS", 4)
+    monkeypatch.setattr(aligning, "MOST_CELLS", 4)
     capped = aligned(a, b)
     assert capped.caps == ()  # the words that occur once leave stretches of two by two
     assert shown(capped) == whole
-    monkeypatch.setattr(path, "MOST_CELLS", 3)
+    monkeypatch.setattr(aligning, "MOST_CELLS", 3)
     capped = aligned(a, b)
-    assert capped.caps == (path.WORDS_CAP,)
+    assert capped.caps == (aligning.WORDS_CAP,)
     assert "".join(a[p.begin : p.end] for row in capped.rows for p in row.a) == a
 
 
 @given(pairs(), st.integers(0, 30))
 def test_whatever_the_limit_both_texts_can_be_read(texts: tuple[str, str], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path, "MOST_CELLS_IN_ALL", most)
+        patch.setattr(aligning, "MOST_CELLS_IN_ALL", most)
         alignment = aligned(*texts)
     assert "".join(texts[0][p.begin : p.end] for row in alignment.rows for p in row.a) == texts[0]
     assert "".join(texts[1][p.begin : p.end] for row in alignment.rows for p in row.b) == texts[1]

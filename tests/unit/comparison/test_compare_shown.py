@@ -11,10 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison.show.cells import TextRows, escaped
-from neardup.comparison.show.lines import COLOURS, _Inline, _rows, _TwoColumns
+from neardup.comparison.show.page import TextRows, escaped
+from neardup.comparison.show.terminal import COLOURS, Styled, _Inline, _rows, _TwoColumns
 from neardup.comparison.show.words import part_of, restyled
-from neardup.comparison.show.wrapping import Styled
 from neardup.display import painted, visible
 from neardup.text.codepoints import codepoints_of, of_each, text_of
 from support import reference_shown as twin

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show import as_text
-from neardup.comparison.show.wrapping import Styled
+from neardup.comparison.show.terminal import Styled
 from neardup.display import columns, visible
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair

@@ -7,9 +7,7 @@ import pytest
 
 import neardup as nd
 from neardup.comparison import matching
-from neardup.comparison.kinds.decide import Kind, kind_of
-from neardup.comparison.kinds.digits import different_numbers, numbers_of, same_but_for_numbers
-from neardup.comparison.kinds.names import (
+from neardup.comparison.kinds import (
     CONTAINED,
     IDENTICAL,
     INSERTED,
@@ -20,8 +18,16 @@ from neardup.comparison.kinds.names import (
     STYLE,
     WORDING,
 )
-from neardup.comparison.kinds.quotes import LONGEST, depths_of, has_quotes
-from neardup.comparison.kinds.said import UNKNOWN, sentence
+from neardup.comparison.kinds.blocks import LONGEST, depths_of, has_quotes
+from neardup.comparison.kinds.rules import (
+    UNKNOWN,
+    Kind,
+    different_numbers,
+    kind_of,
+    numbers_of,
+    same_but_for_numbers,
+    sentence,
+)
 from neardup.text.units import read, words
 
 LINES = (

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.display.bins import bars
-from neardup.display.charts import Histogram
+from neardup.display.charts import Histogram, bars
 from neardup.display.curves import ErrorBar, SCurve, error_bars, heat_map
 from neardup.display.style import DARK, LIGHT, notebook_style, page_style
 from neardup.display.svg import MIDDLE, Picture

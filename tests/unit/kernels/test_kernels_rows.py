@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison.alignment import Alignment, Piece, path
-from neardup.comparison.alignment.breaks import breaks_of
+from neardup.comparison import alignment as aligning
+from neardup.comparison.alignment import Alignment, Piece, breaks_of
 from neardup.kernels.match.alignment import telling_runs
 from neardup.kernels.match.between import words_between
 from neardup.text.units import words
@@ -153,10 +153,10 @@ def shown(alignment: Alignment) -> list[twin.Row]:
 def test_rows_are_those_of_the_twin(texts: tuple[str, str], unit: str, length: int, most: int) -> None:
     found = nd.compare(*texts, unit=unit, length=length)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(path, "MOST_CELLS", most)
+        patch.setattr(aligning, "MOST_CELLS", most)
         alignment = found.alignment
     tiles = [tuple(tile) for tile in found.tiles.tolist()]
-    limits = (most, path.MOST_CELLS_IN_ALL)
+    limits = (most, aligning.MOST_CELLS_IN_ALL)
     assert shown(alignment) == twin.rows(found.a, found.b, tiles, alignment.moved.tolist(), limits)
     counts = {kind: sum(row.kind == kind for row in alignment.rows) for kind in alignment.kinds}
     assert alignment.kinds == counts

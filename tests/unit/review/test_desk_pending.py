@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from neardup.errors import InputError
-from neardup.review.desk import background
+from neardup.review.desk import texts as desk_texts
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.source import Decide, Question
@@ -52,13 +52,13 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
 def test_a_word_filter_is_partial_until_all_texts_are_read(
     desk: Desk, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(background, "SECONDS", 0.0)
+    monkeypatch.setattr(desk_texts, "SECONDS", 0.0)
     early = desk.groups(Question("moon"))
     assert (early.found, early.partial, early.pending) == (0, True, True)
     assert early.notes == ("0 of 6 texts are searched so far",)
     assert not desk.groups(Question("size>1")).partial  # this question needs no words
     held.go_on.set()
-    monkeypatch.setattr(background, "SECONDS", LONG)
+    monkeypatch.setattr(desk_texts, "SECONDS", LONG)
     whole = desk.groups(Question("moon"))
     assert ([line.id for line in whole.lines], whole.partial, whole.pending) == (["night"], False, False)
     assert whole.notes == ()
@@ -103,7 +103,7 @@ def test_kinds_are_partial_until_all_pairs_are_compared(
     without_kinds: tuple[Desk, Held], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk, held = without_kinds
-    monkeypatch.setattr(background, "SECONDS", 0.0)
+    monkeypatch.setattr(desk_texts, "SECONDS", 0.0)
     early = desk.sample_of_kind("contained")
     assert (early.pairs, early.pending) == (0, True)
     assert early.notes == ("kinds are known for 0 of 3 pairs so far",)
@@ -117,7 +117,7 @@ def test_kinds_are_partial_until_all_pairs_are_compared(
         assert 'action="/decide"' not in page.text
         assert "No group found" in pages.get("/?filter=kind:contained").words
         held.go_on.set()
-        monkeypatch.setattr(background, "SECONDS", LONG)
+        monkeypatch.setattr(desk_texts, "SECONDS", LONG)
         page = pages.get("/kinds?kind=one+is+contained")
         assert "2 undecided pairs" in page.words
         assert "data-refresh" not in page.text
@@ -131,12 +131,12 @@ def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
     with live(desk) as pages:
-        monkeypatch.setattr(background, "SECONDS", -1.0)
+        monkeypatch.setattr(desk_texts, "SECONDS", -1.0)
         early = pages.get(address)
         assert "not complete" in early.words
         assert early.text.count("data-refresh") == 1
         assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in early.text
-        monkeypatch.setattr(background, "SECONDS", LONG)
+        monkeypatch.setattr(desk_texts, "SECONDS", LONG)
         whole = pages.get(address)
         assert "data-refresh" not in whole.text
         assert "the quick brown fox" in whole.words

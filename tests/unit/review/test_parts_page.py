@@ -4,11 +4,11 @@ import pytest
 from jinja2 import UndefinedError
 
 from neardup.comparison.compare import compare
-from neardup.display.page import policy_for
+from neardup.display.view import policy_for
 from neardup.io.writers.output import OutputPage
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import environment, self_contained, style
-from neardup.review.parts.pair import comparison
+from neardup.review.report.content import comparison
 from neardup.review.source import GroupLine, MemberLine, PairLine
 from support.plain_pages import HOSTILE, require_plain
 

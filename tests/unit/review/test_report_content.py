@@ -9,15 +9,12 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.display.bins import bars
+from neardup.display.charts import bars
 from neardup.measures import MEASURES
 from neardup.review.desk.index import ResultIndex
-from neardup.review.report.chosen import SHOWN
-from neardup.review.report.groups import group_figures
-from neardup.review.report.links import pair_figures
-from neardup.review.report.lists import GroupLists
-from neardup.review.report.page import report_page
-from neardup.review.report.reading import TextReading
+from neardup.review.report.content import SHOWN, report_page
+from neardup.review.report.figures import group_figures, pair_figures
+from neardup.review.report.lists import GroupLists, TextReading
 from neardup.run.found import Found
 from support.command_line import write_rows
 from support.messages import has_parts

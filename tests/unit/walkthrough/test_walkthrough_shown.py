@@ -13,9 +13,8 @@ import neardup as nd
 from neardup.display import columns, shortened, tail
 from neardup.sketch.estimates import Estimate, estimate
 from neardup.walkthrough import EXAMPLE
-from neardup.walkthrough.bars import bar
+from neardup.walkthrough.chapters import ShownTable, bar
 from neardup.walkthrough.families import FAMILIES
-from neardup.walkthrough.tables import ShownTable
 
 SIGNATURES = """\
                A          B           C

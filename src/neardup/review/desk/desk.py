@@ -16,20 +16,16 @@ from neardup.collection import Collection
 from neardup.collection.query.syntax import FieldClause, Fingerprint, WordsClause
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Represents, Tag
-from neardup.review.desk.background import LAST_WAIT, Ahead, Budget
-from neardup.review.desk.collection import COLLECTION, CollectionSubject
 from neardup.review.desk.differences import Kernels
 from neardup.review.desk.filters import GroupFields, compares_documents, filtered
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.judgements import judgements, kinds_said, pairs_at, places_of_kind
-from neardup.review.desk.kinds import KindSweep
-from neardup.review.desk.lines import Lines
-from neardup.review.desk.lists import Ordered, Queues, page
-from neardup.review.desk.subjects import ResultSubject, Subject
-from neardup.review.desk.texts import TextReader, Whereabouts, WordIndex
+from neardup.review.desk.lines import KindSweep, Lines
+from neardup.review.desk.subjects import COLLECTION, CollectionSubject, ResultSubject, Subject
+from neardup.review.desk.texts import LAST_WAIT, Ahead, Budget, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
-from neardup.review.desk.views import group_view, in_group, keys_of, neighbours, pair_view
+from neardup.review.desk.views import Ordered, Queues, group_view, in_group, keys_of, neighbours, page, pair_view
 from neardup.review.source import (
     Acted,
     Decide,

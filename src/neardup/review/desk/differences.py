@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.comparison.kinds.names import (
+from neardup.comparison.kinds import (
     CONTAINED,
     IDENTICAL,
     INSERTED,
@@ -24,14 +24,13 @@ from neardup.errors import NeardupError
 from neardup.join.criterion import similarity_of
 from neardup.kernels.shingles import shingle_hashes
 from neardup.measures import MEASURES
-from neardup.review.desk.background import Budget
 from neardup.review.desk.index import ResultDocuments, ResultIndex
-from neardup.review.desk.texts import TextReader
+from neardup.review.desk.texts import Budget, TextReader
 from neardup.settings import Settings, as_compared
 from neardup.tables import UInt64s
 
 if TYPE_CHECKING:
-    from neardup.comparison.kinds.decide import Kind
+    from neardup.comparison.kinds.rules import Kind
 
 MOST_BYTES = 1 << 20
 """Pairs with more text than this are not compared for a line of a list, longer documents not counted."""
@@ -57,7 +56,7 @@ def named(kind: int) -> str:
 def described(kind: Kind) -> str:
     """Return how text B differs from A, in a few words; "" if that cannot be determined.
 
-    >>> from neardup.comparison.kinds.decide import kind_of
+    >>> from neardup.comparison.kinds.rules import kind_of
     >>> from neardup.text.units import read
     >>> described(kind_of(read("Pay 10 coins by noon"), read("Pay 1,200 coins by noon")))
     'differs in 1 number'
@@ -87,7 +86,7 @@ def difference_of(text: str, head: str) -> str:
     """Return how a text differs from that of the representative, in a few words; "" for long texts."""
     if len(text) + len(head) > MOST_BYTES:
         return ""
-    from neardup.comparison.kinds.decide import kind_of  # imported late: lists need no kernels
+    from neardup.comparison.kinds.rules import kind_of  # imported late: lists need no kernels
     from neardup.text.units import read
 
     return described(kind_of(read(head), read(text)))
@@ -159,7 +158,7 @@ class Differences:
         sizes = self._documents.bytes
         if not self._reader.known or int(sizes[member] + sizes[head]) > MOST_BYTES:
             return -1, ""
-        from neardup.comparison.kinds.decide import kind_of  # imported late: lists need no kernels
+        from neardup.comparison.kinds.rules import kind_of  # imported late: lists need no kernels
 
         try:
             kind = kind_of(self._reader.reading(head), self._reader.reading(member))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.collection.query import canonical, parse
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause, quoted
-from neardup.comparison.kinds.names import KINDS
+from neardup.comparison.kinds import KINDS
 from neardup.display import printable
 from neardup.errors import InputError, QueryError
 from neardup.io.decisions.records import Id

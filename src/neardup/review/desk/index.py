@@ -10,11 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from neardup.comparison.kinds.names import KINDS
+from neardup.comparison.kinds import KINDS
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.decisions.records import Id
-from neardup.review.stake import lost_bytes
 from neardup.run.kinds import KIND
 from neardup.run.looking import similarities
 from neardup.run.records import ResultRecord
@@ -337,3 +336,25 @@ def stored_pairs(found: ResultRecord, documents: ResultDocuments, table: pa.Tabl
         kinds = named.to_numpy().astype(np.int8)
     counts = tuple(column(table, name) for name in ("shared", "size_a", "size_b"))
     return StoredPairs(ends, documents.first, similarities(found, table), kinds, counts)
+
+
+def lost_bytes(
+    removed: Bools, lost: Int64s, shingles: Int64s, size: Int64s, group: Int64s, text: Int64s
+) -> Int64s:
+    """Return the bytes lost with each member of a group; arrays have one entry a member.
+
+    They are the ``size`` of a removed member times the share of its ``shingles`` that is ``lost``, rounded. Of
+    exact copies, which have the same ``text``, the first in a group counts. Documents that stay lose nothing;
+    where the lost shingles are unknown (−1) nothing is counted, and a sum is a lower bound.
+
+    >>> one = np.ones(4, np.int64)
+    >>> lost_bytes(one > 0, np.array([1, 1, 2, -1]), 4 * one, 100 * one, 0 * one, np.array([5, 5, 6, 7])).tolist()
+    [25, 0, 50, 0]
+    """
+    losing = np.flatnonzero(removed & (lost > 0) & (shingles > 0))
+    keys = group[losing] * (int(text.max(initial=0)) + 1) + text[losing]
+    _, first = np.unique(keys, return_index=True)
+    counted = losing[first]
+    found = np.zeros(len(removed), np.int64)
+    found[counted] = np.round(size[counted] * (lost[counted] / shingles[counted])).astype(np.int64)
+    return found

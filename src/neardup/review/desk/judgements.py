@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from neardup.comparison.kinds.names import KINDS
+from neardup.comparison.kinds import KINDS
 from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
 from neardup.io.decisions.records import Judgement, Verdict

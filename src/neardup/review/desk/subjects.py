@@ -1,15 +1,29 @@
-"""The subject of a review: tables of groups and pairs, decisions on them, and texts. First of all, a result."""
+"""The subjects of a review, with their tables, decisions and texts: a result, or the groups of a collection."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from neardup.collection.query.syntax import Clause
+import numpy as np
+import pyarrow as pa
+
+from neardup.collection import Collection
+from neardup.collection.contract import GroupRow, MemberRow
+from neardup.collection.entries import loaded
+from neardup.collection.groups.methods import collection_table
+from neardup.collection.query.plan import plan
+from neardup.collection.query.syntax import Clause, Query
+from neardup.collection.search import Evaluation
+from neardup.collection.sets import Sets, reaches
 from neardup.comparison.compare import Comparison
-from neardup.io.decisions.records import Action, Change, DecisionState
+from neardup.errors import InputError
+from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, pair_of
 from neardup.io.decisions.store import DecisionStore
+from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
 from neardup.run import show
 from neardup.run.exported import exported
@@ -104,3 +118,274 @@ class ResultSubject(DecisionStore):
     def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
         """Yield groups, decisions or tags as csv, jsonl, parquet or dat."""
         return exported(self.found, self.state(), what, form)
+
+
+COLLECTION = "collection"
+"""The ``action`` of a collection in place of that of a run: its groups follow the decisions already."""
+_PORTION = 1000
+_QUIET = ("decided", "withdrawn", "stays")
+"""Lines of the change log that change no group."""
+
+
+class _Document(NamedTuple):
+    id: str
+    bytes: int
+    shingles: int
+
+
+class _Part(NamedTuple):
+    """The rows of a group in the tables of members and pairs, and the first document with the text of each."""
+
+    members: list[tuple[Any, ...]]
+    pairs: list[tuple[Any, ...]]
+    first: dict[int, int]
+
+
+class CollectionTexts:
+    """The documents of a collection by number: the ``Texts`` of its tables."""
+
+    kept = True
+
+    def __init__(self, collection: Collection) -> None:
+        self._store = collection.store
+
+    def look(self, id: Any, row: int | None) -> Looked | None:
+        """Return a document; None if it is there no more."""
+        found = next(self._read(np.array([row], np.int64)), None)
+        return None if found is None else Looked(id, found[1].decode("utf-8", "replace"), len(found[1]), "", None)
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield documents, ascending, with their texts in UTF-8."""
+        for begin in range(0, len(rows), _PORTION):
+            yield from self._read(rows[begin : begin + _PORTION])
+
+    sweep = each
+
+    def fields(self, row: int) -> Mapping[str, Any]:
+        """Return the metadata of a document."""
+        found = self._store.rows(np.array([row], np.int64))
+        return found[0].metadata if found else {}
+
+    def tables(self, rows: Int64s) -> dict[str, pa.Table]:
+        """Return no tables: documents of a collection are in no file."""
+        return {}
+
+    def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
+        with self._store.reading():
+            there = np.array([row.number for row in self._store.rows(numbers)], np.int64)
+            yield from ((row.number, text) for row, text in loaded(self._store, there))
+
+
+class CollectionSubject:
+    """The groups of a collection, and all documents with a verdict; it stores no fates and no tags."""
+
+    def __init__(self, collection: Collection, *, title: str = "") -> None:
+        self._collection, self._store = collection, collection.store
+        self._title = title or collection.path.name
+        self._groups: dict[int, GroupRow] = {}
+        self._members: dict[int, list[MemberRow]] = {}
+        self._documents: dict[int, _Document] = {}
+        self._parts: dict[int, _Part] = {}
+        self._decisions = NO_DECISIONS
+        self._named = NO_DECISIONS
+        self._last_line = self._transaction = -1
+        self.refresh()
+
+    def refresh(self) -> Renewed:
+        """Read the groups that changed; the tables are made again if any did."""
+        with self._store.reading():
+            transaction = self._store.totals().change
+            if transaction == self._transaction:
+                return ""
+            own = transaction == self._transaction + 1
+            self._transaction = transaction
+            changed, has_decided = self._changed_groups()
+            self._decisions = self._store.decisions.state(self._decisions)
+            judged: set[Any] = {number for pair in self._decisions.judgements for number in pair}
+            if changed is not None and not changed and judged <= self._documents.keys():
+                return "" if own and has_decided else "texts"
+            self._read(changed, judged)
+            self.found = self._tables()
+            return "tables"
+
+    def about(self, fields: tuple[str, ...], fault: str) -> Reviewed:
+        """Return the name, the size and the settings of the collection."""
+        info = self._collection.info()
+        return Reviewed(
+            title=self._title,
+            measure="resemblance",
+            threshold=self.found.run["settings"]["threshold"],
+            exact=True,
+            groups=info["groups"],
+            documents=info["documents"],
+            facts=tuple((name, f"{info[name]:,}") for name in ("documents", "groups")),
+            fields=fields,
+            texts=not fault,
+            marks=False,
+            exports=("groups", "decisions"),
+        )
+
+    def state(self) -> DecisionState:
+        """Return the decisions that hold, by the ids of the documents."""
+        if self._named.number != self._decisions.number:
+            id: dict[Any, str] = {number: document.id for number, document in self._documents.items()}
+            held = self._decisions.judgements.items()
+            named = {pair_of(id[a], id[b]): judged for (a, b), judged in held if a in id and b in id}
+            self._named = replace(NO_DECISIONS, number=self._decisions.number, judgements=named)
+        return self._named
+
+    def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
+        """Store verdicts. Raises InputError for other decisions, and if there is nothing to withdraw."""
+        judged = [change for change in changes if isinstance(change, Judgement)]
+        if len(judged) < len(changes):
+            raise InputError(
+                "A collection stores no representatives, fates and tags that people choose",
+                "Verdicts on pairs, groups, members above a similarity, and pairs of a kind",
+                "Review the result of a run for everything else",
+            )
+        verdict, note = judged[0].verdict, judged[0].note
+        pairs = [(change.a, change.b) for change in judged]
+        action = self._collection.decide_all(pairs, verdict, by=by, note=note, seen=seen, what=what)
+        if action is None:
+            raise InputError("There is no verdict to withdraw", "A pair with a verdict")
+        return action
+
+    def undo(self, *, by: str, action: int | None = None) -> Action | None:
+        """Undo an action; see ``Collection.undo``."""
+        return self._collection.undo(by, action)
+
+    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+        """Return actions, the latest first."""
+        return self._collection.actions(before, limit)
+
+    def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
+        """Compare two documents with the settings of the collection."""
+        return self._collection.compare(a.id, b.id, **{"seconds": SECONDS, **how})
+
+    def query(self, clause: Clause, query: str) -> Int64s | None:
+        """Return the numbers of the documents that a clause of the query language finds. Raises QueryError."""
+        with self._collection.view() as view:
+            return Evaluation(plan(Query(clause, text=query), view), view, include_self=True).documents()
+
+    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
+        """Yield the groups or decisions, as ``neardup export`` does."""
+        return as_bytes_of(collection_table(self._collection, what), form, ("id", "group", "other"))
+
+    def close(self) -> None:
+        """Do nothing: the collection is open for others, too."""
+
+    def _changed_groups(self) -> tuple[set[int] | None, bool]:
+        """Return the groups with changes since the last call, None for all, and whether there are decisions."""
+        tables, last = self._store.groups, self._last_line
+        self._last_line = tables.last_change()
+        if last < 0:
+            return None, True
+        lines = []
+        while page := tables.changes(last, _PORTION):
+            lines += page
+            last = page[-1].number
+        return {line.group for line in lines if line.what not in _QUIET}, bool(lines)
+
+    def _read(self, changed: set[int] | None, judged: set[int]) -> None:
+        """Read the groups that changed, and the documents in them and in decisions."""
+        tables = self._store.groups
+        if changed is None:
+            self._groups = {row.number: row for row in tables.page(0, tables.count())}
+            self._members = {}
+            for member in tables.all_members():
+                self._members.setdefault(member.group, []).append(member)
+            unknown = set(judged)
+        else:
+            there = tables.rows(changed)
+            for number in changed:
+                self._groups.pop(number, None)
+                self._members.pop(number, None)
+                if number in there:
+                    self._groups[number] = there[number]
+                    self._members[number] = tables.members(number)
+            self._groups = dict(sorted(self._groups.items()))
+            unknown = judged - self._documents.keys()
+        again = self._groups.keys() if changed is None else changed & self._groups.keys()
+        unknown.update(member.document for number in again for member in self._members[number])
+        numbers = np.array(sorted(unknown), np.int64)
+        rows, sizes = self._store.rows(numbers), Sets(self._store).sizes(numbers.tolist())
+        self._documents.update((row.number, _Document(row.id, row.size, sizes[row.number])) for row in rows)
+        self._parts.update((number, self._part(self._groups[number])) for number in again)
+
+    def _part(self, group: GroupRow) -> _Part:
+        """Return the rows of a group; only near copies have a pair with the representative."""
+        members, pairs, head = [], [], self._documents[group.representative]
+        first = self._copies(group)
+        for member in self._members[group.number]:
+            own = self._documents[member.document]
+            counts = member.shared, own.shingles, head.shingles
+            leads = member.document == group.representative
+            whole = own.shingles + head.shingles - member.shared
+            by = "its resemblance" if reaches(*counts, group.threshold) else "a decision"
+            reason = "represents the group" if leads else f"in the group by {by}"
+            similarity = None if leads else member.shared / whole if whole else 0.0
+            members.append((own.id, head.id, leads, similarity, True, reason))
+            if member.document == first[member.document] != first[group.representative]:
+                pairs.append((own.id, head.id, *counts))
+        return _Part(members, pairs, first)
+
+    def _tables(self) -> ResultRecord:
+        """Return the groups as the tables of a result."""
+        parts = [self._parts[number] for number in self._groups]
+        members = list(chain.from_iterable(part.members for part in parts))
+        pairs = list(chain.from_iterable(part.pairs for part in parts))
+        first: dict[Any, int] = {row: row for pair in self._decisions.judgements for row in pair}  # type: ignore[misc]
+        for part in parts:
+            first.update(part.first)
+        names = ("id", "group", "representative", "similarity", "kept", "reason")
+        types = (pa.string(), pa.string(), pa.bool_(), pa.float64(), pa.bool_(), pa.string())
+        rows = sorted(first)
+        documents = [self._documents[row] for row in rows]
+        ranks = {
+            "id": pa.array([document.id for document in documents], pa.string()),
+            "row": pa.array(rows, pa.int64()),
+            "first": pa.array([first[row] for row in rows], pa.int64()),
+            "rank": pa.array(range(len(rows)), pa.int64()),
+            "reference": pa.array(np.zeros(len(rows), np.bool_)),
+            "bytes": pa.array([document.bytes for document in documents], pa.int64()),
+        }
+        return ResultRecord(
+            _table(("id_a", "id_b", "shared", "size_a", "size_b"), (pa.string(),) * 2 + (pa.int64(),) * 3, pairs),
+            _table(names, types, members),
+            pa.table({"id": pa.array([], pa.string()), "copy_of": pa.array([], pa.string())}),
+            self._run(),
+            ranks=pa.table(ranks),
+            texts=CollectionTexts(self._collection),
+        )
+
+    def _copies(self, group: GroupRow) -> dict[int, int]:
+        """Return the first document with the same text for each member of a group."""
+        first: dict[int, int] = {}
+        alike: dict[tuple[int, int, int], list[int]] = {}
+        for member in self._members[group.number]:
+            own = self._documents[member.document]
+            alike.setdefault((member.shared, own.shingles, own.bytes), []).append(member.document)
+        for documents in alike.values():
+            if len(documents) == 1:
+                first[documents[0]] = documents[0]
+                continue
+            texts: dict[bytes, int] = {}
+            for (row, text), number in zip(
+                loaded(self._store, np.array(documents, np.int64)), documents, strict=True
+            ):
+                first[number] = texts.setdefault(text, row.number)
+        return first
+
+    def _run(self) -> dict[str, Any]:
+        """Return the account of a run that would have made the groups."""
+        thresholds = [group.threshold for group in self._groups.values()]
+        settings = {"unit": "word", **self._store.settings.as_dict()}
+        settings |= {"measure": "resemblance", "threshold": min(thresholds, default=0.0)}
+        base = bool(self._store.base_texts())
+        return {"action": COLLECTION, "settings": settings, "warnings": [], "notes": [], "base_text": base}
+
+
+def _table(names: Sequence[str], types: Sequence[pa.DataType], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    # not zip(*rows): an iterator for each row, of thousands, sets off a collection of all garbage
+    types_of = zip(names, types, strict=True)
+    return pa.table({name: pa.array([row[k] for row in rows], type) for k, (name, type) in enumerate(types_of)})

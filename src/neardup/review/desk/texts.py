@@ -1,11 +1,12 @@
-"""The texts of a result: read one by one or all in turn, their places, and the words in them."""
+"""The texts of a result, their places and their words, and the time that a page may take to read them."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from neardup.display import counted, number, printable
 from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
 from neardup.kernels.text.keyed import Key
-from neardup.review.desk.background import LAST_WAIT
 from neardup.review.desk.index import ResultDocuments
 from neardup.run.looking import no_places
 from neardup.run.records import Looked, Texts
@@ -25,6 +25,70 @@ from neardup.text.keys import process_key
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
     from neardup.text.units import Reading
+
+
+SECONDS = 2.0
+"""Seconds that a page waits for texts; then it is shown as it is, and refreshes itself."""
+
+
+class Budget:
+    """The rest of a time; ``short`` is set once something had to be left out because the time was over."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._end = monotonic() + (SECONDS if seconds is None else seconds)
+        self.short = False
+
+    def left(self) -> float:
+        """Return the seconds that are left, 0 if none are."""
+        return max(0.0, self._end - monotonic())
+
+    def allows(self) -> bool:
+        """Return whether there is time for one more thing; if not, that is noted."""
+        in_time = monotonic() < self._end
+        self.short = self.short or not in_time
+        return in_time
+
+
+LAST_WAIT = 5.0
+"""Seconds that closing waits for a thread: the interpreter must not end while one of them reads or computes."""
+
+
+class Ahead:
+    """Runs the last given tasks in a thread of its own, one after the other; those given before are dropped."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._tasks: list[Callable[[], object]] = []
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def give(self, tasks: Iterable[Callable[[], object]]) -> None:
+        """Replace the tasks that have not begun."""
+        with self._changed:
+            self._tasks = list(tasks)
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="lines ahead", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Stop after the present task."""
+        with self._changed:
+            self._closed, self._tasks = True, []
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(LAST_WAIT)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._tasks and not self._closed:
+                    self._changed.wait()
+                if self._closed:
+                    return
+                task = self._tasks.pop(0)
+            task()
+
 
 HELD_BYTES = 1 << 26
 """Bytes of text to keep."""

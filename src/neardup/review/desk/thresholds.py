@@ -11,8 +11,8 @@ from neardup.display import similarity
 from neardup.errors import InputError, NeardupError
 from neardup.intervals import wilson
 from neardup.io.decisions.records import NO_DECISIONS
-from neardup.review.desk.background import LAST_WAIT, Budget
 from neardup.review.desk.lines import Lines
+from neardup.review.desk.texts import LAST_WAIT, Budget
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.found import Found
 from neardup.run.records import ResultRecord

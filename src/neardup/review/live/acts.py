@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 from neardup.io.decisions.records import Fate, Verdict
-from neardup.review.live.asked import Elsewhere, ReviewRequest
 from neardup.review.live.pages import came_from, queue_of
+from neardup.review.live.requests import Elsewhere, ReviewRequest
 from neardup.review.source import Acted, Asked, Decide, ReviewSource
 from neardup.web.refusals import RefusedError
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,17 +23,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions.records import Action
 from neardup.review.live import acts, pages
-from neardup.review.live.asked import Download, Elsewhere, LivePage, ReviewAnswer, ReviewRequest
-from neardup.review.live.door import PageRules, Sessions
+from neardup.review.live.requests import (
+    Download,
+    Elsewhere,
+    LivePage,
+    PageRules,
+    ReviewAnswer,
+    ReviewRequest,
+    Sessions,
+)
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import environment, style
 from neardup.review.source import ReviewSource
 from neardup.runtime import Deadline
+from neardup.web import monitoring
 from neardup.web.limits import Limits
 from neardup.web.middleware import Middleware
 from neardup.web.monitoring import Metrics
 from neardup.web.refusals import RefusedError, internal, of_status, timeout
-from neardup.web.server import Workers
+from neardup.web.server import Workers, run
 from neardup.web.tokens import Tokens
 
 ROOM = "neardup.review.live"
@@ -41,7 +51,6 @@ FILES = {
     "icon.svg": "image/svg+xml",
 }
 Work: TypeAlias = Callable[[ReviewSource, ReviewRequest], ReviewAnswer]
-
 READ: dict[str, Work] = {
     "/": pages.groups,
     "/groups/{group:int}": pages.group,
@@ -70,6 +79,22 @@ class Served:
     by: str = ""
     tokens: Tokens = field(default_factory=Tokens)
     limits: Limits = field(default_factory=Limits)
+
+
+def serve_review(source: ReviewSource, served: Served, listening: socket.socket) -> bool:
+    """Serve the pages until a signal arrives; return whether all threads that use the source ended in time.
+
+    Requests are logged only if other machines can send them.
+    """
+    monitoring.log_to_stderr()
+    monitoring.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
+    app = review_app(source, served)
+    try:
+        run(app, served.limits, listening, lambda: None)
+    finally:
+        ended = app.close(served.limits.stop_seconds)
+        listening.close()
+    return ended
 
 
 @cache
@@ -259,8 +284,6 @@ class _Live:
 
 _WAIT = 0.5
 """Seconds before the answer to an unknown token."""
-
-
 LATE = "timeout"
 
 

@@ -13,11 +13,9 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from neardup.comparison.show.body import named
-from neardup.comparison.show.cells import escaped
-from neardup.comparison.show.page import style_sheet
+from neardup.comparison.show.page import escaped, named, style_sheet
 from neardup.display import counted, number, percent, printable, similarity, size
-from neardup.display.page import policy_for
+from neardup.display.view import policy_for
 
 PARTS = "neardup.review.parts"
 UNKNOWN = "unknown"

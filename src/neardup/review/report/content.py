@@ -1,34 +1,35 @@
-"""The content of a report, made from a result: figures, lists and pairs, all of bounded size."""
+"""A result as one self-contained page, without network and script: figures, lists and pairs of bounded size."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from markupsafe import Markup
 
+from neardup.comparison.show.page import ComparisonBody
 from neardup.display import Line, counted, number, percent, printable, similarity, size
-from neardup.display.bins import bars
+from neardup.display.charts import bars
+from neardup.errors import LimitError, SettingError
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.desk.index import ResultIndex
 from neardup.review.parts.charts import histogram
-from neardup.review.parts.frame import share
+from neardup.review.parts.frame import NAME, environment, self_contained, share
 from neardup.review.report import lists
-from neardup.review.report.chosen import ChosenPair, ShownPair, choose, side_by_side
-from neardup.review.report.decisions import ReportDecisions
-from neardup.review.report.groups import group_figures
-from neardup.review.report.links import pair_figures
-from neardup.review.report.lists import LISTED, GroupLists, PairLists, Some
-from neardup.review.report.reading import TextReading, brief
+from neardup.review.report.figures import group_figures, pair_figures
+from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
 from neardup.run.stored_review import as_reviewed
-from neardup.settings import FIELDS
+from neardup.runtime import installed_version
+from neardup.settings import FIELDS, as_compared
 
 if TYPE_CHECKING:
+    from neardup.comparison.result import ComparisonRecord
+    from neardup.review.report.lists import TextReading
     from neardup.review.source import GroupLine, PairLine
     from neardup.run.found import Found
     from neardup.run.records import Id
@@ -37,6 +38,48 @@ NOTES, NOTE = 20, 600
 """Most warnings on the page, and the length of one in characters."""
 INPUTS, NAMED = 5, 200
 """Most names of inputs on the page, and the length of one."""
+GENERATOR = "neardup report"
+PAIRS, GROUPS = 10, 20
+MOST_PAIRS, MOST_GROUPS = 100, 1000
+"""Largest numbers of pairs side by side, and of lines in a list of groups."""
+SHOWN = 20_000
+"""Characters of the texts of one pair on the page."""
+LONGEST = 1_000_000
+"""Characters of both texts together from which a pair is not compared."""
+SECONDS = 20.0
+"""Time for the comparison of one pair."""
+
+
+def report_page(
+    found: Found, *, pairs: int = PAIRS, groups: int = GROUPS, title: str = "", written: str = ""
+) -> str:
+    """Return the report of a result as HTML.
+
+    ``pairs`` is the number of pairs side by side, ``groups`` the length of a list of groups. ``title`` is the name
+    of the result; ``written`` is the date of the page. Texts that cannot be read are left out, with the reason.
+
+    Raises SettingError for numbers out of range.
+    """
+    check_lengths(pairs, groups)
+    content = ReportContent(found, groups=groups, pairs=pairs)
+    heading = f"Near-duplicates in {printable(title)}" if title else "Near-duplicates"
+    return self_contained(
+        environment("neardup.review.report"),
+        "report.html",
+        title=heading,
+        generator=GENERATOR,
+        report=content,
+        written=written,
+        most=SHOWN,
+        version=installed_version("neardup"),
+    )
+
+
+def check_lengths(pairs: int, groups: int) -> None:
+    """Raise SettingError for lists that are too long for a page."""
+    for name, value, most in (("pairs", pairs, MOST_PAIRS), ("groups", groups, MOST_GROUPS)):
+        if not 0 <= value <= most:
+            raise SettingError(f"{name} is {value}", f"A whole number from 0 to {most:,}")
 
 
 @dataclass(frozen=True)
@@ -262,3 +305,102 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return brief(", ".join(map(str, value)), NOTE)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else brief(value, NOTE) or "none"
+
+
+Ends: TypeAlias = tuple["Id", "Id"]
+
+
+@dataclass(frozen=True)
+class ChosenPair:
+    """A pair to show: a member and its representative, or two documents. ``why`` is a sentence."""
+
+    a: Id
+    b: Id
+    why: str
+
+
+@dataclass
+class ShownPair:
+    """A pair on the page: its number, and its comparison as HTML, or the reason why there is none."""
+
+    number: int
+    chosen: ChosenPair
+    body: Markup = field(default_factory=Markup)
+    missing: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """The address of the pair on the page."""
+        return f"#pair-{self.number}"
+
+
+def choose(lists: Sequence[Iterable[ChosenPair]], most: int) -> list[ChosenPair]:
+    """Return ``most`` different pairs, from each list in turn.
+
+    >>> first = [ChosenPair(1, 2, "a"), ChosenPair(3, 4, "a")]
+    >>> second = [ChosenPair(2, 1, "b"), ChosenPair(5, 6, "b")]
+    >>> [(pair.a, pair.b) for pair in choose([first, second], 3)]
+    [(1, 2), (5, 6), (3, 4)]
+    """
+    found: dict[frozenset[Id], ChosenPair] = {}
+    waiting = [iter(pairs) for pairs in lists]
+    while waiting and len(found) < most:
+        for pairs in list(waiting):
+            new = next((pair for pair in pairs if frozenset((pair.a, pair.b)) not in found), None)
+            if new is None:
+                waiting.remove(pairs)
+            elif len(found) < most:
+                found[frozenset((new.a, new.b))] = new
+    return list(found.values())
+
+
+def side_by_side(found: Found, chosen: Sequence[ChosenPair], reading: TextReading) -> Iterator[ShownPair]:
+    """Read and compare pairs."""
+    for place, pair in enumerate(chosen, 1):
+        shown = ShownPair(place, pair)
+        texts = reading.text(pair.a), reading.text(pair.b)
+        if texts[0] is None or texts[1] is None:
+            shown.missing = "A text of this pair cannot be read."
+        elif len(texts[0]) + len(texts[1]) > LONGEST:
+            size = counted(len(texts[0]) + len(texts[1]), "character")
+            shown.missing = f"The two texts have {size}, which is too long for this page."
+        else:
+            _compare(found, shown, (texts[0], texts[1]))
+        yield shown
+
+
+def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
+    from neardup.comparison.compare import compare
+
+    settings = found.run["settings"]
+    names = tuple(str(id)[:NAME] for id in (shown.chosen.a, shown.chosen.b))
+    try:
+        made = compare(*texts, **as_compared(settings), seconds=SECONDS)
+    except LimitError as error:
+        shown.missing = f"{error.given}."
+        return
+    prefix = f"p{shown.number}-"
+    shown.body = comparison(made, (names[0], names[1]), prefix=prefix, level=4, most=SHOWN, measures=False)
+
+
+def comparison(
+    found: ComparisonRecord,
+    names: tuple[str, str],
+    *,
+    prefix: str,
+    level: int = 3,
+    full: bool = False,
+    most: int | None = None,
+    measures: bool = True,
+) -> Markup:
+    """Return the parts of a comparison as HTML: facts, list of differences, the two texts, the measures.
+
+    ``prefix`` makes ids unique on the page; ``level`` is the level of its headings. ``full`` unfolds long equal
+    passages. If the texts have more than ``most`` characters, equal passages are left out, and the page ends after
+    that many.
+    """
+    if most is not None and len(found.a.text) + len(found.b.text) <= most:
+        most = None
+    body = ComparisonBody(found, names, full, prefix, level, most)
+    parts = [*body.summary(), *body.differences(), *body.texts(), *(body.measures() if measures else ())]
+    return Markup("".join(parts))

@@ -1,7 +1,8 @@
-"""The lists of a report: groups, pairs, losses and problems, each with a few lines and the number of all."""
+"""The lists of a report: groups, pairs, losses, problems and decisions, each with the number of all."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,27 +11,36 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from neardup.display import counted, number, percent
-from neardup.review.report.reading import brief
+from neardup.display import counted, number, percent, printable
+from neardup.errors import NeardupError
 from neardup.review.source import GroupLine, PairLine
 from neardup.run.looking import similarities
 from neardup.run.records import SHINGLES, Shared
 from neardup.run.show import unit_of
+from neardup.run.stored_review import later_action
 from neardup.run.tables import COUNTS, MEASURED
 from neardup.tables import Int64s
 
 if TYPE_CHECKING:
-    from neardup.review.report.groups import GroupFigures
-    from neardup.review.report.links import PairFigures
-    from neardup.review.report.reading import TextReading
+    from neardup.review.report.figures import GroupFigures, PairFigures
     from neardup.run.found import Found
     from neardup.run.records import Id
 
 LISTED = 10
 """Lines of the lists of pairs, losses and problems."""
+FOLLOWED = 50
+"""Lines of the lists of decisions and tags."""
 REASON, PASSAGE = 240, 160
 """Longest reason and longest passage on the page, in characters."""
-
+WORDS = 90
+"""Characters of the first words of a document."""
+SHORT = 100_000
+"""Longest text to keep, in characters. Longer ones are read again; the kind of their difference stays unknown."""
+_FAILURES = 3
+"""After this many documents that cannot be read, no other is tried."""
+_PEOPLE = 10
+_SHOWN = 200
+"""Longest name of a person, folder or tag, in characters."""
 Row: TypeAlias = tuple[str, str, str]
 
 
@@ -169,12 +179,6 @@ def losses(found: Found) -> Some:
     return Some([_loss(one) for one in lost["most"][:LISTED]], lost["losing"])
 
 
-def _loss(row: dict[str, Any]) -> Loss:
-    lost, shingles = int(row["lost_shingles"] or 0), int(row["shingles"] or 0)
-    said = f"{number(lost)} of {counted(shingles, 'shingle')} ({percent(lost, shingles)})"
-    return Loss(row["id"], row.get("group", ""), said, brief(row["lost_passage"] or "", PASSAGE))
-
-
 def problems(found: Found) -> Some:
     """Return rows and files that could not be read: the place and the reason."""
     rows: list[Row] = []
@@ -202,10 +206,6 @@ def crowds(found: Found) -> Some:
     return Some(rows, len(all_crowds))
 
 
-def _known(value: np.float64) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def below_threshold(found: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id, float]]:
     """Yield members below the threshold to the representative, least similar first: (id, group, similarity)."""
     value = found.groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
@@ -213,3 +213,169 @@ def below_threshold(found: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id
     for row in low[np.argsort(value[low], kind="stable")].tolist():
         one = found.groups.slice(row, 1).to_pylist()[0]
         yield one["id"], one["group"], float(value[row])
+
+
+class ReportDecisions:
+    """The decisions behind a result. ``found`` follows them; ``run`` is the result of the run without them.
+
+    Both are the same if the result was made to follow decisions, by ``neardup apply`` or ``--decisions``.
+    """
+
+    def __init__(self, found: Found, run: Found) -> None:
+        self._made: dict[str, Any] = found.run["decisions"]
+        self.only_reviewed = found is not run
+        self._removed = run.run["counts"]["removed"], found.run["counts"]["removed"]
+        self._action = run.run["action"]
+        self._later = 0 if self.only_reviewed else later_action(run)
+
+    @property
+    def lead(self) -> str:
+        """Their number, by whom they were made, and the last action that they include."""
+        made = self._made
+        people = sorted(made["by"].items(), key=lambda person: (-person[1], person[0]))
+        if not made["last_action"]:
+            return f"This result was made from {self._result}, about which nobody had decided."
+        listed = [f"{number(count)} by {brief(printable(name), _SHOWN)}" for name, count in people]
+        if len(listed) > _PEOPLE:
+            listed[_PEOPLE:] = [f"the others by {counted(len(listed) - _PEOPLE, 'other person', 'other people')}"]
+        by = f": {', '.join(listed)}" if listed else ""
+        unsure = f"; {counted(made['unsure'], 'pair')} left as unsure" if made["unsure"] else ""
+        follows = "page follows" if self.only_reviewed else "result follows"
+        return (
+            f"This {follows} {counted(made['applied'], 'decision')} of people{by}{unsure}. They are those of "
+            f"{self._result} up to action {number(made['last_action'])}; later ones are not included."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks on decisions that are not carried out yet, and on later ones."""
+        notes = []
+        if self._later:
+            said = f"The review in {self._result} has gone on since, up to action {number(self._later)}"
+            notes.append(f"{said}: this page is older than its decisions.")
+        if self.only_reviewed:
+            was, now = map(number, self._removed)
+            files = f"The run by itself removed {was}; the files in the result are still those of the run"
+            if self._action == "group":
+                files = "The run by itself removed nothing"
+            out = brief(printable(self._made["result"]), _SHOWN)
+            notes.append(
+                f"{files}. After the decisions {now} can go: neardup apply {out} -o DIR writes the others."
+            )
+        return notes
+
+    @property
+    def followed(self) -> Some:
+        """The decisions, the latest first: the decision, its documents, the person, the time."""
+        made = self._made
+        return Some([_row(one) for one in made["followed"][:FOLLOWED]], made["applied"])
+
+    @property
+    def not_applicable(self) -> Some:
+        """The decisions that do not apply, each with the reason."""
+        made = self._made
+        rows = [(*_row(one)[:3], brief(one["reason"], REASON)) for one in made["listed"][:FOLLOWED]]
+        return Some(rows, made["not_applicable"])
+
+    @property
+    def tags(self) -> Some:
+        """The documents with tags."""
+        made = self._made
+        rows: list[Row] = [(str(one["id"]), _tags(one["tags"]), "") for one in made["tags"][:FOLLOWED]]
+        return Some(rows, made["tagged"])
+
+    @property
+    def tag_counts(self) -> str:
+        """The tags with the numbers of their documents, as far as they are recorded; "" if some are not."""
+        made = self._made
+        if made["tagged"] > len(made["tags"]):
+            return ""
+        counts = Counter(tag for one in made["tags"] for tag in one["tags"])
+        return ", ".join(f"{brief(tag, _SHOWN)} {number(count)}" for tag, count in counts.most_common(_PEOPLE))
+
+    @property
+    def _result(self) -> str:
+        return f"the review in {brief(printable(self._made['result']), _SHOWN)}"
+
+
+class TextReading:
+    """Documents of a result, short ones read once. ``why`` is the first reason why one could not be read."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._words: dict[Id, str] = {}
+        self._short: dict[Id, str] = {}
+        self._failures = 0
+        self.why = ""
+
+    def words(self, id: Id) -> str:
+        """Return the first words of a document, "" if it cannot be read."""
+        if id not in self._words:
+            self._words[id] = brief(self.text(id) or "", WORDS)
+        return self._words[id]
+
+    def kind(self, a: Id, b: Id) -> str:
+        """Return the kind of the difference of two documents, "" if they are long or cannot be read."""
+        texts = self.text(a), self.text(b)
+        if texts[0] is None or texts[1] is None or max(map(len, filter(None, texts)), default=0) > SHORT:
+            return ""
+        return _kind(texts[0], texts[1])
+
+    def text(self, id: Id) -> str | None:
+        """Return the text of a document, None if it cannot be read."""
+        if id in self._short or self._failures >= _FAILURES:
+            return self._short.get(id)
+        try:
+            text = self._found.look(id).text
+        except NeardupError as error:
+            self._failures += 1
+            self.why = self.why or brief(printable(error.given), 4 * WORDS)
+            return None
+        if len(text) <= SHORT:
+            self._short[id] = text
+        return text
+
+
+def brief(text: object, most: int) -> str:
+    """Return a text on one line, cut to ``most`` characters.
+
+    >>> brief("the night  is\\ndark", 12)
+    'the night i…'
+    """
+    words = " ".join(str(text)[: 8 * most].split())
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def _kind(a: str, b: str) -> str:
+    from neardup.comparison.kinds.rules import (
+        kind_of,
+    )  # imported late: results with kinds do not need its kernels
+    from neardup.text.units import read
+
+    return kind_of(read(a), read(b)).name or ""
+
+
+def _loss(row: dict[str, Any]) -> Loss:
+    lost, shingles = int(row["lost_shingles"] or 0), int(row["shingles"] or 0)
+    said = f"{number(lost)} of {counted(shingles, 'shingle')} ({percent(lost, shingles)})"
+    return Loss(row["id"], row.get("group", ""), said, brief(row["lost_passage"] or "", PASSAGE))
+
+
+def _known(value: np.float64) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _row(decision: dict[str, Any]) -> tuple[str, str, str, str]:
+    """A decision in the cells of a table: its documents, itself, the person, the time."""
+    first, *others = (str(id) for id in decision["ids"])
+    sort = decision["decision"]
+    said = f"represents the group of {first}" if sort == "represents" else sort
+    if sort == "represents":
+        first, others = others[0] if others else first, []
+    documents = f"{said} with {' and '.join(others)}" if others else said
+    at = brief(decision["at"], _SHOWN)[:16].replace("T", " ")
+    return first, brief(documents, REASON), brief(decision["by"], _SHOWN), f"{at} UTC"
+
+
+def _tags(tags: list[str]) -> str:
+    return brief(", ".join(tags), REASON)

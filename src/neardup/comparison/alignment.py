@@ -1,0 +1,359 @@
+"""Two texts side by side: rows of equal, changed, one-sided and moved text that together hold both texts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.comparison import matching
+from neardup.comparison.matching import TokenPair
+from neardup.kernels.match.alignment import heaviest_chain
+from neardup.kernels.match.between import words_between
+from neardup.kernels.show import rows as kernels
+from neardup.kernels.text import breaks as break_kernels
+from neardup.tables import Bools, Int32s, Int64s
+from neardup.text.codepoints import codepoints_of, of_each
+from neardup.text.units import Units
+
+NONE, SENTENCE, LINE = 0, 1, 2
+
+_STOPS, _CLOSES = ".!?\u2026\u061f\u06d4\u0964\u0965", ")]\"'\u2019\u201d\u00bb"
+_FULL_STOPS, _FULL_CLOSES = "\u3002\uff01\uff1f", "\u300d\u300f\uff09"
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_MARKS = (
+    (_STOPS, break_kernels.STOP),
+    (_CLOSES, break_kernels.CLOSE),
+    (_FULL_STOPS, break_kernels.FULL_STOP),
+    (_FULL_CLOSES, break_kernels.FULL_CLOSE),
+    (LINE_ENDS, break_kernels.LINE),
+    ("\r", break_kernels.RETURN),
+    ("\n", break_kernels.FEED),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Breaks:
+    """For each unit, and for the end of the text, the break before it.
+
+    ``kinds`` int8[n + 1] and ``places`` int64[n + 1]. A kind is NONE, SENTENCE or LINE; a place (a character) is
+    only set if there is a break. The text before the place belongs to the row that ends. The beginning and the end
+    of the text are breaks.
+    """
+
+    kinds: NDArray[np.int8]
+    places: Int64s
+
+
+def breaks_of(units: Units) -> Breaks:
+    r"""Return the breaks of a text.
+
+    >>> from neardup.text.units import words
+    >>> breaks_of(words("He said no. She left.\n\n2. Dr. Who")).kinds.tolist()
+    [2, 0, 0, 1, 0, 2, 0, 0, 2]
+    """
+    n, text = len(units), units.text
+    kinds, places = np.zeros(n + 1, np.int8), np.zeros(n + 1, np.int64)
+    classes = of_each(codepoints_of(text), _class_of, np.uint16)
+    begins = np.ascontiguousarray(units.spans[:, 0])
+    for kind, found in (
+        (SENTENCE, break_kernels.sentence_ends(classes)),
+        (LINE, break_kernels.line_ends(classes)),
+    ):
+        before = np.searchsorted(begins, found)  # the first unit that begins at the break or later
+        free = (before > 0) & (before < n)
+        free[free] = units.spans[before[free] - 1, 1] <= found[free]
+        # if lines without a unit lie between two units, the last line end counts: "=====" belongs to the heading
+        kinds[before[free]], places[before[free]] = kind, found[free]
+    kinds[0] = kinds[n] = LINE
+    places[0], places[n] = 0, len(text)
+    return Breaks(kinds, places)
+
+
+def _class_of(char: str) -> int:
+    """Return the bits of ``kernels.text.breaks`` for a character."""
+    letter = char.isalnum() and not char.isdecimal()
+    found = (
+        letter * break_kernels.LETTER | char.isupper() * break_kernels.UPPER | char.isspace() * break_kernels.SPACE
+    )
+    found |= (char.islower() or char.isdigit()) * break_kernels.GOES_ON | char.isalnum() * break_kernels.WORD
+    for marks, bit in _MARKS:
+        found |= (char in marks) * bit
+    return found
+
+
+MOST_CELLS = 1 << 22
+"""Stretches between two tiles are aligned word by word up to 2,048 × 2,048 cells (tokens of A × tokens of B)."""
+MOST_CELLS_IN_ALL = 1 << 28
+"""The limit in cells for all such stretches of two documents together."""
+
+WORDS_CAP = (
+    "alignment: a stretch between two matches is too long to be aligned word by word; shown as replaced whole, "
+    "but for words that occur once in each"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Runs int64[r, 4] (start in A, start in B, length, tile) of equal units in the same order in both documents.
+
+    ``tile`` is the row of the tile in ``tiles``, −1 for words between tiles. ``in_order`` bool[tiles] marks the
+    heaviest chain; the other tiles are moved. ``capped``: a stretch was not aligned word by word.
+    """
+
+    runs: Int64s
+    in_order: Bools
+    capped: bool
+
+
+def path_of(pair: TokenPair, tiles: Int64s) -> Path:
+    """Return the path through two documents along the heaviest chain of tiles (``Literal.tiles``).
+
+    Between the tiles of the chain, words are aligned by a longest common subsequence, which excludes the tokens of
+    moved tiles and isolated equal words among edits. The path does not depend on the order of A and B.
+    """
+    first, second = pair.in_order(0, 1)  # the tile column that belongs to the first sequence of the pair
+    canonical = np.ascontiguousarray(tiles[:, [first, second, 2]])
+    order = np.argsort(canonical[:, 0], kind="stable")
+    n_second = len(pair.tokens) - pair.first_size
+    chain = np.zeros(len(tiles), np.bool_)
+    chain[order] = heaviest_chain(np.ascontiguousarray(canonical[order]), n_second)
+    spine = canonical[order][chain[order]]
+    limits = (MOST_CELLS, MOST_CELLS_IN_ALL)
+    words, whole = words_between(
+        pair.tokens, pair.first_size, pair.n_tokens, canonical[~chain], np.ascontiguousarray(spine), limits
+    )
+    between = np.column_stack((words, np.full(len(words), -1)))
+    runs = np.concatenate((np.column_stack((canonical[chain], np.flatnonzero(chain))), between))
+    runs = runs[np.argsort(runs[:, 0])]
+    return Path(runs[:, [first, second, 2, 3]], chain, not whole)
+
+
+PieceKind: TypeAlias = Literal["same", "changed", "moved", "between"]
+RowKind: TypeAlias = Literal["equal", "changed", "only_a", "only_b", "moved_a", "moved_b"]
+
+PIECE_KINDS: tuple[PieceKind, ...] = ("same", "changed", "moved", "between")
+ROW_KINDS: tuple[RowKind, ...] = ("equal", "changed", "only_a", "only_b", "moved_a", "moved_b")
+"""The position of a kind is its number in ``kernels.rows``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Characters [begin, end) of one text.
+
+    ``kind``: *same* (the other side has the same units opposite), *changed* (it does not), *moved* (it has them
+    elsewhere), *between* (no unit: punctuation, layout, ignored text). ``match``: the number of the matching
+    chunk, 0 if it is in none. ``opens``: the chunk begins here; a chunk of several lines has several pieces.
+    """
+
+    kind: PieceKind
+    begin: int
+    end: int
+    match: int = 0
+    opens: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The pieces of A and of B that are side by side; empty for a side without text in this row."""
+
+    kind: RowKind
+    a: tuple[Piece, ...]
+    b: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The pieces of one text, in order, as columns.
+
+    ``kinds`` int8 (numbers of ``PIECE_KINDS``), ``spans`` int64[p, 2], ``matches`` int32, ``opens`` bool: the
+    fields of ``Piece``. Row k has the pieces [first[k], first[k + 1]).
+    """
+
+    kinds: NDArray[np.int8]
+    spans: Int64s
+    matches: Int32s
+    opens: Bools
+    first: Int64s
+
+    @cached_property
+    def spans_of_rows(self) -> Int64s:
+        """The characters [begin, end) of each row, int64[rows, 2]; an empty span for a row without any."""
+        ends = np.concatenate(([0], self.spans[:, 1]))[self.first]
+        return np.column_stack((ends[:-1], ends[1:]))
+
+    def rows_of_matches(self, matches: int) -> Int64s:
+        """Return int64[matches + 1]: the row in which each match begins, indexed by match number."""
+        rows = np.zeros(matches + 1, np.int64)
+        begins = np.flatnonzero(self.opens)
+        rows[self.matches[begins]] = np.searchsorted(self.first, begins, "right") - 1
+        return rows
+
+    def one_by_one(self) -> list[tuple[Piece, ...]]:
+        """Return the pieces of each row."""
+        columns = (self.kinds, *self.spans.T, self.matches, self.opens)
+        kinds, *others = (column.tolist() for column in columns)
+        pieces = list(map(Piece, [PIECE_KINDS[kind] for kind in kinds], *others))
+        return [tuple(pieces[begin:end]) for begin, end in pairwise(self.first.tolist())]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """All rows: ``kinds`` int8[rows] (numbers of ``ROW_KINDS``), and the pieces of A and of B."""
+
+    kinds: NDArray[np.int8]
+    a: Pieces
+    b: Pieces
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def sides(self) -> tuple[Pieces, Pieces]:
+        """The pieces of A and of B."""
+        return self.a, self.b
+
+    def one_by_one(self) -> tuple[Row, ...]:
+        """Return every row with its pieces."""
+        kinds = [ROW_KINDS[kind] for kind in self.kinds.tolist()]
+        return tuple(map(Row, kinds, self.a.one_by_one(), self.b.one_by_one()))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A matching chunk: its number in the order of A, its units, its characters [begin, end) in both texts."""
+
+    number: int
+    units: int
+    moved: bool
+    a: tuple[int, int]
+    b: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """The rows, which together hold both texts in full, the matching chunks by number, and the limits reached.
+
+    ``table`` has the rows as arrays. Match k + 1 has ``units[k]`` units, covers the characters ``spans_a[k]`` and
+    ``spans_b[k]`` (int64[k, 2]) and is moved if ``moved[k]`` (bool). ``caps`` names the limits.
+    """
+
+    text_a: str
+    text_b: str
+    table: Table
+    units: Int64s
+    moved: Bools
+    spans_a: Int64s
+    spans_b: Int64s
+    caps: tuple[str, ...]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows from top to bottom."""
+        return self.table.one_by_one()
+
+    @cached_property
+    def matches(self) -> tuple[Match, ...]:
+        """The matching chunks in the order of A."""
+        spans = (map(tuple, spans.tolist()) for spans in (self.spans_a, self.spans_b))
+        numbers = range(1, len(self.units) + 1)
+        return tuple(map(Match, numbers, self.units.tolist(), self.moved.tolist(), *spans))
+
+    @cached_property
+    def kinds(self) -> Counter[str]:
+        """The number of rows of each kind."""
+        counts = np.bincount(self.table.kinds, minlength=len(ROW_KINDS)).tolist()
+        return Counter({kind: count for kind, count in zip(ROW_KINDS, counts, strict=True) if count})
+
+    @cached_property
+    def rows_of_matches(self) -> tuple[Int64s, Int64s]:
+        """The row in which each match begins in A and in B, indexed by match number: int64[matches + 1] each."""
+        return (
+            self.table.a.rows_of_matches(len(self.units)),
+            self.table.b.rows_of_matches(len(self.units)),
+        )
+
+    @property
+    def places(self) -> dict[int, tuple[int, int]]:
+        """The rows (of A, of B) in which each match begins, by match number."""
+        in_a, in_b = (rows.tolist() for rows in self.rows_of_matches)
+        return {match: (in_a[match], in_b[match]) for match in range(1, len(self.units) + 1)}
+
+
+def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
+    r"""Align two texts along their matching chunks (``tiles`` int64[k, 3] as in ``Comparison``).
+
+    The heaviest chain of tiles in the same order is set side by side; the other tiles are moved. Rows end where
+    both texts have the end of a line or sentence.
+
+    >>> from neardup.text.units import words
+    >>> sides = words("Old line.\nPay now.\nBye."), words("Pay now.\nNew line.\nBye.")
+    >>> for row in align(*sides, np.array([[2, 0, 2]])).rows:
+    ...     row.kind, [sides[0].text[p.begin : p.end] for p in row.a if p.kind != "between"]
+    ('only_a', ['Old line'])
+    ('equal', ['Pay now'])
+    ('only_b', [])
+    ('equal', ['Bye'])
+    """
+    pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
+    path = path_of(pair, tiles)
+    breaks = breaks_of(a), breaks_of(b)
+    kinds = breaks[0].kinds, breaks[1].kinds
+    moved = np.flatnonzero(~path.in_order)
+    begins = np.sort(tiles[moved, 0]), np.sort(tiles[moved, 1])
+    edges = tuple(_edges(tiles[moved], side, kinds[side]) for side in (0, 1))
+    runs = np.ascontiguousarray(path.runs[:, :3])
+    cuts = kernels.cut_rows(runs, edges, begins, kinds, pair.in_order(0, 1)[0])
+    found = []
+    for side, units in enumerate((a, b)):
+        marked = _marked(path.runs[:, [side, 2, 3]], tiles[moved][:, [side, 2]], moved)
+        side_cuts = np.ascontiguousarray(cuts[:, side])
+        found.append(kernels.pieces_of(units.spans, marked, side_cuts, breaks[side].places))
+    ends = tiles[:, :2] + tiles[:, 2:] - 1
+    spans_a, spans_b = (
+        np.column_stack((units.spans[tiles[:, side], 0], units.spans[ends[:, side], 1]))
+        for side, units in enumerate((a, b))
+    )
+    return Alignment(
+        a.text,
+        b.text,
+        _table(*found),
+        tiles[:, 2],
+        ~path.in_order,
+        spans_a,
+        spans_b,
+        (WORDS_CAP,) * path.capped,
+    )
+
+
+def _edges(moved: Int64s, side: int, kinds: NDArray[np.int8]) -> Int64s:
+    """Return the beginnings and ends of moved text at which the text has a break."""
+    edges: Int64s = np.unique(np.concatenate((moved[:, side], moved[:, side] + moved[:, 2])))
+    return edges[kinds[edges] > 0]
+
+
+def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
+    """Return the runs of unchanged units, in order: int64[s, 4] (begin, end, kind, match).
+
+    ``runs`` (begin, length, tile) are equal in both texts; ``moved`` (begin, length) are the runs of the moved
+    ``tiles``.
+    """
+    same = np.column_stack((runs[:, 0], runs[:, 0] + runs[:, 1], np.full(len(runs), kernels.SAME), runs[:, 2] + 1))
+    other = np.column_stack((moved[:, 0], moved.sum(axis=1), np.full(len(moved), kernels.MOVED), tiles + 1))
+    marked = np.concatenate((same, other))
+    return marked[np.argsort(marked[:, 0])]
+
+
+def _table(*found: tuple[Any, ...]) -> Table:
+    """Return the pieces of both texts between the cuts, without empty rows."""
+    there = np.logical_or(*(np.diff(first) > 0 for *_, first in found))
+    a, b = (
+        Pieces(kinds, spans, matches, opens, np.concatenate(([0], first[1:][there])))
+        for kinds, spans, matches, opens, first in found
+    )
+    return Table(kernels.row_kinds(a.kinds, a.first, b.kinds, b.first), a, b)

@@ -1,0 +1,299 @@
+"""Two texts → the kind of their difference, by exact rules in a fixed order.
+
+docs/explanation/kinds.md defines the kinds. Each rule is symmetric: exchanging the texts exchanges the sides of
+the result and does not change its name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from unicodedata import normalize
+
+import numpy as np
+
+from neardup.comparison.alignment import LINE, LINE_ENDS, Breaks, breaks_of
+from neardup.comparison.kinds import (
+    CONTAINED,
+    IDENTICAL,
+    INSERTED,
+    MOVED,
+    NUMBERS,
+    PASSAGE,
+    QUOTED,
+    STYLE,
+    WORDING,
+)
+from neardup.comparison.kinds.blocks import Blocks, blocks_of, depths_of, has_quotes, quotes, slides
+from neardup.display import counted, number
+from neardup.tables import Bools, Int64s, UInt32s
+from neardup.text.digits import DIGITS_ZERO
+from neardup.text.units import Reading, Units
+
+LEFT_SHARE = 10
+"""With moved text, at most a tenth of the tokens may be in no block."""
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """The kind of a difference: its name, and the counts behind it.
+
+    ``name`` is one of ``KINDS``, or None if the texts repeat too often to be aligned in full. ``larger`` is 0 if A
+    holds B, or quotes it, 1 the other way round, −1 where neither does. ``blocks`` are set unless the words are
+    the same; ``numbers`` (that differ, in all) if the texts differ in numbers only.
+    """
+
+    name: str | None
+    sizes: tuple[int, int]
+    larger: int = -1
+    blocks: Blocks | None = None
+    numbers: tuple[int, int] = (0, 0)
+
+
+def kind_of(a: Reading, b: Reading) -> Kind:
+    """Return the kind of difference of two texts.
+
+    >>> from neardup.text.units import read
+    >>> kind_of(read("Pay 10 coins by noon"), read("Pay 1,200 coins by noon")).name
+    'numbers only'
+    """
+    words = a.words, b.words
+    sizes = len(words[0]), len(words[1])
+    if without_form(a.text) == without_form(b.text):
+        return Kind(IDENTICAL, sizes)
+    if np.array_equal(words[0].hashes, words[1].hashes):
+        return Kind(STYLE, sizes)
+    numbers = numbers_of(a), numbers_of(b)
+    if same_but_for_numbers(*numbers):
+        return Kind(NUMBERS, sizes, numbers=different_numbers(*numbers))
+    del numbers
+    blocks = blocks_of(*words)
+    quoted = has_quotes(a.text), has_quotes(b.text)
+    if any(quoted):
+        depths = (
+            depths_of(units) if has else np.zeros(len(units), np.int64)
+            for units, has in zip(words, quoted, strict=True)
+        )
+        quoting = quotes(blocks, *depths)
+        if quoting:
+            return Kind(QUOTED, sizes, int(quoting > 0), blocks)
+    name: str | None = _by_blocks(words, blocks)
+    if name == WORDING:
+        name = _by_lines(words, blocks) or (None if blocks.capped else WORDING)
+    larger = int(sizes[1] > sizes[0]) if name in (CONTAINED, INSERTED) else -1
+    return Kind(name, sizes, larger, blocks)
+
+
+def without_form(text: str) -> str:
+    """Return a text with one form of line ends and accents, whose differences no reader can see."""
+    return normalize("NFC", text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def _by_blocks(words: tuple[Units, Units], blocks: Blocks) -> str:
+    """Return the kind by what is in no block: nothing, whole passages of one text, or anything else."""
+    left = blocks.left
+    if not any(left):
+        return MOVED
+    if all(left):
+        return MOVED if _only_moved(words, blocks) else WORDING
+    larger = int(left[1] > 0)
+    units, rest = words[larger], blocks.rest[larger]
+    inside = rest[(rest[:, 0] > 0) & (rest[:, 1] < len(units))]
+    short = inside[inside[:, 1] - inside[:, 0] < PASSAGE]
+    if len(rest) == 1 and len(inside) and not blocks.moved.any():
+        begin, end = inside[0].tolist()
+        left_by, right_by = slides(units.hashes, begin, end, len(units))
+        if left_by == begin or right_by == len(units) - end:
+            return CONTAINED
+        return WORDING if len(short) and not _whole(units, breaks_of(units), short[0]) else INSERTED
+    if len(short):
+        breaks = breaks_of(units)
+        if not all(_whole(units, breaks, stretch) for stretch in short):
+            return WORDING
+    return CONTAINED if _lines_moved(words[1 - larger], blocks, 1 - larger) else WORDING
+
+
+def _lines_moved(units: Units, blocks: Blocks, side: int) -> bool:
+    """Whether the moved blocks of one text are whole lines or sentences of it.
+
+    Otherwise a clause of one sentence may be found in another sentence, which says something else.
+    """
+    if not blocks.moved.any():
+        return True
+    begins, kinds = blocks.blocks[blocks.moved][:, side], breaks_of(units).kinds
+    return bool((kinds[begins] > 0).all() and (kinds[begins + blocks.blocks[blocks.moved][:, 2]] > 0).all())
+
+
+def _only_moved(words: tuple[Units, Units], blocks: Blocks) -> bool:
+    """Whether the texts have the same words as often, and nearly all of them in blocks, some of them moved."""
+    if not blocks.moved.any() or len(words[0]) != len(words[1]):
+        return False
+    if max(blocks.left) * LEFT_SHARE > len(words[0]):
+        return False
+    return np.array_equal(np.sort(words[0].hashes), np.sort(words[1].hashes))
+
+
+def _whole(units: Units, breaks: Breaks, stretch: Int64s) -> bool:
+    """Whether a stretch of units is one or more whole lines or sentences, wherever it can slide to."""
+    begin, end = stretch.tolist()
+    left, right = slides(units.hashes, begin, end, PASSAGE)
+    return any(breaks.kinds[begin + by] and breaks.kinds[end + by] for by in range(-left, right + 1))
+
+
+def _by_lines(words: tuple[Units, Units], blocks: Blocks) -> str | None:
+    """Return MOVED if the texts have the same lines in another order, CONTAINED if one has those of the other.
+
+    Lines shorter than a passage are in no block if they are moved, or if they are alone between additions.
+    """
+    lines = [_lines(units) for units in words]
+    few, many = sorted(lines, key=len)
+    if len(few) == len(many):
+        return MOVED if Counter(few) == Counter(many) else None
+    waiting = iter(many)
+    return CONTAINED if all(line in waiting for line in few) else None
+
+
+def _lines(units: Units) -> list[bytes]:
+    """Return the tokens of each line with tokens, as bytes."""
+    edges = np.flatnonzero(breaks_of(units).kinds == LINE)
+    hashes = units.hashes.tobytes()
+    return [
+        hashes[8 * begin : 8 * end] for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    ]
+
+
+UNKNOWN = "not determined: the texts repeat themselves too often to be aligned in full"
+
+
+def sentence(kind: Kind) -> str:
+    """Return a sentence about the difference of A and B, without a full stop.
+
+    >>> from neardup.comparison.kinds.rules import kind_of
+    >>> from neardup.text.units import read
+    >>> sentence(kind_of(read("Pay 10 coins by noon"), read("Pay 1,200 coins by noon")))
+    '1 of 1 number differs'
+    >>> sentence(kind_of(read("Pay 10 coins"), read("To all: Pay 10 coins by noon")))
+    'all of A is in B; B adds 4 tokens in 2 places'
+    """
+    if kind.name == IDENTICAL:
+        return "character by character"
+    if kind.name == STYLE:
+        return f"the same {counted(kind.sizes[0], 'token')}; only case, punctuation or layout differs"
+    if kind.name == NUMBERS:
+        differ, count = kind.numbers
+        return f"{number(differ)} of {counted(count, 'number')} {'differs' if differ == 1 else 'differ'}"
+    return UNKNOWN if kind.name is None else _block_sentence(kind)
+
+
+def _block_sentence(kind: Kind) -> str:
+    blocks = kind.blocks
+    assert blocks is not None
+    (less, more), left = ("AB" if kind.larger else "BA"), blocks.left
+    own = max(kind.larger, 0)
+    added = counted(left[own], "token")
+    moved = counted(int(blocks.moved.sum()), "passage")
+    of_moved = f"{moved} moved ({counted(int(blocks.blocks[blocks.moved][:, 2].sum()), 'token')})"
+    if kind.name == CONTAINED:
+        places = counted(len(blocks.rest[own]), "place")
+        holds = f"all of {less} is in {more}; {more} adds {added} in {places}"
+        return f"{holds}; {of_moved}" if blocks.moved.any() else holds
+    if kind.name == INSERTED:
+        return f"{more} has one more passage, of {added}"
+    if kind.name == MOVED:
+        same = f"the same {counted(kind.sizes[0], 'token')} in another order"
+        return f"{same}; {of_moved}" if blocks.moved.any() else same  # short lines are moved without blocks
+    if kind.name == QUOTED:
+        quoted = kind.sizes[1 - own] - left[1 - own]
+        whole = f"{number(quoted)} of {counted(kind.sizes[1 - own], 'token')}"
+        return f"{more} quotes {whole} of {less} and has {number(left[own])} of its own"
+    (first, of_first), *others = [(size, side) for size, side in zip(left, "AB", strict=True) if size]
+    parts = [
+        f"{counted(first, 'token')} only in {of_first}",
+        *(f"{number(n)} only in {side}" for n, side in others),
+    ]
+    only = f"{'at most ' * blocks.at_most}{', '.join(parts)}, in {counted(blocks.places, 'place')}"
+    return f"{only}; {of_moved}" if blocks.moved.any() else only
+
+
+_ZEROS = np.sort(DIGITS_ZERO)
+_NUMBER = np.uint32(ord("#"))
+_BEGIN = np.uint32(1 << 31)
+"""Marks the first code point of a token; code points have 21 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A text as its words with one mark for each number, and the digits of the numbers.
+
+    ``words`` uint32: the code points of the tokens. ``digits`` uint32, and ``number`` int64: the number, counted
+    from 0, that each digit belongs to. The first code point of each token has the bit ``_BEGIN``.
+    """
+
+    words: UInt32s
+    digits: UInt32s
+    number: Int64s
+
+
+def numbers_of(reading: Reading) -> Numbers:
+    """Return the numbers of a text and the rest of it."""
+    points, places = reading.codepoints, reading.token_places
+    begins, inside = _tokens_in(places, len(points))
+    digit = _digits(points) & inside
+    tokens_of = np.cumsum(begins) - 1
+    goes_on = _joined(reading, digit)
+    first = digit & ~np.concatenate(([False], digit[:-1] & ~begins[1:]))[: len(digit)]
+    if len(places):
+        first &= ~(begins & goes_on[np.maximum(tokens_of, 0)])
+    kept = inside & (first | ~digit)
+    digits, words = points.copy(), points.copy()
+    words[digit] = _NUMBER
+    for shown in (digits, words):
+        shown[begins] |= _BEGIN
+    return Numbers(words[kept], digits[digit], (np.cumsum(first) - 1)[digit])
+
+
+def same_but_for_numbers(a: Numbers, b: Numbers) -> bool:
+    """Whether the words are equal, in the same order, with a number in the same places."""
+    return np.array_equal(a.words, b.words)
+
+
+def different_numbers(a: Numbers, b: Numbers) -> tuple[int, int]:
+    """Return how many numbers differ, and how many there are, for texts that are the same but for numbers."""
+    count = int(a.number[-1]) + 1 if len(a.number) else 0
+    sizes = [np.bincount(side.number, minlength=count) for side in (a, b)]
+    differ: Bools = sizes[0] != sizes[1]
+    digits = [side.digits[~differ[side.number]] for side in (a, b)]
+    at = a.number[~differ[a.number]]
+    differ[at[digits[0] != digits[1]]] = True
+    return int(differ.sum()), count
+
+
+def _digits(points: UInt32s) -> Bools:
+    """Return which code points are decimal digits."""
+    zero = _ZEROS[np.maximum(np.searchsorted(_ZEROS, points, "right") - 1, 0)]
+    found: Bools = (points >= zero) & (points <= zero + 9)
+    return found
+
+
+def _tokens_in(places: Int64s, size: int) -> tuple[Bools, Bools]:
+    """Return which code points begin a token, and which are in one."""
+    begins, edges = np.zeros(size, np.bool_), np.zeros(size + 1, np.int64)
+    begins[places[:, 0]] = True
+    np.add.at(edges, places[:, 0], 1)
+    np.add.at(edges, places[:, 1], -1)
+    return begins, np.cumsum(edges)[:-1] > 0
+
+
+def _joined(reading: Reading, digit: Bools) -> Bools:
+    """Return which tokens continue the number before them: both are digits alone, without a line end between."""
+    places = reading.token_places
+    found = np.zeros(len(places), np.bool_)
+    if len(places) < 2:
+        return found
+    until = np.concatenate(([0], np.cumsum(digit)))
+    number = until[places[:, 1]] - until[places[:, 0]] == places[:, 1] - places[:, 0]
+    ends = np.isin(reading.codepoints, [ord(char) for char in LINE_ENDS])
+    lines = np.concatenate(([0], np.cumsum(ends)))
+    same_line = lines[places[1:, 0]] == lines[places[:-1, 1]]
+    found[1:] = number[1:] & number[:-1] & same_line
+    return found
