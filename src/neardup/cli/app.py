@@ -174,9 +174,9 @@ def _parameter(option: Option) -> inspect.Parameter:
     declared: Any
     if option.spelling:
         complete = _completing(option.choices) if option.choices else None
-        declared = typer.Option(
-            *option.spelling, help=option.help, metavar=option.metavar, autocompletion=complete
-        )
+        pair = ("/".join(reversed(option.spelling)),)  # what typer calls a switch that is on by default
+        spelling = pair if option.default is True else option.spelling
+        declared = typer.Option(*spelling, help=option.help, metavar=option.metavar, autocompletion=complete)
     else:
         declared = typer.Argument(help=option.help, metavar=option.metavar)
     kind = inspect.Parameter.KEYWORD_ONLY

@@ -47,6 +47,8 @@ T = TypeVar("T")
 class Declared:
     """The parts of an option that a type does not show; without a spelling it is an argument.
 
+    A switch that is on by default has two spellings, the one with ``--no-`` first.
+
     ``read`` makes the value from the typed text, such as .8 from 80%. ``panel`` is the purpose under which a long
     help shows it, ``from_file`` the place in ``neardup.toml``, and ``choices`` the words that a shell completes.
     """

@@ -83,8 +83,7 @@ def merge(options: MergeOptions) -> int:
             folder.restrict(common_access(folders))
             with working_in(folder.target.parent):
                 outcome = merged(documents, settings, progress)
-            found = outcome.found
-            write_result(found, folder, store_texts=options.store_texts)
+            found = write_result(outcome.found, folder, store_texts=options.store_texts)
         if options.name_groups:
             name_parts(outcome, documents)
     return print_result(found, options)

@@ -58,8 +58,7 @@ def fill_final(
     _require_counts(written, result.run["counts"])
     spent = {"seconds": meter.seconds, "peak_memory_bytes": peak_memory()}
     result = replace(result, run={**result.run, "kept_files": written.files, **spent})
-    write_result(result, folder)
-    return result
+    return write_result(result, folder)
 
 
 def _opened(files: Sequence[Recorded], found: Found) -> Documents:

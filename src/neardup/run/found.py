@@ -17,7 +17,7 @@ from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
-from neardup.run.looking import Outside, is_known, links, looked, no_places, outside, stored_pairs
+from neardup.run.looking import Outside, is_known, links, looked, outside, stored_pairs
 from neardup.run.recorded import stored_texts
 from neardup.run.records import (
     Decision,
@@ -28,6 +28,7 @@ from neardup.run.records import (
     NotJudged,
     ResultRecord,
     Shared,
+    Texts,
     unknown_id,
 )
 from neardup.run.regroup import regroup
@@ -192,11 +193,11 @@ class Found(ResultRecord):
         """
         return regroup(self, threshold)
 
-    def save(self, out: str | Path, *, overwrite: bool = False, store_texts: bool = False) -> None:
-        """Write the tables and ``run.json``, but no documents, into the folder ``out``; :func:`load` reads them.
+    def save(self, out: str | Path, *, overwrite: bool = False, store_texts: bool = True) -> None:
+        """Write the tables and ``run.json`` into the folder ``out``; :func:`load` reads them.
 
-        With ``store_texts`` the texts of all documents in pairs and copies are written too, so that :meth:`look`
-        and :meth:`compare` need no input. Raises OutputError if the folder cannot be written, or if it exists and
+        The texts of all documents in pairs and copies are written too, for :meth:`look` and :meth:`compare`, but
+        not without ``store_texts``. Raises OutputError if the folder cannot be written, or if it exists and
         ``overwrite`` is not set.
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
@@ -315,27 +316,40 @@ def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None
     )
 
 
-def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = False) -> None:
+def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = True) -> Found:
     """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input.
 
-    Texts are stored if that is asked for, or if ``found`` is a result that has them.
+    ``store_texts``: also the texts of the documents in pairs and copies, if the result has them. Returns the
+    result as written: if saved fingerprints have no texts any more, with a note.
     """
     if folder.rows_only:
-        return
+        return found
     folder.restrict(found.access)
     for name in RESULT_TABLES:
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
-    if store_texts and found.texts is None:
-        raise no_places()
     if found.texts is not None:
         rows = column(found.ranks, "row")
         for name, table in found.texts.tables(rows).items():
             folder.write_table(f"{name}.parquet", table)
-        if store_texts or found.texts.kept:
-            folder.write_texts(TEXTS_FILE, found.texts.each(rows))
+        if store_texts and found.texts.kept:
+            found = _with_texts(found, found.texts, folder)
     if found.common is not None:
         folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)
     folder.write_json("run.json", found.run)
+    return found
+
+
+def _with_texts(found: Found, texts: Texts, folder: OutputFolder) -> Found:
+    """Store the texts; those of saved fingerprints may have gone since."""
+    try:
+        folder.write_texts(TEXTS_FILE, texts.each(column(found.ranks, "row")))
+    except InputError as error:
+        if not texts.saved:
+            raise
+        folder.path(TEXTS_FILE).unlink()
+        note = f"the result has no texts to show: {error.given}"
+        return replace(found, run={**found.run, "notes": [*found.run["notes"], note]})
+    return found

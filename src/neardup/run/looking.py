@@ -44,7 +44,7 @@ def no_places() -> InputError:
         "The result does not record where its documents are: they were in memory or on standard input, or an "
         "earlier version made it",
         "A result of documents in files, or one with stored texts",
-        "Make the result again from files, or with --store-texts (save(store_texts=True) in Python)",
+        "Make the result again, without --no-store-texts (store_texts=False in Python)",
     )
 
 

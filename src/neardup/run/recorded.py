@@ -149,6 +149,11 @@ class StoredTexts:
         """Whether the texts are in the folder."""
         return self._kept is not None
 
+    @property
+    def saved(self) -> bool:
+        """No: they belong to a result."""
+        return False
+
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield the texts of ``rows``."""
         for row in rows.tolist():

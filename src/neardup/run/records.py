@@ -229,7 +229,11 @@ class Texts(Protocol):
 
     @property
     def kept(self) -> bool:
-        """Whether the texts are stored in the result itself."""
+        """Whether the texts can be stored with the result: not those at recorded places of an input."""
+
+    @property
+    def saved(self) -> bool:
+        """Whether they belong to saved fingerprints, which may have no texts any more."""
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield rows of the run, ascending, with their texts in UTF-8."""

@@ -54,7 +54,7 @@ def fill(
     action: Action,
     progress: Progress | None = None,
     *,
-    store_texts: bool = False,
+    store_texts: bool = True,
     shard_size: int = 0,
     by: ByValue | None = None,
 ) -> Found:
@@ -81,8 +81,7 @@ def fill(
         folder.write_table("by.parquet", by.counts)
     spent = {"seconds": meter.seconds, "peak_memory_bytes": peak_memory()}
     found = replace(found, run={**found.run, **spent})
-    write_result(found, folder, store_texts=store_texts)
-    return found
+    return write_result(found, folder, store_texts=store_texts)
 
 
 def _without(found: Found, problems: Sequence[Problem], lost: int) -> Found:

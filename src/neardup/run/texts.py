@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from neardup.io.readers.base import Documents
 from neardup.io.readers.lookup import as_bytes
 from neardup.io.readers.places import places_of
-from neardup.join.corpus import Corpus, CorpusChunk
+from neardup.join.corpus import Corpus, CorpusChunk, saved_in
 from neardup.run.records import Id, Looked
 from neardup.tables import Int64s
 
@@ -111,8 +111,13 @@ class InputTexts:
 
     @property
     def kept(self) -> bool:
-        """No: these are the texts of the input."""
-        return False
+        """Yes: these are the texts of the run."""
+        return True
+
+    @property
+    def saved(self) -> bool:
+        """Whether some documents have saved fingerprints."""
+        return any(saved_in(part.documents) for part in self._parts)
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Read the chunks with ``rows`` (ascending) in one pass over each input."""

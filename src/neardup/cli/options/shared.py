@@ -101,10 +101,10 @@ BY_COLUMN = Declared(
     panel=COMPARED,
 )
 STORE_TEXTS = Declared(
-    ("--store-texts",),
-    False,
-    "Also store the texts of all documents in pairs and copies, compressed, to show and compare them without "
-    "the input.",
+    ("--no-store-texts", "--store-texts"),
+    True,
+    "Do not store the texts of the documents in pairs and copies in the result, which then can show, compare and "
+    "review no text.",
     panel=OUTPUT,
 )
 RESUME = Declared(

@@ -163,7 +163,7 @@ def fill_against(
     folder: OutputFolder,
     action: Action,
     progress: Progress,
-    store_texts: bool = False,
+    store_texts: bool = True,
 ) -> tuple[Found, NamedGroups]:
     """Write a result of new documents with the names of the groups; ``compared`` are the saved documents."""
     found = fill(outcome, folder, action, progress, store_texts=store_texts)
