@@ -46,7 +46,10 @@ PLACE_TABLES = ("places", "located")
 """The tables of a result that say where its documents are; results of documents in memory lack them."""
 
 TEXTS_FILE = "texts.parquet"
-"""The texts of the documents in pairs and copies, if they are stored with the result."""
+"""The texts of the documents in pairs and copies, unless a result is private."""
+
+TEXTS = pa.schema([("row", pa.int64()), ("text", pa.large_binary()), ("fields", pa.string())])
+"""Rows of the run, ascending, their texts in UTF-8, and their other values as a JSON object."""
 
 DECISIONS_FILE = "decisions.sqlite"
 """The decisions of a review, in the folder of the result; its journal has this name and ``-journal``."""

@@ -24,7 +24,9 @@ TEXTS = {
 """Documents by id: a group of four (numbers, a copy, a beginning), one of two, and two exact copies."""
 
 
-def make_result(folder: Path, texts: dict[str, str] | None = None, **settings: object) -> Path:
+def make_result(
+    folder: Path, texts: dict[str, str] | None = None, *, store_texts: bool = True, **settings: object
+) -> Path:
     """Write the documents and the result of a run; return the folder of the result."""
     documents = folder / "documents.jsonl"
     rows = [
@@ -33,7 +35,7 @@ def make_result(folder: Path, texts: dict[str, str] | None = None, **settings: o
     ]
     documents.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     found = nd.find(documents, **{"id": "id", "threshold": 0.5, "kinds": True, **settings})
-    found.save(folder / "result")
+    found.save(folder / "result", store_texts=store_texts)
     return folder / "result"
 
 

@@ -49,12 +49,13 @@ def test_a_zip_archive_gives_the_result_of_the_folder_in_it(run: Run, tmp_path: 
     assert "kept.zip" in said.err  # the result itself is no input, and names the kept documents
 
 
-def test_a_changed_archive_is_noticed_by_the_result(run: Run, tmp_path: Path) -> None:
+def test_a_changed_archive_is_noticed_when_the_kept_rows_are_written(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "in.zip"
     path.write_bytes(ARCHIVES[".zip"](FILES))
     assert run("group", path, "-o", tmp_path / "out").status == 0
     path.write_bytes(ARCHIVES[".zip"](FILES | {"a.txt": b"another text"}))
-    said = run("compare", tmp_path / "out", "in.zip!/a.txt", "in.zip!/sub/b.txt")
+    assert run("compare", tmp_path / "out", "in.zip!/a.txt", "in.zip!/sub/b.txt").status == 0
+    said = run("apply", tmp_path / "out", "-o", tmp_path / "final")
     assert said.status == 2
     assert "has changed since" in said.err
 
@@ -120,7 +121,10 @@ def test_standard_input_gives_the_result_of_the_file(run: Run, tmp_path: Path, p
     for name in ("groups.parquet", "pairs.parquet", "kept.jsonl"):
         assert (tmp_path / "pipe" / name).read_bytes() == (tmp_path / "file" / name).read_bytes()
     said = run("show", tmp_path / "pipe", "b")
-    assert "on standard input" in " ".join(said.out.split())
+    assert said.status == 0
+    assert "not read" not in said.out
+    said = run("apply", tmp_path / "pipe", "-o", tmp_path / "final")
+    assert "in memory or on standard input" in " ".join(said.err.split())
 
 
 def test_commands_that_read_standard_input(run: Run, tmp_path: Path, piped: Any) -> None:

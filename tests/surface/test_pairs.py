@@ -11,6 +11,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError
+from neardup.run.places import StoredPlaces
 from support.command_line import BASE, NEAR, OTHER, ROWS, Run, write_rows
 from support.messages import has_parts
 from support.sealed import seal
@@ -45,11 +46,19 @@ def test_two_documents_of_a_result(run: Run, result: Path, mails: Path) -> None:
     assert said.out.split("\n\n", 1)[1] == nd.compare(NEAR, BASE).text(names=("b", "a")) + "\n"
 
 
-def test_documents_that_are_in_no_pair_are_found_by_their_ids(run: Run, result: Path) -> None:
-    said = run("compare", result, "d", "c")
+def test_documents_in_other_pairs_are_compared(run: Run, tmp_path: Path) -> None:
+    rows = [*ROWS, {"id": "e", "text": OTHER + " and more"}]
+    run("dedup", write_rows(tmp_path / "a.jsonl", rows), "-o", tmp_path / "r", "--threshold", "0.6")
+    said = run("compare", tmp_path / "r", "d", "c")
     assert "d: row 3 of" in said.out
-    assert has_parts(said.out.replace("\n        ", " "), "kept:", "in no group")
-    assert has_parts(said.out, "not a stored pair", "0.600")
+    assert "they are not a stored pair; pairs have resemblance 0.600 or above" in said.out
+
+
+def test_the_text_of_a_document_in_no_pair_is_not_stored(run: Run, result: Path) -> None:
+    said = run("compare", result, "d", "c")
+    assert (said.status, said.out) == (2, "")
+    assert "The text of d is not stored" in said.err
+    assert run("show", result, "d").status == 2
 
 
 def test_json_has_the_places_and_the_fates(run: Run, result: Path, mails: Path) -> None:
@@ -99,13 +108,12 @@ def test_two_documents_of_a_collection(run: Run, mails: Path, tmp_path: Path) ->
     ("arguments", "said"),
     [
         (("{result}", "a"), "is a result, and two ids must follow it"),
-        (("{result}", "a", "nobody"), "There is no document nobody in the input"),
+        (("{result}", "a", "nobody"), "The text of nobody is not stored"),
         (("{result}/no", "a", "b"), "There is no result or collection"),
         (("{mails}#4", "{mails}#0"), "has no row 4"),
         (("{mails}#0", "{mails}#0", "--text", "no"), 'There is no column "no"'),
         (("{mails}#0", "{mails}#0", "--encoding", "no"), "encoding is 'no'"),
         (("--literal", "a", "b", "c"), "--literal was given with three arguments"),
-        (("{mails}", "{mails}", "--inputs", "{mails}"), "--inputs was given without a result"),
     ],
 )
 def test_wrong_names_are_errors(
@@ -161,18 +169,33 @@ def test_show_as_data(run: Run, result: Path, mails: Path) -> None:
     assert (found["id"], found["path"], found["row"], found["text"]) == ("c", str(mails), 2, BASE.upper())
     assert (found["group"], found["outside"], found["not_read"]) == ("a", [], None)
     assert [member["id"] for member in found["members"]] == ["a", "b", "c"]
-    assert json.loads(run("show", result, "d", "--json").out)["group"] is None
 
 
-def test_show_works_without_the_input(run: Run, result: Path, mails: Path) -> None:
+def test_show_needs_no_input(run: Run, result: Path, mails: Path) -> None:
+    before = run("show", result, "b").out
     mails.unlink()
-    said = run("show", result, "b")
-    assert said.status == 0
-    assert "not read" in said.out
-    assert "not there" in " ".join(said.out.split())
-    assert "3 documents: 1 kept, 2 removed" in said.out
+    assert run("show", result, "b").out == before
     assert run("show", result, "nobody").status == 2
     assert run("show", result, "b", "--limit", 0).status == 2
+
+
+def test_a_private_result_shows_all_but_texts(run: Run, result: Path, mails: Path, tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    assert run("dedup", mails, "-o", private, "--threshold", "0.6", "--no-store-texts").status == 0
+    names, others = ({path.name for path in folder.iterdir()} for folder in (private, result))
+    assert others - names == {"texts.parquet"}
+    assert names < others
+    shown = json.loads(run("show", private, "b", "--json").out)
+    assert "holds no texts" in shown["not_read"]
+    whole = json.loads(run("show", result, "b", "--json").out)
+    assert {name for name in whole if whole[name] != shown[name]} == {"path", "row", "text", "not_read"}
+    said = run("compare", private, "a", "b")
+    assert (said.status, said.out) == (2, "")
+    assert "without --no-store-texts" in " ".join(said.err.split())
+    assert run("regroup", private, "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
+    assert not (tmp_path / "strict" / "texts.parquet").exists()
+    assert run("apply", private, "-o", tmp_path / "final").status == 0
+    assert (tmp_path / "final" / "kept.jsonl").read_bytes() == (result / "kept.jsonl").read_bytes()
 
 
 def test_text_with_control_characters_is_shown_escaped(run: Run, tmp_path: Path) -> None:
@@ -200,22 +223,27 @@ def test_a_result_of_documents_in_memory_reads_them_while_they_are_there(tmp_pat
     assert found.at(0.9).look(1).text == NEAR
     with pytest.raises(InputError, match="no document 3"):
         found.look(3)
-    found.save(tmp_path / "r")
-    with pytest.raises(InputError, match=r"where its documents are: .*in memory"):
-        nd.load(tmp_path / "r").look(0)
-    found.save(tmp_path / "texts", store_texts=True)
+    found.save(tmp_path / "private", store_texts=False)
+    with pytest.raises(InputError, match="holds no texts to show"):
+        nd.load(tmp_path / "private").look(0)
+    found.save(tmp_path / "texts")
     stored = nd.load(tmp_path / "texts")
     assert stored.compare(0, 1).measures["resemblance"] == RESEMBLANCE
+    assert stored.look(1) == found.look(1)
     with pytest.raises(InputError, match="The text of 2 is not stored"):
         stored.look(2)
+    stored.save(tmp_path / "again")
+    assert nd.load(tmp_path / "again").look(1).text == NEAR
+    stored.save(tmp_path / "without", store_texts=False)
+    assert nd.load(tmp_path / "without").texts is None
 
 
 def test_every_document_of_every_kind_of_input_is_read_as_in_the_run(tmp_path: Path) -> None:
     (tmp_path / "folder" / "sub").mkdir(parents=True)
-    for name, text in (("a.txt", BASE), ("sub/b.txt", NEAR), ("c.html", f"<p>{OTHER}")):
+    for name, text in (("a.txt", BASE), ("sub/b.txt", NEAR), ("c.html", f"<p>{BASE}")):
         (tmp_path / "folder" / name).write_text(text, encoding="utf-8")
     (tmp_path / "data").mkdir()
-    write_rows(tmp_path / "data" / "a#1.jsonl", [{"text": BASE}, {"no": 1}, {"text": OTHER}])
+    write_rows(tmp_path / "data" / "a#1.jsonl", [{"text": BASE}, {"no": 1}, {"text": BASE}])
     write_rows(tmp_path / "data" / "b.jsonl", [{"text": NEAR}])
     for name, ids in (
         ("folder", ["a.txt", "sub/b.txt", "c.html"]),
@@ -226,7 +254,7 @@ def test_every_document_of_every_kind_of_input_is_read_as_in_the_run(tmp_path: P
         stored = nd.load(tmp_path / f"{name}.result")
         for id in ids:
             assert stored.look(id) == found.look(id)
-        assert {stored.look(id).text for id in ids} == {BASE, NEAR, OTHER}
+        assert {stored.look(id).text for id in ids} == {BASE, NEAR}
 
 
 def test_documents_of_a_reference_set(tmp_path: Path) -> None:
@@ -234,57 +262,26 @@ def test_documents_of_a_reference_set(tmp_path: Path) -> None:
     new = write_rows(tmp_path / "new.jsonl", [{"id": "a", "text": NEAR}, {"id": "b", "text": BASE + " more"}])
     found = nd.find(new, against=old, threshold=0.6)
     found.save(tmp_path / "r")
+    assert (found.look("z").text, found.look("z").path) == (OTHER, str(old))
     for result in (found, nd.load(tmp_path / "r")):
         assert result.look("a").text == NEAR  # the new input counts where both have the id
-        assert (result.look("z").text, result.look("b").text) == (OTHER, BASE + " more")
-        assert result.look("z").path == str(old)
+        assert (result.look("b").text, result.look("b").path) == (BASE + " more", str(new))
 
 
-# --- inputs that changed or moved
-
-
-def test_a_changed_input_is_named(run: Run, result: Path, mails: Path) -> None:
-    content = mails.read_bytes()
-    mails.write_bytes(content.replace(b"word50", b"WORD50"))
-    said = run("compare", result, "a", "b")
-    assert said.status == 2
-    assert has_parts(said.err, f"{mails} has changed", "its content")
-    assert "Give --inputs" in said.err
-    mails.write_bytes(content)
-    assert run("compare", result, "a", "b").status == 0
-
-
-def test_a_moved_input_is_found_where_the_user_says(run: Run, result: Path, mails: Path, tmp_path: Path) -> None:
-    (tmp_path / "new").mkdir()
-    moved = tmp_path / "new" / mails.name
-    mails.rename(moved)
-    gone = run("compare", result, "a", "b")
-    assert gone.status == 2
-    assert has_parts(gone.err, f"{mails}, where the documents", "not there")
-    for place in (moved, tmp_path / "new"):
-        said = run("compare", result, "a", "b", "--inputs", place, "--json")
-        assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
-    moved.rename(tmp_path / "new" / "renamed.jsonl")  # the only file
-    assert nd.load(result, inputs=tmp_path / "new" / "renamed.jsonl").look("d").text == OTHER
-    write_rows(tmp_path / "new" / "renamed.jsonl", ROWS[:2])
-    with pytest.raises(InputError, match=r"renamed\.jsonl has changed since"):
-        nd.load(result, inputs=[tmp_path / "new"]).look("a")
-
-
-def test_stored_texts_need_no_input(run: Run, mails: Path, tmp_path: Path) -> None:
+def test_a_stored_result_is_as_it_was_when_the_input_changes(run: Run, mails: Path, tmp_path: Path) -> None:
     for command in ("dedup", "group"):
-        assert run(command, mails, "-o", tmp_path / command, "--threshold", "0.6", "--store-texts").status == 0
-    content = mails.read_bytes()
-    mails.unlink()
+        assert run(command, mails, "-o", tmp_path / command, "--threshold", "0.6").status == 0
+    mails.write_bytes(mails.read_bytes().replace(b"word50", b"WORD50"))
     for command in ("dedup", "group"):
         said = run("compare", tmp_path / command, "c", "b", "--json")
         assert (said.status, measured(said.out)) == (0, RESEMBLANCE)
         assert f"row 2 of {mails}" in said.out
     assert run("regroup", tmp_path / "dedup", "--threshold", "0.9", "-o", tmp_path / "strict").status == 0
     assert nd.load(tmp_path / "strict").look("b").text == NEAR
-    assert run("compare", tmp_path / "dedup", "a", "d").status == 2  # d is in no pair, so its text is not stored
-    mails.write_bytes(content)
-    assert run("compare", tmp_path / "dedup", "a", "d").status == 0
+    said = run("apply", tmp_path / "dedup", "-o", tmp_path / "final")  # the kept rows are read from the input
+    assert said.status == 2
+    assert f"error: {mails} has changed since the result was made: its content is another" in said.err
+    assert "Give --inputs" in said.err
 
 
 # --- results that somebody else made
@@ -300,37 +297,32 @@ def replaced(result: Path, table_name: str, /, **columns: Any) -> None:
     seal(result)
 
 
+def inputs_of(result: Path) -> object:
+    places = nd.load(result).places
+    assert isinstance(places, StoredPlaces)
+    return places.inputs(())
+
+
 def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.jsonl"
     write_rows(secret, [{"id": "a", "text": "my secret"}] * 4)
     replaced(result, "places", path=str(secret), size=secret.stat().st_size)
-    with pytest.raises(InputError, match=r"secret\.jsonl has changed since") as refused:
-        nd.load(result).look("a")
+    with pytest.raises(InputError, match=r"secret\.jsonl has changed since the result was made") as refused:
+        inputs_of(result)
     assert "my secret" not in str(refused.value)
     replaced(result, "places", digest=None)
-    with pytest.raises(InputError, match="no digest"):
-        nd.load(result).look("a")
+    with pytest.raises(InputError, match="the result has no digest to recognise it by"):
+        inputs_of(result)
     replaced(result, "places", path="http://127.0.0.1:9/a.jsonl")
-    with pytest.raises(InputError, match=r"URL .*not fetched"):
-        nd.load(result).look("a")
+    with pytest.raises(InputError, match="a URL in a result is not fetched unasked"):
+        inputs_of(result)
     replaced(result, "places", path=str(tmp_path))
     with pytest.raises(InputError, match="cannot be used"):
-        nd.load(result).look("a")
+        inputs_of(result)
 
 
-def test_places_that_cannot_be_are_refused_or_found_out(result: Path) -> None:
-    replaced(result, "located", number=[1, 0, 2])
-    with pytest.raises(InputError, match=r"row 1 is .*b, not a"):
-        nd.load(result).look("a")
-    replaced(result, "located", number=[10**9] * 3)
-    with pytest.raises(InputError, match="has no row 1,000,000,000"):
-        nd.load(result).look("a")
-    replaced(result, "located", number=[0, 1, 2])
-    replaced(result, "places", offset=7)
-    with pytest.raises(InputError):
-        nd.load(result).look("a")
+def test_impossible_places_are_refused(result: Path) -> None:
     for name, columns in (
-        ("places", {"offset": -1}),
         ("places", {"format": "no"}),
         ("places", {"name": None}),
         ("located", {"file": [0, 0, 9]}),
@@ -340,23 +332,22 @@ def test_places_that_cannot_be_are_refused_or_found_out(result: Path) -> None:
         replaced(result, name, **columns)
         with pytest.raises(InputError, match="its places cannot"):
             nd.load(result)
-        replaced(result, "places", offset=0, format="jsonl", name="mails.jsonl")
+        replaced(result, "places", format="jsonl", name="mails.jsonl")
         replaced(result, "located", file=0, row=[0, 1, 2], number=[0, 1, 2])
 
 
-def test_a_result_without_places_is_read_as_before(run: Run, result: Path) -> None:
+def test_a_result_without_places_shows_its_texts(run: Run, result: Path, tmp_path: Path) -> None:
     for name in ("places", "located"):
         (result / f"{name}.parquet").unlink()
     seal(result)
-    assert str(nd.load(result).why("b")).startswith("b is removed")
-    said = run("compare", result, "a", "b")
-    assert "not record where" in said.err
-    assert "--store-texts" in said.err
-    assert run("show", result, "b").status == 0
+    assert nd.load(result).look("b").text == NEAR
+    said = run("apply", result, "-o", tmp_path / "final")
+    assert said.status == 2
+    assert "does not record where its documents are" in said.err
 
 
 def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path) -> None:
-    run("dedup", mails, "-o", tmp_path / "r", "--threshold", "0.6", "--store-texts")
+    run("dedup", mails, "-o", tmp_path / "r", "--threshold", "0.6")
     path = tmp_path / "r" / "texts.parquet"
     content = path.read_bytes()
     path.write_bytes(content + b"x")
@@ -374,3 +365,11 @@ def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path)
     seal(tmp_path / "other")
     with pytest.raises(InputError, match="texts of other documents"):
         nd.load(tmp_path / "other").look("a")
+    for fields in ("no json", "[1]", '{"a": 1}'):
+        values = pa.array([fields] * 3, pa.string())
+        pq.write_table(pq.read_table(path).set_column(2, "fields", values), tmp_path / "other" / "texts.parquet")
+        seal(tmp_path / "other")
+        texts = nd.load(tmp_path / "other").texts
+        assert texts is not None
+        with pytest.raises(InputError, match=r"texts\.parquet cannot be used"):
+            texts.fields(0)

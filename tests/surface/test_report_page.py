@@ -8,6 +8,7 @@ import pytest
 from support.browser import chromium, violations
 from support.command_line import Run, write_rows
 from support.plain_pages import HOSTILE, require_plain
+from support.sealed import seal
 
 WORDS = [f"word{number}" for number in range(80)]
 LONG = "x" * 3000
@@ -63,12 +64,14 @@ def test_a_page_is_replaced_only_if_it_is_a_page_of_neardup(run: Run, out: Path,
     assert "Allowed: A whole number from 0 to 100" in run("report", out, "-o", page, "--pairs", 101).err
 
 
-def test_a_report_reads_the_texts_where_they_are_now(run: Run, out: Path, tmp_path: Path) -> None:
+def test_a_report_needs_no_input(run: Run, out: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
-    (tmp_path / "documents.jsonl").rename(tmp_path / "moved.jsonl")
+    (tmp_path / "documents.jsonl").unlink()
     assert run("report", out, "-o", page).status == 0
-    assert "it is not there" in page.read_text(encoding="utf-8")
-    assert run("report", out, "-o", page, "--inputs", tmp_path / "moved.jsonl", "--overwrite").status == 0
+    assert "The two texts" in page.read_text(encoding="utf-8")
+    (out / "texts.parquet").unlink()
+    seal(out)
+    assert run("report", out, "-o", page, "--overwrite").status == 0
     text = page.read_text(encoding="utf-8")
-    assert "it is not there" not in text
-    assert "The two texts" in text
+    assert "The two texts" not in text
+    assert "holds no texts to show" in text

@@ -24,6 +24,27 @@ def write(path: Path, rows: dict[str, str]) -> Path:
     return path
 
 
+def test_a_merge_without_texts_says_that_it_stores_none(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "two"):
+        write(tmp_path / f"{name}.jsonl", {f"{name} {id}": text for id, text in TEXTS.items()})
+        assert run("fingerprint", f"{name}.jsonl", "-o", f"FP/{name}", "--sketch", "simhash").status == 0
+    assert run("merge", "FP", "-o", "whole").status == 0
+    assert json.loads(run("show", "whole", "one a", "--json").out)["text"] == TEXTS["a"]
+    (tmp_path / "two.jsonl").unlink()
+    for out, options in (("without", ()), ("private", ("--no-store-texts",))):
+        assert run("merge", "FP", "-o", out, *options).status == 0
+        assert not (tmp_path / out / "texts.parquet").exists()
+        notes = json.loads((tmp_path / out / "run.json").read_text())["notes"]
+        assert any("two.jsonl" in note for note in notes) == (out == "without")
+        for table in ("groups", "copies", "ranks", "located"):
+            names = (tmp_path / folder / f"{table}.parquet" for folder in (out, "whole"))
+            assert pq.read_table(next(names)).equals(pq.read_table(next(names)))
+        assert "holds no texts" in json.loads(run("show", out, "one a", "--json").out)["not_read"]
+
+
 @pytest.fixture
 def day(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two parts, fingerprinted and merged."""
@@ -117,7 +138,7 @@ def test_parts_that_do_not_fit_are_refused_by_name(day: Path, run: Run) -> None:
 
 def test_saved_fingerprints_with_decisions_texts_and_groups_alone(day: Path, run: Run) -> None:
     write(day / "new.jsonl", {"a4": TEXTS["a"] + " and again", "d": TEXTS["d"]})
-    assert run("group", "new.jsonl", "--against", "FP", "-o", "grouped", "--store-texts").status == 0
+    assert run("group", "new.jsonl", "--against", "FP", "-o", "grouped").status == 0
     assert not (day / "grouped" / "kept.jsonl").exists()
     assert names("grouped") == {"a4": ("a2", [])}
     texts = pq.read_table(day / "grouped" / "texts.parquet").to_pylist()

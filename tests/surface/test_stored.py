@@ -211,7 +211,7 @@ def test_group_from_writes_the_tables_of_a_run_at_that_threshold(
     assert (said.status, said.err) == (0, "")
     assert has_parts(said.out, "note", "stored pairs", "0.6\n")
     assert "to remove     1 document (25.0 %)" in said.out
-    files = {f"{name}.parquet" for name in (*TABLES, "places", "located")}
+    files = {f"{name}.parquet" for name in (*TABLES, "places", "located", "texts")}
     files |= {"problems.jsonl", "run.json", "manifest.json"}
     assert {path.name for path in strict.iterdir()} == files
     write_rows(mails, ROWS)

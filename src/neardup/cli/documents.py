@@ -125,7 +125,7 @@ def pair_of(options: CompareOptions) -> TwoTexts:
                 "A result folder or the file of a collection",
                 "Check the name",
             )
-        return _of_collection(place, ids) if place.is_file() else _of_result(place, ids, options.inputs)
+        return _of_collection(place, ids) if place.is_file() else _of_result(place, ids)
     refuse_second_input((options.a, options.b))
     names = (_name_of(options.a), _name_of(options.b))
     texts = (_text_of(options.a, options), _text_of(options.b, options))
@@ -137,15 +137,13 @@ def _refuse_other_options(options: CompareOptions) -> None:
         raise SettingError(
             "--literal was given with three arguments", "Two texts", "Leave the third out, or --literal"
         )
-    if options.inputs and options.other is None:
-        raise SettingError("--inputs was given without a result", "A result folder and two ids", "Leave it out")
 
 
-def _of_result(folder: Path, ids: tuple[str, str], inputs: list[str]) -> TwoTexts:
+def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
     from neardup.run.found import load
     from neardup.run.looking import fate, typed_id
 
-    found = load(folder, inputs=inputs)
+    found = load(folder)
     a, b = (typed_id(found, id) for id in ids)
     looked = found.look(a), found.look(b)
     facts = []

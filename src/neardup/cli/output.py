@@ -38,7 +38,7 @@ _LONG = 1000
 STREAM = Path("-")
 _FOLDER_ONLY = {
     "resume": "--resume",
-    "store_texts": "--store-texts",
+    "store_texts": "--no-store-texts",
     "shard_size": "--shard-size",
     "overwrite": "--overwrite",
 }

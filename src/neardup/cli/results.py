@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from neardup.run.exported import Exported
     from neardup.run.found import Found
     from neardup.run.looking import Outside
-    from neardup.run.records import Decision, Group, Id, Looked
+    from neardup.run.records import Group, Id, Looked
 
 
 _BEGINNING = 300
@@ -59,7 +59,7 @@ def show(options: ShowOptions) -> int:
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
-    found = as_reviewed(load(options.out, inputs=options.inputs))
+    found = as_reviewed(load(options.out))
     shown = _Shown(options, found, typed_id(found, options.id))
     if options.json:
         typer.echo(notation.dumps(shown.as_dict(), indent=2))
@@ -72,13 +72,13 @@ def show(options: ShowOptions) -> int:
 
 
 class _Shown:
-    """The facts about a document. Its text is optional: the input may be gone, and the result still says a lot."""
+    """The facts about a document. Its text is optional: without it, the result still says a lot."""
 
     def __init__(self, options: ShowOptions, found: Found, id: Id) -> None:
         self._options, self._found, self._id = options, found, id
         self._error: InputError | None = None
         self._document = self._looked()
-        self._decision = self._decided()
+        self._decision = found.why(id)
         self._group = self._group_of()
         self._outside = found.outside(id, options.limit)
 
@@ -86,21 +86,11 @@ class _Shown:
         try:
             return self._found.look(self._id)
         except InputError as error:
-            if self._options.inputs:
-                raise
             self._error = error
             return None
 
-    def _decided(self) -> Decision | None:
-        try:
-            return self._found.why(self._id)
-        except InputError:
-            if self._error is not None:  # neither the result nor the input knows it
-                raise self._error from None
-            return None  # it is in no group
-
     def _group_of(self) -> Group | None:
-        group = None if self._decision is None else self._decision.group
+        group = self._decision.group
         return None if group is None else self._found.group(group)
 
     def lines(self) -> Iterator[display.Line]:
@@ -127,7 +117,7 @@ class _Shown:
         from neardup.run.looking import fate
 
         said = fate(self._found, self._id)
-        member = None if self._decision is None else self._decision.member
+        member = self._decision.member
         if (
             member is not None
             and member.pair is not None
@@ -205,7 +195,7 @@ def report(options: ReportOptions) -> int:
     from neardup.run.found import load
 
     check_lengths(options.most_pairs, options.most_groups)
-    found = load(options.result, inputs=options.inputs)
+    found = load(options.result)
     with OutputPage(options.page, overwrite=options.overwrite, access=found.access) as page:
         title = options.result.resolve().name
         made = report_page(
@@ -230,13 +220,13 @@ def apply(options: ApplyOptions) -> int:
     with reports_aside(options.out):
         refuse_unusable_out(options)
         if options.out is None or options.dry_run:
-            found = load(options.result, inputs=options.moved)
+            found = load(options.result)
             return print_result(final_result(found, review_in(found.ranks, options.result))[0], options)
         _refuse_same_folder(options.out, options.result)
         with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(options.moved))
-            found = load(options.result, inputs=options.moved)
-            final = fill_final(found, review_in(found.ranks, options.result), folder, progress)
+            found = load(options.result)
+            final = fill_final(found, review_in(found.ranks, options.result), folder, progress, options.moved)
         return print_result(final, options)
 
 

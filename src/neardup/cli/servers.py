@@ -99,7 +99,7 @@ def review(options: ReviewOptions) -> int:
         from neardup.review.desk.desk import Desk
         from neardup.review.live.app import serve_review
 
-        with closing(Desk.open(options.out, inputs=options.inputs or None)) as desk:
+        with closing(Desk.open(options.out)) as desk:
             ended = False
             with suppress(KeyboardInterrupt):  # a second signal: every decision is stored already
                 ended = serve_review(desk, served, listening)

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from neardup.errors import InputError
 from neardup.io.readers.arrow import chosen, fitted
 from neardup.io.readers.base import Chunk, Documents, GivesBack, NativeTable
-from neardup.run.looking import no_places
-from neardup.run.recorded import StoredTexts
+from neardup.run.places import StoredPlaces, no_places
 from neardup.run.records import ResultRecord
 from neardup.run.texts import InputTexts, split_id
 from neardup.tables import Bools, Int64s, column
@@ -29,7 +28,7 @@ class FileFates:
     def __init__(
         self,
         found: ResultRecord,
-        texts: StoredTexts,
+        places: StoredPlaces,
         removed: Int64s,
         documents: Documents,
         files: Mapping[int, str],
@@ -39,11 +38,11 @@ class FileFates:
         ``files`` are the recorded files of the documents by their numbers, in the order of the documents, and the
         names of their sources. Raises InputError if the result does not record the place of a row.
         """
-        of_file, numbers = texts.places_of(removed)
+        of_file, numbers = places.of_rows(removed)
         if (of_file < 0).any():
             raise no_places()
         dropped = _dropped(found).to_pylist()
-        known = {texts.file(number).name: number for number in files}
+        known = {places.file(number).name: number for number in files}
         self._id: str | None = found.run["columns"]["id"]
         self._ids = pa.array([], pa.large_string())
         if documents.format == "text":  # rows are files

@@ -14,9 +14,8 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, WrittenRows, write_kept
 from neardup.run.fates import FileFates
 from neardup.run.found import Found, write_result
-from neardup.run.looking import no_places
 from neardup.run.pipeline import Meter
-from neardup.run.recorded import StoredTexts
+from neardup.run.places import StoredPlaces, no_places
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.stored_review import after_review
 from neardup.runtime import Progress, Silent, peak_memory
@@ -34,20 +33,25 @@ def final_result(found: Found, given: ReviewedResult) -> tuple[Found, Int64s]:
 
 
 def fill_final(
-    found: Found, given: ReviewedResult, folder: OutputFolder, progress: Progress | None = None
+    found: Found,
+    given: ReviewedResult,
+    folder: OutputFolder,
+    progress: Progress | None = None,
+    moved: Sequence[str] = (),
 ) -> Found:
     """Write the documents that stay and the tables into an open folder, and return the result as written.
 
+    The documents are read from their recorded files, or from files and folders that have ``moved``.
     Raises InputError if the input is not the recorded one, has changed, or was in memory.
     """
     result, removed = final_result(found, given)
-    texts = found.texts
-    if not isinstance(texts, StoredTexts) or not texts.has_places:
+    places = found.places
+    if not isinstance(places, StoredPlaces):
         raise no_places()
     meter = Meter(progress or Silent())
-    documents = _opened(texts.inputs(), found)
-    files = {number: name for number, name in texts.names() if not texts.file(number).reference}
-    fates = FileFates(found, texts, removed, documents, files)
+    documents = _opened(places.inputs(moved), found)
+    files = {number: name for number, name in places.names() if not places.file(number).reference}
+    fates = FileFates(found, places, removed, documents, files)
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         return ChunkRows(fates.kept(chunk, native.row_numbers))

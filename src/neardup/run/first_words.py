@@ -34,7 +34,7 @@ def words_of(
         chosen = ranks.filter(pc.is_in(ranks["id"], value_set=wanted)).sort_by("row")
         known = {row["row"]: row for row in chosen.select(["row", "id", "bytes", "reference"]).to_pylist()}
         words: dict[Id, str] = {}
-        for number, text in texts.sweep(column(chosen, "row")):
+        for number, text in texts.each(column(chosen, "row")):
             row = known[number]
             if (row["bytes"] in (None, len(text))) and not (row["reference"] and row["id"] in words):
                 words[row["id"]] = excerpt(text[: 16 * width].decode("utf-8", "replace"), width)

@@ -18,7 +18,7 @@ from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.looking import Outside, is_known, links, looked, outside, stored_pairs
-from neardup.run.recorded import stored_texts
+from neardup.run.places import StoredPlaces
 from neardup.run.records import (
     Decision,
     Group,
@@ -34,6 +34,7 @@ from neardup.run.records import (
 from neardup.run.regroup import regroup
 from neardup.run.shown_pairs import ShownPairs, shown_pairs
 from neardup.run.stored import read_result
+from neardup.run.texts import StoredTexts
 from neardup.run.views import DRAWN_MEMBERS
 from neardup.settings import as_compared
 from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
@@ -115,7 +116,7 @@ class Found(ResultRecord):
     def why(self, id: Id) -> Decision:
         """Return the evidence for one document, also for one that stays because it is in no group.
 
-        Raises InputError for an id that neither the tables nor the input, if it can be read again, have.
+        Raises InputError for an unknown id; a stored result knows the documents in pairs, groups and copies.
 
         >>> from neardup.run.find import find
         >>> print(find(["one text", "another text"]).why(1))
@@ -135,10 +136,10 @@ class Found(ResultRecord):
         )
 
     def look(self, id: Id) -> Looked:
-        """Read a document again: its text, and where it is. Any document of the input can be read, kept or not.
+        """Return a document: its text, and where it is. Any document of the input can be read, kept or not.
 
-        Raises InputError for an unknown id, for an input that has changed or moved (``load`` accepts its new
-        place), and for a stored result of documents that were in memory.
+        A stored result has the documents in pairs and copies. Raises InputError for any other id, for an input
+        that has changed, and for a result without texts.
         """
         return looked(self, id)
 
@@ -291,11 +292,8 @@ class Found(ResultRecord):
         raise InputError(unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
 
 
-def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None = None) -> Found:
+def load(folder: str | Path) -> Found:
     """Load the result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
-
-    ``inputs`` are the files and folders of the run where they are now, if they have moved; they are read only by
-    :meth:`Found.look` and :meth:`Found.compare`.
 
     Raises InputError for a folder without a result, and FormatError for one of another format version.
 
@@ -305,13 +303,16 @@ def load(folder: str | Path, *, inputs: str | Path | Sequence[str | Path] | None
     """
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])
-    texts = stored_texts(stored, [inputs] if isinstance(inputs, str | Path) else inputs or ())
+    places = StoredPlaces.of(stored)
+    place_of = places.of_row if places is not None else lambda row: ("", row)
+    rows = column(stored.tables["ranks"], "row")
     return Found(
         **stored.tables,
         run=stored.run,
         problems=stored.problems,
         access=access,
-        texts=texts,
+        texts=StoredTexts(stored.folder, rows, place_of) if stored.texts else None,
+        places=places,
         folder=stored.folder,
     )
 
@@ -329,12 +330,11 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = True
         folder.write_table(f"{name}.parquet", getattr(found, name))
     if found.missed is not None:
         folder.write_table("missed.parquet", found.missed)
-    if found.texts is not None:
-        rows = column(found.ranks, "row")
-        for name, table in found.texts.tables(rows).items():
-            folder.write_table(f"{name}.parquet", table)
-        if store_texts and found.texts.kept:
-            found = _with_texts(found, found.texts, folder)
+    rows = column(found.ranks, "row")
+    for name, table in {} if found.places is None else found.places.tables(rows).items():
+        folder.write_table(f"{name}.parquet", table)
+    if store_texts and found.texts is not None:
+        found = _with_texts(found, found.texts, folder)
     if found.common is not None:
         folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)
@@ -345,7 +345,7 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = True
 def _with_texts(found: Found, texts: Texts, folder: OutputFolder) -> Found:
     """Store the texts; those of saved fingerprints may have gone since."""
     try:
-        folder.write_texts(TEXTS_FILE, texts.each(column(found.ranks, "row")))
+        folder.write_texts(TEXTS_FILE, texts.to_store(column(found.ranks, "row")))
     except InputError as error:
         if not texts.saved:
             raise

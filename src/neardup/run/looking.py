@@ -23,7 +23,7 @@ from neardup.tables import Floats, Int64s, column
 def looked(found: ResultRecord, id: Id) -> Looked:
     """Return a document of the input. Raises InputError if it cannot be read as it was."""
     if found.texts is None:
-        raise no_places()
+        raise no_texts()
     row, size = _recorded(found, id)
     document = found.texts.look(id, row)
     if document is None:
@@ -38,13 +38,12 @@ def looked(found: ResultRecord, id: Id) -> Looked:
     return document
 
 
-def no_places() -> InputError:
-    """Return the error for a result without places and texts."""
+def no_texts() -> InputError:
+    """Return the error for a result without texts."""
     return InputError(
-        "The result does not record where its documents are: they were in memory or on standard input, or an "
-        "earlier version made it",
-        "A result of documents in files, or one with stored texts",
-        "Make the result again, without --no-store-texts (store_texts=False in Python)",
+        "The result holds no texts to show",
+        "A result with stored texts",
+        "Make it again without --no-store-texts, from documents or fingerprints whose texts are there",
     )
 
 

@@ -222,30 +222,30 @@ class Looked:
 
 
 class Texts(Protocol):
-    """A way to read the documents of a result again."""
-
-    def look(self, id: Id, row: int | None) -> Looked | None:
-        """Return the document of a row of the run, or find it by its id; None if there is none of this id."""
-
-    @property
-    def kept(self) -> bool:
-        """Whether the texts can be stored with the result: not those at recorded places of an input."""
+    """The texts of the documents of a result, by rows of the run."""
 
     @property
     def saved(self) -> bool:
         """Whether they belong to saved fingerprints, which may have no texts any more."""
 
-    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
-        """Yield rows of the run, ascending, with their texts in UTF-8."""
+    def look(self, id: Id, row: int | None) -> Looked | None:
+        """Return the document of a row, or find it by its id; None if there is none of this id."""
 
-    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
-        """Yield rows of the run with their texts, files read from start to end; those that cannot be read lack."""
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield rows, ascending, with their texts in UTF-8."""
+
+    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
+        """Yield the same with the other values of each document, as the folder of a result stores them."""
 
     def fields(self, row: int) -> Mapping[str, Any]:
-        """Return the other values in the input for a row of the run; {} where they cannot be read."""
+        """Return the other values of the document of a row."""
+
+
+class Places(Protocol):
+    """Where the documents of a result are in its input."""
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
-        """Return the tables ``places`` and ``located`` to store with a result; none for texts in memory."""
+        """Return the tables ``places`` and ``located`` to store with a result; none for documents in memory."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -262,7 +262,8 @@ class ResultRecord:
     ``run``     settings, counts, plan, recall, warnings, seconds: the content of ``run.json``
     ``ranks``   id, row, first, rank, reference, bytes: the order of preference, for ``Found.at``
     ``not_judged``  id, kind, bytes, kept, reason: documents without text and files that hold none
-    ``texts``   a way to read the documents again, for ``Found.compare``; None in results that record no places
+    ``texts``   the texts of documents, for ``Found.compare``; None in a stored result without texts
+    ``places``  where the documents are in the input; None in a stored result of documents in memory
     ``common``  with ``ignore_common``, the shingles left out: text, documents, share; else None
     ``access``  the permission bits that all files of the input have, for ``Found.save``
     ``folder``  the folder it was loaded from; None for any other result
@@ -279,6 +280,7 @@ class ResultRecord:
     access: int = 0o666
     common: pa.Table | None = None
     texts: Texts | None = None
+    places: Places | None = None
     folder: Path | None = None
 
 

@@ -1,25 +1,40 @@
-"""The texts behind a result, read again one by one: from the input of this run, or from recorded places."""
+"""The texts behind a result: those of the input of this run, and those stored in the folder of a result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.io.readers.base import Documents
-from neardup.io.readers.lookup import as_bytes
+from neardup.display import printable, shortened
+from neardup.errors import InputError
+from neardup.io.names import shown_name
+from neardup.io.readers import AUTO, open_sources
+from neardup.io.readers.arrow import column_type
+from neardup.io.readers.base import Chunk, Documents, FailedChunk
+from neardup.io.readers.discovery import Discovered
+from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import places_of
-from neardup.join.corpus import Corpus, CorpusChunk, saved_in
+from neardup.io.readers.rows import as_bytes, row_of
+from neardup.io.readers.sources import Source
+from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.run.records import Id, Looked
-from neardup.tables import Int64s
+from neardup.runtime import ordered_map
+from neardup.tables import TEXTS_FILE, Int64s, column
 
 LOCATED = pa.schema([("row", pa.int64()), ("file", pa.int64()), ("number", pa.int64())])
 """A row of the ranks of a result, the number of its file in PLACES, and its row number in that file."""
+
+MOST_FIELDS, FIELD_WIDTH = 30, 200
+"""Other values of a document that are stored with its text, and the characters of one."""
 
 MOST_DIGITS = 18
 """Digits of a row number; more do not fit into 64 bits."""
@@ -48,6 +63,10 @@ class _Piece:
         """Number of rows."""
         return len(self.numbers)
 
+    def whole(self) -> CorpusChunk:
+        """The chunk as a pass over the corpus takes it."""
+        return CorpusChunk(self.part, self.chunk, self.source, self.first, np.array(self.numbers, np.int64))
+
     def at(self, rows: Int64s) -> Int64s:
         """The row numbers in the file of ``rows`` of the run."""
         places = rows - self.first
@@ -71,6 +90,7 @@ class InputTexts:
     def __init__(self, corpus: Corpus, dropped: Int64s, first_new: int) -> None:
         self.dropped, self.first_new = dropped, first_new
         self._parts = corpus.parts
+        self._corpus = replace(corpus, pieces=(), base=None, scratch=None, journal=None)
         self._pieces = tuple(map(_Piece.of, corpus.pieces))
         self._firsts = np.array([piece.first for piece in self._pieces], np.int64)
 
@@ -89,20 +109,17 @@ class InputTexts:
         return {piece.chunk: piece.count for piece in self._pieces if piece.part == new}
 
     def look(self, id: Id, row: int | None) -> Looked | None:
-        """Read the chunk of the document."""
+        """Read a document of the input, also one in no pair."""
         row = self._row(id) if row is None else row
         if row is None:
             return None
-        piece = self._pieces[int(np.searchsorted(self._firsts, row, side="right")) - 1]
-        part = self._parts[piece.part]
-        chunk = next(iter(part.documents.chunks({piece.chunk}, [part.text])))
-        text = as_bytes(chunk.read([part.text]).table.column(0)[row - piece.first].as_py())
+        ((_, text),) = self.each(np.array([row]))
         ((path, number),) = self.places(np.array([row]))
         return Looked(id, text.decode("utf-8", "replace"), len(text), path, number)
 
     def places(self, rows: Int64s) -> Iterator[tuple[str, int | None]]:
         """Yield the file and the row in it of each of ``rows``: "" in memory, None for a file of one document."""
-        for row, owner in zip(rows.tolist(), np.searchsorted(self._firsts, rows, side="right") - 1, strict=True):
+        for row, owner in zip(rows.tolist(), self._owners(rows), strict=True):
             piece = self._pieces[owner]
             documents = self._parts[piece.part].documents
             number = int(piece.at(np.array([row]))[0])
@@ -110,33 +127,48 @@ class InputTexts:
             yield path, None if documents.format == "text" else number
 
     @property
-    def kept(self) -> bool:
-        """Yes: these are the texts of the run."""
-        return True
-
-    @property
     def saved(self) -> bool:
         """Whether some documents have saved fingerprints."""
         return any(saved_in(part.documents) for part in self._parts)
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
-        """Read the chunks with ``rows`` (ascending) in one pass over each input."""
-        owner = np.searchsorted(self._firsts, rows, side="right") - 1
+        """Read the texts of ``rows`` in one pass over each input, in worker threads."""
+        pieces = tuple(self._pieces[k].whole() for k in np.unique(self._owners(rows)).tolist())
+        corpus = replace(self._corpus, pieces=pieces)
+        return corpus.with_texts(rows, lambda row, text: (row, as_bytes(text[0].as_py())))
+
+    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
+        """Read ``rows`` with their texts and their other values, as JSON; None without other columns."""
+        owners = self._owners(rows)
         for number, part in enumerate(self._parts):
-            mine = {self._pieces[k].chunk: k for k in np.unique(owner).tolist() if self._pieces[k].part == number}
-            for chunk in part.documents.chunks(mine.keys(), [part.text]) if mine else ():
-                k = mine[chunk.index]
-                texts = chunk.read([part.text]).table.column(0)
-                for row in rows[owner == k].tolist():
-                    yield row, as_bytes(texts[row - self._pieces[k].first].as_py())
+            mine = {self._pieces[k].chunk: k for k in np.unique(owners).tolist() if self._pieces[k].part == number}
+            work = partial(self._read, part, {chunk: rows[owners == k] for chunk, k in mine.items()}, mine)
+            chunks = part.documents.chunks(mine.keys(), _columns_of(part)) if mine else ()
+            yield from chain.from_iterable(ordered_map(work, chunks, self._corpus.settings.work.threads))
 
-    def sweep(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
-        """Yield the same as ``each``."""
-        return self.each(rows)
+    def fields(self, row: int) -> Mapping[str, Any]:
+        """Read the other values of the document of a row, shortened; {} if it has none."""
+        ((_, _, values),) = self.to_store(np.array([row]))
+        return {} if values is None else msgspec.json.decode(values, type=dict[str, str])
 
-    def fields(self, row: int) -> dict[str, Any]:
-        """Return nothing: a result of this process has no recorded places."""
-        return {}
+    def _read(
+        self, part: Part, wanted: dict[int, Int64s], owner: dict[int, int], chunk: Chunk
+    ) -> list[tuple[int, bytes, str | None]]:
+        rows, piece, names = wanted[chunk.index], self._pieces[owner[chunk.index]], _columns_of(part)
+        places = rows - piece.first
+        table = chunk.read(names).table
+        if table.num_rows != piece.count:  # another column is damaged
+            table, names = chunk.read(names[:1]).table, names[:1]
+        chosen = table.take(pa.array(places))
+        texts = map(as_bytes, chosen.column(0).to_pylist())
+        if len(names) == 1:
+            return [(row, text, None) for row, text in zip(rows.tolist(), texts, strict=True)]
+        others = map(_as_json, chosen.select(range(1, len(names))).to_pylist())
+        return list(zip(rows.tolist(), texts, others, strict=True))
+
+    def _owners(self, rows: Int64s) -> Int64s:
+        """The pieces of rows, by number."""
+        return np.searchsorted(self._firsts, rows, side="right") - 1
 
     def tables(self, rows: Int64s) -> dict[str, pa.Table]:
         """Return where the files are, and the places of ``rows`` in them."""
@@ -153,7 +185,7 @@ class InputTexts:
 
     def _located(self, rows: Int64s, first_files: list[int]) -> pa.Table:
         number_of = [{name: number for number, name in enumerate(part.documents.names)} for part in self._parts]
-        owner = np.searchsorted(self._firsts, rows, side="right") - 1
+        owner = self._owners(rows)
         files, numbers = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
         for k in np.unique(owner):
             mine, piece = owner == k, self._pieces[k]
@@ -209,3 +241,107 @@ def _path(documents: Documents, source: str, number: int) -> str:
     if not sources:
         return ""
     return str(sources[number if documents.format == "text" else documents.names.index(source)].path)
+
+
+def _columns_of(part: Part) -> list[str]:
+    """The text, and other columns to store with it: values that fit into a line, neither lists nor records."""
+    documents = part.documents
+    if documents.format == "text":
+        return [part.text]
+    others = [
+        one.name
+        for one in documents.columns
+        if one.name not in (part.text, part.id) and (one.kind != "other" or _is_date(documents, one.name))
+    ]
+    return [part.text, *others[:MOST_FIELDS]]
+
+
+def _is_date(documents: Documents, name: str) -> bool:
+    kind = column_type(documents, name)
+    return kind is not None and bool(pa.types.is_temporal(kind))
+
+
+def _as_json(values: dict[str, Any]) -> str:
+    given = {name: shortened(_in_words(value), FIELD_WIDTH) for name, value in values.items() if value is not None}
+    return msgspec.json.encode(given).decode()
+
+
+def _in_words(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+class StoredTexts:
+    """The texts in the folder of a stored result, and the other values of their documents.
+
+    ``rows`` are the rows of the run that they belong to, ascending; ``place_of`` has the file of each and its row
+    there. Anyone may have made the folder.
+    """
+
+    saved = False
+
+    def __init__(self, folder: Path, rows: Int64s, place_of: Callable[[int], tuple[str, int | None]]) -> None:
+        self._folder, self._rows, self._place_of = folder, rows, place_of
+
+    @cached_property
+    def _documents(self) -> Documents:
+        path = str(self._folder / TEXTS_FILE)
+        documents = open_sources(Discovered("parquet", path, (Source(path, path, None),)), AUTO)
+        documents.require("text", "row")
+        return documents
+
+    def look(self, id: Id, row: int | None) -> Looked | None:
+        """Return a stored document. Raises InputError for one in no pair and no copy, whose text is not stored."""
+        values = None if row is None else self._values(row, "text")
+        if row is None or values is None:
+            raise InputError(
+                f"The text of {printable(id)} is not stored",
+                "Documents in pairs and copies",
+                "Compare files or rows of files: neardup compare FILE#ROW FILE#ROW",
+            )
+        text = as_bytes(values["text"])
+        path, number = self._place_of(row)
+        return Looked(id, text.decode("utf-8", "replace"), len(text), shown_name(path), number)
+
+    def fields(self, row: int) -> Mapping[str, Any]:
+        """Return the other values of the document of a row, shortened; {} if it has none."""
+        values = self._values(row, "fields")
+        if values is None or values["fields"] is None:
+            return {}
+        try:
+            return msgspec.json.decode(values["fields"], type=dict[str, str])
+        except msgspec.MsgspecError as error:
+            raise damaged(self._folder, f"{TEXTS_FILE} cannot be used: {error}") from error
+
+    def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
+        """Yield ``rows`` (ascending) with their texts."""
+        for table in self._tables(rows, ["row", "text"]):
+            yield from zip(table["row"].to_pylist(), map(as_bytes, table["text"].to_pylist()), strict=True)
+
+    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
+        """Yield ``rows`` with their texts and their other values."""
+        for table in self._tables(rows, ["row", "text", "fields"]):
+            row, text, fields = (column.to_pylist() for column in table.columns)
+            yield from zip(row, map(as_bytes, text), fields, strict=True)
+
+    def _values(self, row: int, name: str) -> dict[str, Any] | None:
+        """The value of a column for a row of the run; None if the row is not stored."""
+        at = int(np.searchsorted(self._rows, row))
+        if at == len(self._rows) or self._rows[at] != row:
+            return None
+        values: dict[str, Any] = row_of(self._documents, at, [name, "row"]).to_pylist()[0]
+        if values["row"] != row:
+            raise damaged(self._folder, f"{TEXTS_FILE} has the texts of other documents")
+        return values
+
+    def _tables(self, rows: Int64s, names: list[str]) -> Iterator[pa.Table]:
+        """Read the chunks with some rows, and yield these rows."""
+        places = np.searchsorted(self._rows, rows)
+        for chunk, after in pairwise(chain(self._documents.chunks(None, names), [None])):
+            if isinstance(chunk, FailedChunk):
+                raise damaged(self._folder, f"{TEXTS_FILE} cannot be read: {chunk.problem.reason}")
+            assert chunk is not None
+            begin = np.searchsorted(places, chunk.first_row)
+            mine = rows[begin:] if after is None else rows[begin : np.searchsorted(places, after.first_row)]
+            if len(mine):
+                table = chunk.read(names).table
+                yield table.filter(pa.array(np.isin(column(table, "row"), mine)))

@@ -11,7 +11,6 @@ import neardup as nd
 from neardup.errors import InputError, QueryError
 from neardup.review.desk import texts
 from neardup.review.desk.desk import Desk
-from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.views import outside_of
 from neardup.review.source import Decide, Question
 from support.made_reviews import TEXTS, ids, key, lines, make_result
@@ -98,11 +97,11 @@ def test_a_filter_that_cannot_be_read_is_refused_with_its_position(
     assert refused.value.position == position
 
 
-def test_words_are_refused_where_texts_cannot_be_read(result: Path, tmp_path: Path) -> None:
-    desk = Desk(ResultSubject(nd.load(result, inputs=[tmp_path]), tmp_path))
+def test_words_are_refused_where_no_texts_are_stored(tmp_path: Path) -> None:
+    desk = Desk.open(make_result(tmp_path, store_texts=False))
     about = desk.about()
     assert not about.texts
-    assert any("has no files" in note for note in about.notes)
+    assert any("holds no texts" in note for note in about.notes)
     assert {line.words for line in desk.groups(Question()).lines} == {""}
     with pytest.raises(QueryError, match="cannot be read"):
         desk.groups(Question("moon"))
@@ -292,16 +291,11 @@ def test_a_representative_of_the_reference_set_may_have_the_id_of_a_new_document
     desk.close()
 
 
-@pytest.mark.parametrize("in_memory", [False, True])
-def test_a_result_without_groups_says_whether_texts_can_be_read(tmp_path: Path, in_memory: bool) -> None:
+@pytest.mark.parametrize("private", [False, True])
+def test_a_result_without_groups_says_whether_texts_can_be_read(tmp_path: Path, private: bool) -> None:
     texts = {"one": "a text about the sea", "two": "another one about mountains"}
-    folder = tmp_path / "result"
-    if in_memory:
-        nd.find(list(texts.values())).save(folder)
-    else:
-        make_result(tmp_path, texts)
-    with closing(Desk.open(folder)) as desk:
+    with closing(Desk.open(make_result(tmp_path, texts, store_texts=not private))) as desk:
         about = desk.about()
-        assert (about.groups, about.texts) == (0, not in_memory)
-        assert any("not record where" in note for note in about.notes) == in_memory
+        assert (about.groups, about.texts) == (0, not private)
+        assert any("holds no texts" in note for note in about.notes) == private
         assert desk.groups(Question()).lines == ()

@@ -227,7 +227,6 @@ class CompareOptions:
     )
     b: str = argument("B", "The document to compare with it, or the id of a document.")
     other: str | None = Declared((), None, "The id of the other document.", "ID", panel=INPUT).field()
-    inputs: list[str] = shared.MOVED.field()
     text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
     literal: bool = shared.LITERAL.field()
     settings: SettingOptions = settings_of(*READING, *COMPARISON)
@@ -267,7 +266,6 @@ class ShowOptions:
 
     out: Path = shared.RESULT.field()
     id: str = argument("ID", "The id of a document.")
-    inputs: list[str] = shared.MOVED.field()
     limit: int = option("--limit", 10, "Largest number of members, and of documents outside, to list.", "NUMBER")
     json: bool = shared.JSON.field()
 
@@ -276,15 +274,13 @@ class ShowOptions:
 class ReportOptions:
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
 
-    The page needs no network and runs no script. Texts are read from the input of the run, if it is
-    still there. Exit status: 0 done; 2 error.
+    The page needs no network and runs no script. Exit status: 0 done; 2 error.
     """
 
     result: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
     page: Path = Declared(("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE").field()
     most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
     most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
-    inputs: list[str] = shared.MOVED.field()
     overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
 
 
@@ -297,7 +293,6 @@ class ReviewOptions:
     """
 
     out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
-    inputs: list[str] = shared.MOVED.field()
     by: str = shared.BY_NAME.field()
     host: str = shared.HOST.field()
     port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER", from_file=NEVER)

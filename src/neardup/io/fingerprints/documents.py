@@ -120,9 +120,6 @@ class FingerprintedDocuments:
             names = pa.array([part.sources[file].name for file in files.tolist()], pa.string())
             for name, values in (("file", pa.array(files + first)), ("name", names)):
                 table = table.set_column(table.schema.get_field_index(name), table.schema.field(name), values)
-            if self.format == "text":
-                rows = pa.array(table["row"].to_numpy() + first)
-                table = table.set_column(table.schema.get_field_index("row"), table.schema.field("row"), rows)
             tables.append(table)
         return pa.concat_tables(tables)
 

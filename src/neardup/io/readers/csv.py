@@ -42,7 +42,6 @@ from neardup.io.readers.csv_records import (
     Dialect,
     dialect_of,
     header_of,
-    record_places,
     usual_delimiter,
 )
 from neardup.io.readers.fields import VirtualColumns
@@ -174,17 +173,6 @@ class CsvDocuments(StreamDocuments):
             index += 1
         if stream.error is not None:
             yield self.rest_lost(position, index, stream.error, stream.records)
-
-    def stretches(self, position: int) -> list[tuple[int, int]]:
-        """Return places from which the file can be parsed, found by reading all of it."""
-        source = self.sources[position]
-        if position in self.failures or source.compression or not source.is_local or not self.is_utf8(position):
-            return []
-        try:
-            with closing(self.stream(position)) as stream:
-                return record_places(stream, self.dialects[position])
-        except UNREADABLE:
-            return []
 
 
 @dataclass(frozen=True, eq=False)

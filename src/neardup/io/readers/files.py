@@ -75,10 +75,6 @@ class FileDocuments(ABC):
         """Return the position of the file of a chunk, after a pass over all files."""
         return int(np.searchsorted(np.cumsum([count or 0 for count in self._counts]), chunk, side="right"))
 
-    def stretches(self, position: int) -> list[tuple[int, int]]:
-        """Return places in a file to start reading from: (row number, offset in bytes), ascending."""
-        return []
-
     @abstractmethod
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None

@@ -133,10 +133,6 @@ class JsonlDocuments(StreamDocuments):
         elif source.is_local and not source.compression and self.is_utf8(position):
             self._spans[position] = spans
 
-    def stretches(self, position: int) -> list[tuple[int, int]]:
-        """Return the places of the blocks of lines, if the file has been read and lines can be found in it."""
-        return [(span.first_row, span.offset) for span in self._spans.get(position, ())]
-
     def partition(self, position: int) -> bytes | None:
         """Return the partition keys of a file's folders that its lines lack, as a JSON object; None if none."""
         known = {column.name for column in self.columns}

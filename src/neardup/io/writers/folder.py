@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 from neardup.errors import OutputError
 from neardup.io.names import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
-from neardup.io.readers.places import TEXTS
 from neardup.io.writers.output import WholeFolder, stamped
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
-from neardup.tables import FORMAT_VERSION
+from neardup.tables import FORMAT_VERSION, TEXTS
 
 
 class OutputFolder(WholeFolder):
@@ -70,8 +69,8 @@ class OutputFolder(WholeFolder):
                 drop_mapped()
         self._digested.add(name)
 
-    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes]]) -> None:
-        """Write texts by the row of the run; without a digest in the manifest, since they may be gigabytes."""
+    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
+        """Write the rows of TEXTS; without a digest in the manifest, since they may be gigabytes."""
         with self.explained(name):
             write_texts(self.path(name), texts)
 
@@ -111,23 +110,25 @@ def _plain_value(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def write_texts(path: Path, texts: Iterable[tuple[int, bytes]]) -> None:
-    """Write pairs (row of the run, text in UTF-8), ascending; holds a few megabytes at a time. Raises OSError."""
+def write_texts(path: Path, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
+    """Write the rows of TEXTS, ascending; holds a few megabytes at a time. Raises OSError."""
     # statistics would repeat whole texts, uncompressed
     options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
     options["write_page_checksum"] = True
     with open(path, "wb") as file, pq.ParquetWriter(file, stamped(TEXTS), **options) as writer:
-        rows: list[int] = []
-        held: list[bytes] = []
+        group: list[tuple[int, bytes, str | None]] = []
         size = 0
-        for row, text in texts:
-            rows.append(row)
-            held.append(text)
-            size += len(text)
+        for one in texts:
+            group.append(one)
+            size += len(one[1])
             if size >= _GROUP_BYTES:
-                writer.write_table(pa.table([rows, held], schema=TEXTS))
-                rows, held, size = [], [], 0
-        writer.write_table(pa.table([rows, held], schema=TEXTS))
+                writer.write_table(_texts_table(group))
+                group, size = [], 0
+        writer.write_table(_texts_table(group))
+
+
+def _texts_table(group: list[tuple[int, bytes, str | None]]) -> pa.Table:
+    return pa.table([[one[k] for one in group] for k in range(len(TEXTS))], schema=TEXTS)
 
 
 _GROUP_BYTES = 4 << 20

@@ -326,7 +326,7 @@ class StreamOutput(OutputFolder):
     def write_table(self, name: str, table: Any) -> None:
         """Drop a table."""
 
-    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes]]) -> None:
+    def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
         """Drop texts."""
 
     def write_json(self, name: str, value: object) -> None:

@@ -101,7 +101,7 @@ class Desk:
         self._index = index = ResultIndex(found)
         self._made = VerdictIndex(index)
         self._reader = TextReader(index.documents, found.texts)
-        whereabouts = Whereabouts(index.documents, found.texts)
+        whereabouts = Whereabouts(index.documents, found.places)
         self._lines = Lines(index, self._made, self._reader, whereabouts, kernels)
         self._kinds = KindSweep(self._lines)
         other = self._query if found.run["action"] == COLLECTION else None
@@ -113,15 +113,9 @@ class Desk:
         self._threads[:] = (self._ahead, self._kinds, self._words, self._thresholds)
 
     @classmethod
-    def open(
-        cls,
-        folder: str | Path,
-        *,
-        inputs: str | Path | Sequence[str | Path] | None = None,
-        read_only: bool = False,
-    ) -> Desk:
-        """Open a result folder; ``inputs`` are the files of the run where they are now, if they have moved."""
-        return cls(ResultSubject(load(folder, inputs=inputs), folder, read_only=read_only))
+    def open(cls, folder: str | Path, *, read_only: bool = False) -> Desk:
+        """Open a result folder."""
+        return cls(ResultSubject(load(folder), folder, read_only=read_only))
 
     @classmethod
     def of_collection(cls, collection: Collection, *, title: str = "") -> Desk:

@@ -77,7 +77,7 @@ class GroupFields:
         }
         if other is not None:
             del lookups["tag"], lookups["fate"]
-        elif index.found.texts is not None:
+        elif index.found.places is not None:
             lookups["file"] = lambda clause, _: index.of_documents(whereabouts.in_file(clause.value))
         if SOURCE in index.documents.table.column_names:
             lookups[SOURCE] = self._source

@@ -144,7 +144,7 @@ class _Part(NamedTuple):
 class CollectionTexts:
     """The documents of a collection by number: the ``Texts`` of its tables."""
 
-    kept = True
+    saved = False
 
     def __init__(self, collection: Collection) -> None:
         self._store = collection.store
@@ -159,16 +159,14 @@ class CollectionTexts:
         for begin in range(0, len(rows), _PORTION):
             yield from self._read(rows[begin : begin + _PORTION])
 
-    sweep = each
+    def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
+        """Yield documents without their metadata."""
+        return ((row, text, None) for row, text in self.each(rows))
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the metadata of a document."""
         found = self._store.rows(np.array([row], np.int64))
         return found[0].metadata if found else {}
-
-    def tables(self, rows: Int64s) -> dict[str, pa.Table]:
-        """Return no tables: documents of a collection are in no file."""
-        return {}
 
     def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
         with self._store.reading():

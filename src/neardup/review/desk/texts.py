@@ -17,8 +17,8 @@ from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
 from neardup.kernels.text.keyed import Key
 from neardup.review.desk.index import ResultDocuments
-from neardup.run.looking import no_places
-from neardup.run.records import Looked, Texts
+from neardup.run.looking import no_texts
+from neardup.run.records import Looked, Places, Texts
 from neardup.tables import Int32s, Int64s, UInt64s, column
 from neardup.text.keys import process_key
 
@@ -113,11 +113,11 @@ class TextReader:
 
     @property
     def known(self) -> bool:
-        """Whether the result records texts or places; reading may fail all the same."""
+        """Whether the result has texts."""
         return self._texts is not None
 
     def look(self, document: int) -> Looked:
-        """Return a document. Raises InputError if it cannot be read as it was."""
+        """Return a document. Raises InputError if it cannot be read."""
         with self._lock:
             found = self._held.get(document)
             if found is not None:
@@ -131,14 +131,12 @@ class TextReader:
             return found
 
     def sweep(self, documents: Int64s) -> Iterator[tuple[int, str]]:
-        """Yield documents with their texts, in the order of the files; those that are not as they were lack."""
+        """Yield documents (ascending) with their texts."""
         if self._texts is None:
             return
-        rows, sizes = self._documents.rows, self._documents.bytes
-        for row, text in self._texts.sweep(rows[documents]):
-            document = int(np.searchsorted(rows, row))
-            if len(text) == sizes[document]:
-                yield document, text.decode("utf-8", "replace")
+        rows = self._documents.rows
+        for row, text in self._texts.each(rows[documents]):
+            yield int(np.searchsorted(rows, row)), text.decode("utf-8", "replace")
 
     def once(self, document: int) -> Looked:
         """Return a document without keeping it. Raises InputError as ``look`` does."""
@@ -179,10 +177,10 @@ class TextReader:
     def fault(self) -> str:
         """Return why texts cannot be read, by trying the first document; "" if they can."""
         try:
+            if not self.known:
+                raise no_texts()
             if len(self._documents):
                 self.look(0)
-            elif not self.known:
-                raise no_places()
         except NeardupError as error:
             return str(error)
         except OSError as error:
@@ -205,34 +203,26 @@ class TextReader:
 
     def _read(self, document: int) -> Looked:
         if self._texts is None:
-            raise no_places()
+            raise no_texts()
         id = self._documents.id(document)
         found = self._texts.look(id, int(self._documents.rows[document]))
         if found is None:
             raise InputError(f"There is no document {printable(id)} in the input", "An id as it is in the input")
-        size = int(self._documents.bytes[document])
-        if found.size != size:
-            raise InputError(
-                f"{printable(id)} has changed since the result was made: it has {counted(found.size, 'byte')}, "
-                f"and {size:,} were read ({printable(found.where)})",
-                "The input as the run read it",
-                "Make the result again",
-            )
         return found
 
 
 class Whereabouts:
     """The file and the row of each document, as the result records them."""
 
-    def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
-        self._documents, self._texts = documents, texts
+    def __init__(self, documents: ResultDocuments, places: Places | None) -> None:
+        self._documents, self._places = documents, places
 
     @cached_property
     def _files(self) -> tuple[Int64s, Int64s, dict[int, tuple[str, bool]]]:
         """Return the file and the row of each document, −1 if not recorded, and the path and form of each file."""
         rows = self._documents.rows
         nowhere: Int64s = np.full(len(rows), -1, np.int64)
-        tables = {} if self._texts is None else self._texts.tables(rows)
+        tables = {} if self._places is None else self._places.tables(rows)
         if not tables:
             return nowhere, nowhere, {}
         located = tables["located"]

@@ -21,8 +21,7 @@ from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
 from neardup.run.added_columns import flat, flat_schema
 from neardup.run.fates import FileFates, removed_rows
 from neardup.run.found import Found
-from neardup.run.looking import no_places
-from neardup.run.recorded import StoredTexts
+from neardup.run.places import StoredPlaces, no_places
 from neardup.run.represented import COUNTED, SOURCES
 from neardup.runtime import Progress, Silent, ordered_map
 from neardup.settings import Settings
@@ -45,8 +44,8 @@ def kept_of_part(
     ``name`` is that of the result. Raises InputError for a part with a file that is not among those of the result
     or has changed since, and names the file.
     """
-    texts = found.texts
-    if not isinstance(texts, StoredTexts) or not texts.has_places:
+    recorded = found.places
+    if not isinstance(recorded, StoredPlaces):
         raise no_places()
     if found.run["against"]:
         raise InputError(
@@ -55,13 +54,13 @@ def kept_of_part(
             "Write its rows with neardup apply",
         )
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
-    numbers = _files_of(sources, documents, texts, name)
-    file = texts.file(numbers[0])
+    numbers = _files_of(sources, documents, recorded, name)
+    file = recorded.file(numbers[0])
     if file.format != documents.format:
         raise _not_there(sources[0], name)
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
-    fates = FileFates(found, texts, removed_rows(found), documents, names)
+    fates = FileFates(found, recorded, removed_rows(found), documents, names)
     threads = Settings.of(**found.run["settings"]).work.threads
     if folder is None:
         natives = ((chunk, chunk.read_native) for chunk in documents.chunks(None, None))
@@ -69,7 +68,7 @@ def kept_of_part(
         return KeptPart(sum(map(len, kept)), sum(int(rows.sum()) for rows in kept))
     counted = None  # text files have no place for the columns of --count
     if found.run["settings"]["count"] and documents.format != "text":
-        counted = CountedRows(found, texts, names, as_json=documents.format == "csv")
+        counted = CountedRows(found, recorded, names, as_json=documents.format == "csv")
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         extra = counted.columns(chunk, native.row_numbers) if counted else None
@@ -95,27 +94,27 @@ def account_of_part(documents: Documents, name: str, made: KeptPart) -> dict[str
     }
 
 
-def _files_of(sources: tuple[Source, ...], documents: Documents, texts: StoredTexts, name: str) -> list[int]:
+def _files_of(sources: tuple[Source, ...], documents: Documents, recorded: StoredPlaces, name: str) -> list[int]:
     """The numbers of the files of a part among the files of the result."""
     by_name: dict[str, list[int]] = {}
-    for number, file_name in texts.names():
+    for number, file_name in recorded.names():
         by_name.setdefault(os.path.basename(file_name), []).append(number)
     found = []
     for source in sources:
         alike = by_name.get(os.path.basename(source.name), [])
         if not alike:
             raise _not_there(source, name)
-        found.append(_recognised(source, alike, documents, texts, name))
+        found.append(_recognised(source, alike, documents, recorded, name))
     if not found or len(set(found)) != len(found):
         raise InputError("The part has several files that the result records as one", "The part as it was")
     return found
 
 
-def _recognised(source: Source, alike: list[int], documents: Documents, texts: StoredTexts, name: str) -> int:
+def _recognised(source: Source, alike: list[int], documents: Documents, recorded: StoredPlaces, name: str) -> int:
     """The number of the file with this name and content; of several with the same content the one of that path."""
     digest = source.digest()
     size = source.size
-    same = [number for number in alike if _is_same(texts, number, digest, size)]
+    same = [number for number in alike if _is_same(recorded, number, digest, size)]
     if not same:
         raise InputError(
             f"{printable(source.path)} has changed since it was fingerprinted for {name}",
@@ -125,8 +124,8 @@ def _recognised(source: Source, alike: list[int], documents: Documents, texts: S
     if len(same) == 1:
         return same[0]
     parents = {folder for one in documents.names for folder in ("", f"{one}{os.sep}")}
-    exact = [number for number in same if texts.file(number).name in {p + source.name for p in parents}]
-    exact = exact or [number for number in same if texts.file(number).path == source.path]
+    exact = [number for number in same if recorded.file(number).name in {p + source.name for p in parents}]
+    exact = exact or [number for number in same if recorded.file(number).path == source.path]
     if len(exact) == 1:
         return exact[0]
     raise InputError(
@@ -136,8 +135,8 @@ def _recognised(source: Source, alike: list[int], documents: Documents, texts: S
     )
 
 
-def _is_same(texts: StoredTexts, number: int, digest: bytes | None, size: int | None) -> bool:
-    file = texts.file(number)
+def _is_same(recorded: StoredPlaces, number: int, digest: bytes | None, size: int | None) -> bool:
+    file = recorded.file(number)
     return file.size == size if file.digest is None or digest is None else file.digest == digest
 
 
@@ -156,7 +155,7 @@ class CountedRows:
     ``--sources`` are JSON, for formats without lists.
     """
 
-    def __init__(self, found: Found, texts: StoredTexts, names: Mapping[int, str], as_json: bool) -> None:
+    def __init__(self, found: Found, recorded: StoredPlaces, names: Mapping[int, str], as_json: bool) -> None:
         self._by: str = found.run["settings"]["sources"]
         listed = [(SOURCES, pa.list_(pa.large_string()))] if self._by else []
         self._schema = pa.schema([*((name, pa.int64()) for name in COUNTED), *listed])
@@ -164,7 +163,7 @@ class CountedRows:
         kept = found.groups.filter(found.groups["kept"])
         self._known = kept.select(self._schema.names).cast(self._schema).combine_chunks()
         places = pc.index_in(kept["id"], value_set=found.ranks["id"].combine_chunks())
-        files, numbers = texts.places_of(column(found.ranks, "row")[places.to_numpy()])
+        files, numbers = recorded.of_rows(column(found.ranks, "row")[places.to_numpy()])
         self._at: dict[str, tuple[Int64s, Int64s]] = {}
         for number, source in names.items():
             mine = np.flatnonzero(files == number)

@@ -82,12 +82,6 @@ class ReadDocuments:
         found: tuple[Source, ...] = getattr(self.documents, "sources", ())
         return found
 
-    def stretches(self, position: int) -> list[tuple[int, int]]:
-        """Return places in a file to start reading from."""
-        found: Any = self.documents
-        places: list[tuple[int, int]] = found.stretches(position)
-        return places
-
     def digest(self, position: int) -> bytes | None:
         """Return the digest of a file that is one document."""
         found: Any = self.documents

@@ -123,6 +123,7 @@ def result(run: Run, meter: Meter) -> Outcome:
         access=run.access,
         common=None if run.common is None else run.common.table,
         texts=run.texts,
+        places=run.texts,
     )
     return Outcome(found, run)
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.run.recorded import StoredTexts
+from neardup.run.places import StoredPlaces
 from support.made_reviews import make_result
 
 
-def texts_of(folder: Path, **how: object) -> StoredTexts:
-    texts = nd.load(make_result(folder, **how)).texts  # type: ignore[arg-type]
-    assert isinstance(texts, StoredTexts)
-    return texts
+def places_of(folder: Path, **how: object) -> StoredPlaces:
+    places = nd.load(make_result(folder, **how)).places  # type: ignore[arg-type]
+    assert isinstance(places, StoredPlaces)
+    return places
 
 
 def test_rows_without_a_recorded_place_have_none(tmp_path: Path) -> None:
@@ -23,14 +23,14 @@ def test_rows_without_a_recorded_place_have_none(tmp_path: Path) -> None:
         "lonely": "second",
         "b": "one text of some words",
     }
-    texts = texts_of(tmp_path, texts=rows)
-    file, number = texts.places_of(np.array([0, 1, 2, 3, 4, 10**12]))
+    places = places_of(tmp_path, texts=rows)
+    file, number = places.of_rows(np.array([0, 1, 2, 3, 4, 10**12]))
     assert file.tolist() == [-1, 0, -1, 0, -1, -1]
     assert number.tolist() == [-1, 1, -1, 3, -1, -1]
-    assert [found.tolist() for found in texts.places_of(np.empty(0, np.int64))] == [[], []]
+    assert [found.tolist() for found in places.of_rows(np.empty(0, np.int64))] == [[], []]
 
 
 @pytest.mark.parametrize("rows", [[0], [0, 5]])
 def test_a_result_without_located_documents_has_no_place(tmp_path: Path, rows: list[int]) -> None:
-    texts = texts_of(tmp_path, texts={"alone": "first of all", "lonely": "second"})
-    assert [found.tolist() for found in texts.places_of(np.array(rows))] == [[-1] * len(rows)] * 2
+    places = places_of(tmp_path, texts={"alone": "first of all", "lonely": "second"})
+    assert [found.tolist() for found in places.of_rows(np.array(rows))] == [[-1] * len(rows)] * 2
