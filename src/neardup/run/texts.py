@@ -20,10 +20,11 @@ from neardup.io.names import shown_name
 from neardup.io.readers import AUTO, open_sources
 from neardup.io.readers.arrow import column_type
 from neardup.io.readers.base import Chunk, Documents, FailedChunk
+from neardup.io.readers.folders import Discovered
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import places_of
 from neardup.io.readers.rows import as_bytes, row_of
-from neardup.io.readers.sources import Discovered, Source
+from neardup.io.readers.sources import Source
 from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.run.records import Id, Looked
 from neardup.runtime import ordered_map
