@@ -258,7 +258,7 @@ def _refuse_same_folder(out: Path, result: Path) -> None:
         )
 
 
-DOCUMENTS = "documents"
+DOCUMENTS, KEPT = "documents", "kept"
 _SHOWN = 10
 """Unknown ids to name."""
 
@@ -269,7 +269,7 @@ def export(options: ExportOptions) -> int:
     from neardup.io.writers.exports import OutputExport
     from neardup.run.exported import described, export_bytes, require_export
 
-    if options.what == DOCUMENTS:
+    if options.what in (DOCUMENTS, KEPT):
         return _export_documents(options)
     form = options.form or _form_of(options.file)
     require_export(options.what, form)
@@ -292,19 +292,20 @@ def export(options: ExportOptions) -> int:
 
 
 def _export_documents(options: ExportOptions) -> int:
-    """Write the documents of a collection."""
+    """Write the documents of a collection, or those that stay."""
     if not options.out.is_file():
         raise InputError(
             f"{options.out} is not a collection",
-            "A collection; the documents of a result are its kept rows",
+            "A collection; neardup apply writes the documents that stay after the review of a result",
         )
+    kept = options.what == KEPT
     with opened(options.out) as collection:
         if options.file == Path("-"):
-            for part in collection.exported(options.form or "jsonl"):
+            for part in collection.exported(options.form or "jsonl", kept=kept):
                 sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()
             return DONE
-        count = collection.export(options.file, options.form, overwrite=options.overwrite)
+        count = collection.export(options.file, options.form, overwrite=options.overwrite, kept=kept)
     typer.echo(f"{counted(count, 'document')} written to {printable(options.file)}")
     return DONE
 

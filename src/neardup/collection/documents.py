@@ -51,6 +51,7 @@ class Document(PlainData):
 class ListedDocument(PlainData):
     """A line of a list of documents. ``size`` is the bytes of its text, ``group`` the id of its group, or None.
 
+    ``kept`` is False for a member of a group that does not represent it, unless "keep both" was decided about it.
     ``text`` is None unless texts were asked for.
     """
 
@@ -61,6 +62,7 @@ class ListedDocument(PlainData):
     shingles: int
     role: Role
     group: int | None
+    kept: bool = True
     text: str | None = None
 
     def __repr__(self) -> str:
@@ -170,29 +172,33 @@ class StoredDocuments:
             transaction.set_metadata(number, new)
         return new
 
-    def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
+    def export(
+        self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False, kept: bool = False
+    ) -> int:
         """Write all documents to a file, "jsonl" or "parquet" by its suffix, and return their number.
 
         A row has ``id``, ``text``, ``metadata`` (in Parquet as JSON text), ``role`` and ``group``, the id of its
-        group or null. All rows are of one state, whatever is added meanwhile. Raises SettingError for another
-        form, and OutputError for a file that exists (unless ``overwrite``) or cannot be written.
+        group or null. With ``kept``, only the documents that stay are written: those in no group, representatives,
+        and members about which "keep both" was decided. All rows are of one state, whatever is added meanwhile.
+        Raises SettingError for another form, and OutputError for a file that exists (unless ``overwrite``) or
+        cannot be written.
         """
         access = common_access([self.path])
         with self.store.reading():
-            return write_documents(self._pages(), Path(path), form, overwrite=overwrite, access=access)
+            return write_documents(self._pages(kept), Path(path), form, overwrite=overwrite, access=access)
 
-    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+    def exported(self, form: str = "jsonl", *, kept: bool = False) -> Iterator[bytes]:
         """Yield the file of ``export`` in pieces, for a pipe."""
-        parts = document_bytes(self._pages(), form)
+        parts = document_bytes(self._pages(kept), form)
         with self.store.reading():
             for _, part in parts:
                 yield part
 
-    def _pages(self) -> Iterator[Sequence[dict[str, Any]]]:
+    def _pages(self, kept: bool) -> Iterator[Sequence[dict[str, Any]]]:
         after: int | None = None
         while True:
             page = self.list(after, _PAGE, texts=True)
-            yield rows_of_page(page)
+            yield rows_of_page(page, kept)
             if page.next is None:
                 return
             after = page.next
@@ -203,6 +209,10 @@ class StoredDocuments:
         if len(rows) < len(numbers):
             raise FormatError(f"{self.path} is damaged: documents lack their row", "", "Restore it from a copy")
         groups = self.store.groups.memberships(numbers)
+        rows_of_groups = self.store.groups.rows({member.group for member in groups.values()})
+        staying = {row.representative for row in rows_of_groups.values()}
+        decisions = self.store.decisions.pairs_of(list(groups))
+        staying.update(one for made in decisions if made.value == "keep both" for one in (made.a, made.b))
         if texts:
             ends = np.cumsum([row.size for row in rows])
             rows = rows[: max(1, int(np.searchsorted(ends, _TEXT_BYTES, side="right")))]
@@ -216,6 +226,7 @@ class StoredDocuments:
                 row.shingles,
                 "base" if row.number in bases else "document",
                 groups[row.number].group if row.number in groups else None,
+                row.number not in groups or row.number in staying,
                 None if data is None else unpack(data, row.id).decode("utf-8", "replace"),
             )
             for row, data in zip(rows, packed, strict=True)
@@ -245,10 +256,10 @@ class StoredDocuments:
         return self.get(id)
 
 
-def rows_of_page(page: DocumentPage) -> Sequence[dict[str, Any]]:
-    """The rows of an export for the documents of a page with texts."""
+def rows_of_page(page: DocumentPage, kept: bool) -> Sequence[dict[str, Any]]:
+    """The rows of an export for the documents of a page with texts; with ``kept``, for those that stay alone."""
     names = ("id", "text", "metadata", "role", "group")
-    return [{name: getattr(one, name) for name in names} for one in page.documents]
+    return [{name: getattr(one, name) for name in names} for one in page.documents if one.kept or not kept]
 
 
 def _require_metadata(name: str, metadata: Any) -> None:

@@ -173,14 +173,17 @@ class Client:
         body = {"metadata": changes}
         return self._sender.send(answers.MetadataAnswer, "PATCH", "/v1/documents", body, id=usable_id(id)).metadata
 
-    def export(self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False) -> int:
+    def export(
+        self, path: str | PathLike[str], form: str | None = None, *, overwrite: bool = False, kept: bool = False
+    ) -> int:
         """Write all documents to a file of this machine, page by page, with those that come meanwhile."""
-        pages = map(rows_of_page, self._pages(texts=True))
+        pages = (rows_of_page(page, kept) for page in self._pages(texts=True))
         return write_documents(pages, Path(path), form, overwrite=overwrite)
 
-    def exported(self, form: str = "jsonl") -> Iterator[bytes]:
+    def exported(self, form: str = "jsonl", *, kept: bool = False) -> Iterator[bytes]:
         """Yield the file of ``export`` in pieces, for a pipe."""
-        for _, part in document_bytes(map(rows_of_page, self._pages(texts=True)), form):
+        pages = (rows_of_page(page, kept) for page in self._pages(texts=True))
+        for _, part in document_bytes(pages, form):
             yield part
 
     def compare(self, a: str | int, b: str | int, **how: Any) -> answers.ServiceComparison:

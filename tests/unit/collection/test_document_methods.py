@@ -273,6 +273,32 @@ def test_documents_are_exported_and_come_back(mails: Collection, tmp_path: Path)
         assert [one.as_dict() for one in again.documents()] == [one.as_dict() for one in mails.documents()]
 
 
+def test_documents_that_stay_are_exported(tmp_path: Path) -> None:
+    """Of a group the representative, and members that a person keeps; everything in no group."""
+    with Collection(tmp_path / "made.neardup") as made:
+        made.add([{"id": id, "text": f"{HARBOUR} {id}"} for id in "abcd"], near=0.5, on_near="link")
+        made.add([{"id": id, "text": f"another text {id * 40}"} for id in "ef"])
+        [group] = made.groups().groups
+        assert {member.id for member in group.members} == set("abcd")
+
+        def kept(*more: Any) -> list[str]:
+            made.export(tmp_path / "kept.jsonl", overwrite=True, kept=True)
+            listed = [one.id for one in made.list().documents if one.kept]
+            exported = b"".join(made.exported(kept=True)).decode().splitlines()
+            assert [json.loads(line)["id"] for line in exported] == listed
+            assert (tmp_path / "kept.jsonl").read_text("utf-8").splitlines() == exported
+            return listed
+
+        assert kept() == ["a", "e", "f"]
+        made.decide("b", "c", "keep both")
+        assert kept() == ["a", "b", "c", "e", "f"]
+        made.decide("b", "c", "duplicate")
+        made.decide("a", "d", "not alike")
+        assert kept() == ["a", "d", "e", "f"]
+        made.decide("e", "f", "duplicate")
+        assert kept() == ["a", "d", "e"]
+
+
 def test_an_export_is_of_one_state(mails: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents_of, "_PAGE", 1)
     listing, added = mails.list, []

@@ -304,8 +304,8 @@ class ExportOptions:
     """Write the groups, decisions or tags of a reviewed result as a file for another program.
 
     csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
-    character 20 between them. Also the groups and decisions of a collection. Exit status: 0 done; 2
-    error.
+    character 20 between them. Also the groups, decisions and documents of a collection. Exit status: 0
+    done; 2 error.
     """
 
     out: Path = replace(shared.RESULT, help="A result folder, or a collection.").field()
@@ -315,7 +315,7 @@ class ExportOptions:
         "groups",
         "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
         "author and time. tags: the documents with tags. documents: the documents of a collection, as jsonl or "
-        "parquet.",
+        "parquet. kept: those of them that stay: in no group, representatives, and by decision (keep both).",
         "NAME",
     )
     form: str | None = option(

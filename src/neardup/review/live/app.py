@@ -157,7 +157,6 @@ class _Live:
     def __init__(self, source: ReviewSource, served: Served) -> None:
         self._source, self._served = source, served
         self.workers = Workers(served.limits.threads)
-        self._marks = False  # until a page has shown it; pages of errors do not ask the source
 
     def page(self, path: str, work: Work) -> Any:
         """Return the endpoint of an address."""
@@ -222,9 +221,7 @@ class _Live:
         frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None)
         if source is not None:
             actions, about = source.history(limit=pages.NEAREST_ACTIONS), source.about()
-            self._marks = about.marks
             frame.update(about=about, undoable=undoable(actions, asked.by), done=done(actions, asked))
-        frame["marks"] = self._marks
         content = templates().get_template(page.template).render({**frame, **page.values})
         return Response(content.encode("utf-8", "replace"), page.status, media_type="text/html; charset=utf-8")
 
