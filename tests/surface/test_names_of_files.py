@@ -150,3 +150,10 @@ def test_characters_without_a_form_are_escapes_that_json_reads() -> None:
     printed = '"b€\U0001f600ü"'.encode("ascii", ESCAPED).decode()
     assert json.loads(printed) == "b€\U0001f600ü"
     assert "a\udcff".encode("utf-8", ESCAPED) == b"a\\xff"
+
+
+def test_every_byte_that_is_no_text_has_an_escape() -> None:
+    """The bytes of a name that are not UTF-8 are the lone surrogates from U+DC80 to U+DCFF."""
+    for byte in range(0x80, 0x100):
+        assert chr(0xDC00 + byte).encode("ascii", ESCAPED) == rf"\x{byte:02x}".encode()
+    assert "\udc7f\ude00".encode("ascii", ESCAPED) == rb"\udc7f\ude00"

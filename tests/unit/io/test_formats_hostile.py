@@ -8,12 +8,14 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import pypdfium2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
 from neardup.io.formats import Extractor, content, extract, office, refuse_size
+from neardup.io.formats import pdf as pdf_format
 from support.made_files import (
     docx,
     docx_of,
@@ -103,6 +105,17 @@ def test_a_text_that_is_too_long_is_refused(name: str, monkeypatch: pytest.Monke
     assert f"{content.TEXT_CHARACTERS // 10**6} million characters" in str(content.too_long())
     with pytest.raises(InputError, match=r"more than .* million characters"):
         extract(GOOD[name], name)
+
+
+def test_a_text_of_the_greatest_length_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = pypdfium2.PdfDocument(GOOD["a.pdf"])
+    length = sum(len(page.get_textpage().get_text_range()) for page in document)
+    whole = extract(GOOD["a.pdf"], "a.pdf")
+    monkeypatch.setattr(pdf_format, "TEXT_CHARACTERS", length)
+    assert extract(GOOD["a.pdf"], "a.pdf") == whole
+    monkeypatch.setattr(pdf_format, "TEXT_CHARACTERS", length - 1)
+    with pytest.raises(InputError, match="million characters"):
+        extract(GOOD["a.pdf"], "a.pdf")
 
 
 @pytest.mark.parametrize(

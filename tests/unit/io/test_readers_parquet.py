@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -47,6 +48,16 @@ def test_a_row_group_too_big_is_streamed(tmp_path: Path, monkeypatch: pytest.Mon
     got, numbers, problems = read_all(documents, ["text", "id"])
     assert (got, numbers, problems) == (WANTED, list(range(1000)), [])
     assert len(list(documents.chunks())) > 5
+
+
+def test_one_row_is_looked_up_in_small_batches(tmp_path: Path) -> None:
+    table = pa.table({"text": [f"{number:100}" for number in range(50_000)]})
+    documents = open_documents(write(tmp_path / "a.parquet", table))
+    assert isinstance(documents, parquet.ParquetDocuments)
+    with documents.sources[0].open_raw() as raw:
+        part = parquet.plan_group(documents.footers[0], 0, raw, partial(documents.open, 0))
+    assert part.batch_rows is not None
+    assert 0.5 < part.batch_rows * 100 / 2**20 <= 1
 
 
 def test_a_repeated_text_counts_at_its_decoded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

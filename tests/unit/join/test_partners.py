@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.join import prefix_join
-from neardup.join.prefix_join import HubSearch, join_hubs, pairs_of, with_possible_partners
+from neardup.join.prefix_join import HubSearch, join_hubs, joined_sets, pairs_of, with_possible_partners
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.partnerless import unique_in_range
 from neardup.tables import Int64s
@@ -91,3 +92,17 @@ def test_sets_of_their_own_leave_and_copies_stay() -> None:
     alone = [values for k, values in enumerate(sets) if k not in (3, 7)]
     nobody = join_hubs(np.arange(38), 38, MadeStore(alone), asked, 2)  # type: ignore[arg-type]
     assert pairs_of(nobody, everything, 2)[0].num_rows == 0
+
+
+def test_partners_known_among_all_sets_are_not_those_among_some_of_them() -> None:
+    made = np.random.default_rng(6).integers(0, 2**64 - 1, (30, 60), np.uint64)
+    sets = [set(map(int, values)) for values in made]
+    for copy, original in ((4, 20), (25, 21)):
+        sets[copy] = set(list(sets[original])[:58]) | {1, 2}
+    asked = made_sets.criterion(Fraction(4, 5))
+    store = MadeStore(sets)
+    known = replace(store.sets, possible=with_possible_partners(*made_sets.laid_out(sets), asked, 2))
+    everything = HubSearch(asked, np.zeros(30, np.bool_), np.zeros(30, np.int64), None, 0)
+    for chosen, wanted in ((np.arange(30), {(4, 20), (21, 25)}), (np.arange(18, 30), {(21, 25)})):
+        table, _ = pairs_of(joined_sets(chosen, 30, known, asked, 2).hubs, everything, 2)
+        assert made_sets.pairs_of(table, sets).keys() == wanted
