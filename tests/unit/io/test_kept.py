@@ -18,7 +18,7 @@ from neardup.errors import OutputError
 from neardup.io.readers import choose_columns, open_documents, parquet
 from neardup.io.readers.parquet_pages import StoredColumn, read_footer
 from neardup.io.writers import OutputFolder, open_kept
-from neardup.io.writers.kept_formats import is_dictionary
+from neardup.io.writers.kept_parquet import is_dictionary
 
 TEXTS = [f'text {i}, "quoted"\nü ' * (i % 5) for i in range(1000)]
 TABLE = pa.table(

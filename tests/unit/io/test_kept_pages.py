@@ -12,7 +12,7 @@ import pytest
 from neardup.io.readers import choose_columns, open_documents, parquet, parquet_pages, tables
 from neardup.io.readers.base import Problem
 from neardup.io.writers import OutputFolder, open_kept
-from neardup.io.writers.kept_pages import PagesSink
+from neardup.io.writers.kept_parquet import PagesSink
 
 ROWS = 2000
 RANDOM = np.random.default_rng(8)

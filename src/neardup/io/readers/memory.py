@@ -26,7 +26,8 @@ from neardup.io.readers.base import (
     Sink,
 )
 from neardup.io.readers.fields import FieldPath, VirtualColumns
-from neardup.io.writers.kept_formats import ParquetSink, extended
+from neardup.io.writers.kept_formats import extended
+from neardup.io.writers.kept_parquet import ParquetSink
 from neardup.tables import Bools
 
 # Bounds the per-row work of a chunk when the texts are very short.

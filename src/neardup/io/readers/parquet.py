@@ -43,8 +43,8 @@ from neardup.io.readers.parquet_pages import (
 )
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
-from neardup.io.writers.kept_formats import ParquetSink, extended, layout_of
-from neardup.io.writers.kept_pages import PagesSink
+from neardup.io.writers.kept_formats import extended
+from neardup.io.writers.kept_parquet import PagesSink, ParquetSink, layout_of
 
 # A row group up to this size is decoded in one piece by a worker; a bigger one is streamed.
 BIG_GROUP_BYTES = 64 << 20

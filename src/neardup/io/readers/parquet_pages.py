@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from neardup.io.readers import thrift
 from neardup.io.readers.arrow import chosen, is_bytes, no_rows_of, row_lengths, size_of
 from neardup.io.readers.base import (
     ROW_BYTES,
@@ -30,8 +31,6 @@ from neardup.io.readers.base import (
 )
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
-from neardup.io.readers.thrift import Fields, list_of, number_of, struct_at, struct_of
-from neardup.io.writers.parquet_parts import binaries, binary, int32, int32s, int64, struct, struct_bytes, structs
 from neardup.tables import Bools, Int64s
 
 CODECS = ("none", "snappy", "gzip", "lzo", "brotli", "lz4", "zstd", "lz4")
@@ -86,43 +85,43 @@ def read_footer(file: Any, metadata: Any) -> tuple[FooterGroup, ...]:
         raise pa.ArrowInvalid("the file does not end as a Parquet file does")
     file.seek(size - 8 - length)
     try:
-        found = struct_at(bytes(file.read(length)), 0)[0]
+        found = thrift.struct_at(bytes(file.read(length)), 0)[0]
     except IndexError as error:
         raise pa.ArrowInvalid(f"the footer is damaged: {error}") from error
-    groups = tuple(_group(struct_of(group)) for group in list_of(found, 4))
+    groups = tuple(_group(thrift.struct_of(group)) for group in thrift.list_of(found, 4))
     if [group.rows for group in groups] != [
         metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
     ]:
         raise pa.ArrowInvalid("the footer is damaged: its row groups cannot be distinguished")
-    if sum(group.rows for group in groups) != number_of(found, 3):
+    if sum(group.rows for group in groups) != thrift.number_of(found, 3):
         raise pa.ArrowInvalid("the footer is damaged: its row groups have other rows than the file")
     if any(len(group.columns) != metadata.num_columns for group in groups):
         raise pa.ArrowInvalid("the footer is damaged: a row group has other columns than the file")
     return groups
 
 
-def _group(fields: Fields) -> FooterGroup:
-    columns = tuple(_column(struct_of(column)) for column in list_of(fields, 1))
-    return FooterGroup(number_of(fields, 3), number_of(fields, 2), columns)
+def _group(fields: thrift.Fields) -> FooterGroup:
+    columns = tuple(_column(thrift.struct_of(column)) for column in thrift.list_of(fields, 1))
+    return FooterGroup(thrift.number_of(fields, 3), thrift.number_of(fields, 2), columns)
 
 
-def _column(fields: Fields) -> StoredColumn:
-    said = struct_of(fields.get(3))
-    codec = number_of(said, 4)
+def _column(fields: thrift.Fields) -> StoredColumn:
+    said = thrift.struct_of(fields.get(3))
+    codec = thrift.number_of(said, 4)
     if codec >= len(CODECS):
         raise pa.ArrowInvalid(f"the footer is damaged: compression {codec} is unknown")
     statistics = said.get(12)
     known = statistics if isinstance(statistics, dict) else {}
-    starts = [number_of(said, key) for key in (9, 11) if key in said]
+    starts = [thrift.number_of(said, key) for key in (9, 11) if key in said]
     return StoredColumn(
-        path=b".".join(part for part in list_of(said, 3) if isinstance(part, bytes)).decode(),
-        is_bytes=number_of(said, 1) == _BYTE_ARRAY,
+        path=b".".join(part for part in thrift.list_of(said, 3) if isinstance(part, bytes)).decode(),
+        is_bytes=thrift.number_of(said, 1) == _BYTE_ARRAY,
         codec=CODECS[codec],
         codec_number=codec,
-        encodings=frozenset(code for code in list_of(said, 2) if isinstance(code, int)),
-        values=number_of(said, 5),
-        unpacked=number_of(said, 6),
-        stored=number_of(said, 7),
+        encodings=frozenset(code for code in thrift.list_of(said, 2) if isinstance(code, int)),
+        values=thrift.number_of(said, 5),
+        unpacked=thrift.number_of(said, 6),
+        stored=thrift.number_of(said, 7),
         start=min((start for start in starts if start), default=0),
         has_dictionary=11 in said,
         has_statistics=12 in said,
@@ -132,7 +131,7 @@ def _column(fields: Fields) -> StoredColumn:
     )
 
 
-def _bytes_of(fields: Fields, key: int) -> bytes | None:
+def _bytes_of(fields: thrift.Fields, key: int) -> bytes | None:
     value = fields.get(key)
     return value if isinstance(value, bytes) else None
 
@@ -175,15 +174,15 @@ def pages_of(file: Any, column: StoredColumn) -> Iterator[ParquetPage]:
     at, end = column.start, column.start + column.stored
     while at < end:
         header, length = _header(file, at)
-        kind = number_of(header, 1)
-        said = struct_of(header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, -1), {}))
+        kind = thrift.number_of(header, 1)
+        said = thrift.struct_of(header.get({_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}.get(kind, -1), {}))
         encoding = said.get(2 if kind == _DATA else 4)
         page = ParquetPage(
             kind == _DICTIONARY,
             encoding in _DICTIONARY_CODES,
-            number_of(said, 1, 0),
-            number_of(header, 2),
-            number_of(header, 3),
+            thrift.number_of(said, 1, 0),
+            thrift.number_of(header, 2),
+            thrift.number_of(header, 3),
             at,
             length,
             encoding == PLAIN and (kind == _DATA_2 or (kind == _DATA and said.get(3) == _RLE)),
@@ -192,14 +191,14 @@ def pages_of(file: Any, column: StoredColumn) -> Iterator[ParquetPage]:
         at = page.end
 
 
-def _header(file: Any, at: int) -> tuple[Fields, int]:
+def _header(file: Any, at: int) -> tuple[thrift.Fields, int]:
     """Return the page header at a place in the file, and its length."""
     size = _HEADER_BYTES
     while True:
         file.seek(at)
         data = bytes(file.read(size))
         try:
-            return struct_at(data, 0)
+            return thrift.struct_at(data, 0)
         except IndexError:
             if len(data) < size or size >= _MOST_HEADER_BYTES:
                 raise pa.ArrowInvalid(f"no page header at {at}") from None
@@ -294,22 +293,28 @@ class PagedColumn:
         stored = sum(page.header + page.stored for page in pages)
         unpacked = sum(page.header + page.unpacked for page in pages)
         column = {
-            1: int32(_BYTE_ARRAY),
-            2: int32s(sorted(self.column.encodings)),
-            3: binaries([_NAME]),
-            4: int32(self.column.codec_number),
-            5: int64(rows),
-            6: int64(unpacked),
-            7: int64(stored),
-            9: int64(len(_MAGIC) + dictionary_bytes),
+            1: thrift.int32(_BYTE_ARRAY),
+            2: thrift.int32s(sorted(self.column.encodings)),
+            3: thrift.binaries([_NAME]),
+            4: thrift.int32(self.column.codec_number),
+            5: thrift.int64(rows),
+            6: thrift.int64(unpacked),
+            7: thrift.int64(stored),
+            9: thrift.int64(len(_MAGIC) + dictionary_bytes),
         }
         if dictionary_bytes:
-            column[11] = int64(len(_MAGIC))
-        group = {1: structs([{2: int64(0), 3: struct(column)}]), 2: int64(unpacked), 3: int64(rows)}
+            column[11] = thrift.int64(len(_MAGIC))
+        group = {
+            1: thrift.structs([{2: thrift.int64(0), 3: thrift.struct(column)}]),
+            2: thrift.int64(unpacked),
+            3: thrift.int64(rows),
+        }
         repetition = _OPTIONAL if self.nullable else _REQUIRED
-        leaf = {1: int32(_BYTE_ARRAY), 3: int32(repetition), 4: binary(_NAME)}
-        schema = structs([{4: binary(b"s"), 5: int32(1)}, leaf])
-        return struct_bytes({1: int32(2), 2: schema, 3: int64(rows), 4: structs([group])})
+        leaf = {1: thrift.int32(_BYTE_ARRAY), 3: thrift.int32(repetition), 4: thrift.binary(_NAME)}
+        schema = thrift.structs([{4: thrift.binary(b"s"), 5: thrift.int32(1)}, leaf])
+        return thrift.struct_bytes(
+            {1: thrift.int32(2), 2: schema, 3: thrift.int64(rows), 4: thrift.structs([group])}
+        )
 
 
 def paged(source: Source, groups: tuple[FooterGroup, ...], metadata: Any, name: str) -> list[PagedColumn] | None:

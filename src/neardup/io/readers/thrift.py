@@ -1,10 +1,11 @@
-"""Thrift's compact protocol, used for Parquet footers and page headers; read without trusting the data.
+"""Thrift's compact protocol, of Parquet footers and page headers: read without trusting the data, and written.
 
 Arrow reads both as well, but ends the process when some numbers in them contradict each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ Fields: TypeAlias = dict[int, Any]
 RawFields: TypeAlias = dict[int, tuple[int, bytes]]
 """The fields of a struct by number as they are stored: the type of each and its bytes, to be written again."""
 
-_TRUE, _FALSE, _BYTE, _INTS, _DOUBLE, _BINARY, _LISTS, _STRUCT = 1, 2, 3, (4, 5, 6), 7, 8, (9, 10), 12
+_TRUE, _FALSE, _BYTE, _INT16, _INT32, _INT64, _DOUBLE = 1, 2, 3, 4, 5, 6, 7
+_BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 _DEEPEST = 40
 
 
@@ -84,7 +86,7 @@ def list_of(fields: Fields, key: int) -> list[Any]:
 
 
 def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind in _INTS:
+    if kind in (_INT16, _INT32, _INT64):
         return _zigzag(data, at)
     if kind == _BINARY:
         length, at = _varint(data, at)
@@ -93,7 +95,7 @@ def _value(data: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
         return data[at : at + length], at + length
     if kind == _STRUCT:
         return struct_at(data, at, depth + 1)
-    if kind in _LISTS:
+    if kind in (_LIST, _SET):
         return _list(data, at, depth + 1)
     if kind in (_BYTE, _TRUE, _FALSE):  # in a list a bool is a byte
         return data[at], at + 1
@@ -139,3 +141,76 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _zigzag(data: bytes, at: int) -> tuple[int, int]:
     value, at = _varint(data, at)
     return (value >> 1) ^ -(value & 1), at
+
+
+def struct_bytes(fields: RawFields) -> bytes:
+    """Return a struct as bytes.
+
+    >>> struct_bytes({1: int32(2), 3: int64(-1)}).hex()
+    '1504260100'
+    """
+    encoded, before = bytearray(), 0
+    for number in sorted(fields):
+        kind, stored = fields[number]
+        step = number - before
+        encoded += bytes([step << 4 | kind]) if step < 16 else bytes([kind]) + _zigzag_bytes(number)
+        encoded += stored
+        before = number
+    return bytes(encoded) + b"\0"
+
+
+def int32(value: int) -> tuple[int, bytes]:
+    """Return a field of 32 bits."""
+    return _INT32, _zigzag_bytes(value)
+
+
+def int64(value: int) -> tuple[int, bytes]:
+    """Return a field of 64 bits."""
+    return _INT64, _zigzag_bytes(value)
+
+
+def struct(fields: RawFields) -> tuple[int, bytes]:
+    """Return a field with a struct."""
+    return _STRUCT, struct_bytes(fields)
+
+
+def structs(values: Sequence[RawFields]) -> tuple[int, bytes]:
+    """Return a field with a list of structs."""
+    return _LIST, _head(len(values), _STRUCT) + b"".join(map(struct_bytes, values))
+
+
+def int32s(values: Sequence[int]) -> tuple[int, bytes]:
+    """Return a field with a list of numbers of 32 bits."""
+    return _LIST, _head(len(values), _INT32) + b"".join(map(_zigzag_bytes, values))
+
+
+def binary(value: bytes) -> tuple[int, bytes]:
+    """Return a field with bytes."""
+    return _BINARY, _varint_bytes(len(value)) + value
+
+
+def binaries(values: Sequence[bytes]) -> tuple[int, bytes]:
+    """Return a field with a list of bytes."""
+    return _LIST, _head(len(values), _BINARY) + b"".join(binary(value)[1] for value in values)
+
+
+def truth(value: bool) -> tuple[int, bytes]:
+    """Return a field that is true or false."""
+    return (_TRUE if value else _FALSE), b""
+
+
+def _head(count: int, kind: int) -> bytes:
+    return bytes([count << 4 | kind]) if count < 15 else bytes([0xF0 | kind]) + _varint_bytes(count)
+
+
+def _zigzag_bytes(value: int) -> bytes:
+    return _varint_bytes(value << 1 if value >= 0 else (-value << 1) - 1)
+
+
+def _varint_bytes(value: int) -> bytes:
+    encoded = bytearray()
+    while value >= 128:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

@@ -32,8 +32,7 @@ from neardup.io.readers.base import (
 )
 from neardup.io.readers.folders import NULL_PARTITION
 from neardup.io.readers.sources import Source
-from neardup.io.writers.kept_formats import GROUP_BYTES
-from neardup.io.writers.kept_pages import PagesSink
+from neardup.io.writers.kept_parquet import GROUP_BYTES, PagesSink
 from neardup.tables import Int64s
 
 Form = Literal["one file", "as the input", "shards", "by value"]

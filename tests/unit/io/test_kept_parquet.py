@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.writers.kept_formats import Layout, ParquetSink
-from neardup.io.writers.parquet_parts import EncodedFile, PartsWriter, add_group, encoded
+from neardup.io.writers.kept_parquet import EncodedFile, Layout, ParquetSink, PartsWriter, add_group, encoded
 
 ROWS = 1000
 TABLE = pa.table(

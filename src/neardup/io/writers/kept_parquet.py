@@ -1,0 +1,495 @@
+"""Kept rows as Parquet, laid out like the input: row groups encoded in threads, and text copied page by page.
+
+Arrow encodes a file in one thread. Here row groups are encoded as files in memory. The bytes of pages do not
+depend on their place, so they are written one after the other before one footer, with the offsets changed.
+Decoding, filtering and encoding text takes most of the time of writing. Most rows stay, so most pages do: a page
+is encoded again only if some of its rows are removed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from neardup.io.readers import thrift
+from neardup.io.readers.arrow import chosen, no_rows_of, size_of
+from neardup.io.readers.base import NativeTable, NativeWithoutText
+from neardup.io.readers.parquet_pages import (
+    PLAIN,
+    PLAIN_DICTIONARY,
+    RUN_BYTES,
+    CopiedText,
+    FooterGroup,
+    PagedColumn,
+    StoredColumn,
+)
+from neardup.io.writers.kept_formats import kept_rows
+from neardup.runtime import ordered_map
+from neardup.tables import Int64s
+
+# A row group is closed at this size even if the input's were bigger, since it is held in memory.
+GROUP_BYTES = 64 << 20
+# Writers abandon a dictionary beyond a limit (1 MB of values in most of them) and continue with plain values. The
+# footer does not record this, but the size shows it: indices take at most 4 bytes a value, texts more.
+_DICTIONARY_BYTES, _INDEX_BYTES = 2 << 20, 4
+_DEFAULT_ROWS = 1 << 20
+_GROUPS_A_FILE = 8
+"""A file of about one size has this many row groups or more."""
+# Each holds a row group; the reader of a file with one big row group, a single thread, decodes no faster.
+_ENCODERS = 4
+MAGIC = b"PAR1"
+_TAIL = 8
+# Fields of parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData.
+_FILE_ROWS, _GROUPS = 3, 4
+_COLUMNS, _UNPACKED, _GROUP_ROWS, _BEGIN, _STORED = 1, 2, 3, 5, 6
+_FILE_OFFSET, _COLUMN = 2, 3
+VALUES, CHUNK_UNPACKED, CHUNK_STORED, DATA_PAGE = 5, 6, 7, 9
+_INDEX_PAGE, _DICTIONARY_PAGE, _BLOOM = 10, 11, (14, 15)
+
+
+@dataclass(frozen=True)
+class EncodedChunk:
+    """A column chunk: the fields of its ColumnMetaData, and its pages, which began at an ``offset``."""
+
+    column: thrift.RawFields
+    pages: Any
+    offset: int
+
+
+@dataclass(frozen=True)
+class EncodedFile:
+    """A Parquet file in memory with at most one row group."""
+
+    data: Any
+
+    @property
+    def footer(self) -> thrift.RawFields:
+        """The fields of its footer."""
+        length = int.from_bytes(self.data[-_TAIL:-4], "little")
+        return thrift.raw_struct_at(bytes(self.data[-_TAIL - length : -_TAIL]), 0)[0]
+
+    @property
+    def rows(self) -> int:
+        """The number of its rows."""
+        return numbers_in(self.footer, _FILE_ROWS)[0]
+
+    def chunks(self) -> Iterator[EncodedChunk]:
+        """Yield its column chunks."""
+        for group in thrift.raw_structs(self.footer[_GROUPS][1]):
+            for chunk in thrift.raw_structs(group[_COLUMNS][1]):
+                column, _ = thrift.raw_struct_at(chunk[_COLUMN][1], 0)
+                begin = min(at for at in numbers_in(column, DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE) if at)
+                (stored,) = numbers_in(column, CHUNK_STORED)
+                yield EncodedChunk(column, self.data[begin : begin + stored], begin)
+
+
+def encoded(table: Any, **options: Any) -> EncodedFile:
+    """Encode a table as one row group; ``options`` are those of ``pyarrow.parquet.ParquetWriter``."""
+    out = pa.BufferOutputStream()
+    with pq.ParquetWriter(out, table.schema, **options) as writer:
+        if table.num_rows:
+            writer.write_table(table, row_group_size=table.num_rows)
+    return EncodedFile(memoryview(out.getvalue()))
+
+
+def numbers_in(fields: thrift.RawFields, *numbers: int) -> list[int]:
+    """Return the values of those of the fields that exist."""
+    known = thrift.struct_at(
+        thrift.struct_bytes({number: fields[number] for number in numbers if number in fields}), 0
+    )[0]
+    return [thrift.number_of(known, number) for number in known]
+
+
+class PartsWriter:
+    """Writes a file column chunk by column chunk; ``head`` is a file without rows that has its schema."""
+
+    def __init__(self, path: Path, head: EncodedFile) -> None:
+        self._file = open(path, "wb")  # noqa: SIM115 - closed in close
+        self._footer = head.footer
+        self._groups: list[thrift.RawFields] = []
+        self._columns: list[thrift.RawFields] = []
+        self._rows = 0
+        self.place = 0
+        """The offset of the next byte."""
+        self.write(MAGIC)
+
+    def write(self, data: Any) -> None:
+        """Write pages of the next column chunk."""
+        self._file.write(data)
+        self.place += len(data)
+
+    def add(self, chunk: EncodedChunk) -> None:
+        """Write a column chunk of the current row group."""
+        moved = self.place - chunk.offset
+        self.write(chunk.pages)
+        self.end_chunk(chunk.column, moved)
+
+    def end_chunk(self, column: thrift.RawFields, moved: int) -> None:
+        """End a column chunk whose pages are written; the offsets in its fields are ``moved`` by this much."""
+        fields = {number: field for number, field in column.items() if number not in _BLOOM}
+        for number in (DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE):
+            if number in column and (offset := numbers_in(column, number)[0]):
+                fields[number] = thrift.int64(offset + moved)
+        self._columns.append(fields)
+
+    def end_group(self, rows: int) -> None:
+        """End a row group whose column chunks are written."""
+        sizes = [numbers_in(column, CHUNK_UNPACKED, CHUNK_STORED) for column in self._columns]
+        unpacked, stored = (sum(size) for size in zip(*sizes, strict=True))
+        self._groups.append(
+            {
+                _COLUMNS: thrift.structs(
+                    [{_FILE_OFFSET: thrift.int64(0), _COLUMN: thrift.struct(column)} for column in self._columns]
+                ),
+                _UNPACKED: thrift.int64(unpacked),
+                _GROUP_ROWS: thrift.int64(rows),
+                _BEGIN: thrift.int64(self.place - stored),
+                _STORED: thrift.int64(stored),
+            }
+        )
+        self._columns = []
+        self._rows += rows
+
+    def close(self) -> None:
+        """Write the footer."""
+        with self._file:
+            groups = {_FILE_ROWS: thrift.int64(self._rows), _GROUPS: thrift.structs(self._groups)}
+            footer = thrift.struct_bytes({**self._footer, **groups})
+            self.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
+
+
+def add_group(file: PartsWriter, part: EncodedFile) -> None:
+    """Write the row group of a part."""
+    for chunk in part.chunks():
+        file.add(chunk)
+    file.end_group(part.rows)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a file's row groups; by default that of data which was in memory."""
+
+    rows: int = _DEFAULT_ROWS
+    compression: str | dict[str, str] = "snappy"
+    level: dict[str, int] | None = None
+    dictionary: bool | list[str] = True
+    statistics: bool | list[str] = True
+
+    def encode(self, table: Any) -> EncodedFile:
+        """Encode a table as one row group with this layout."""
+        return encoded(
+            table,
+            compression=self.compression,
+            compression_level=self.level,
+            use_dictionary=self.dictionary,
+            write_statistics=self.statistics,
+        )
+
+
+IN_MEMORY = Layout()
+
+
+class ParquetSink:
+    """Collects kept rows into row groups, encodes these in threads and writes them in order."""
+
+    def __init__(self, path: Path, schema: Any, layout: Layout = IN_MEMORY, threads: int = 1) -> None:
+        self.path = path
+        self._rows, self._encode, self._schema = layout.rows, layout.encode, schema
+        self._file = PartsWriter(path, self._encode(no_rows_of(schema)))
+        self._threads = min(threads, _ENCODERS)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="neardup-encoder")
+        self._encoding: deque[Future[EncodedFile]] = deque()
+        self._held: list[Any] = []
+        self._held_rows = self._held_bytes = 0
+        self._group_bytes = GROUP_BYTES
+        self._given_bytes = 0
+        self._share: float | None = 1.0
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file so far, as the first row group shows how much smaller they get."""
+        return int((self._given_bytes + self._held_bytes) * (self._share or 1.0))
+
+    def expect(self, size: int) -> None:
+        """Make row groups small enough for a file of about this many bytes."""
+        self._group_bytes = min(GROUP_BYTES, max(1, size // _GROUPS_A_FILE))
+        self._share = None
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+        """Return the kept rows with the extra columns."""
+        return kept_rows(native.table, keep, extra)
+
+    def write(self, item: Any) -> None:
+        """Collect rows until they make a row group."""
+        self._held.append(item)
+        self._held_rows += item.num_rows
+        self._held_bytes += size_of(item)
+        if self._held_rows >= self._rows or self._held_bytes >= self._group_bytes:
+            self._write_groups()
+
+    def close(self) -> None:
+        """Write the remaining rows and the footer."""
+        try:
+            if self._held_rows:
+                self._write_groups()
+            if self._held_rows:
+                self._write_table(self._take())
+            self._add_groups(until=0)
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+            self._file.close()
+
+    def _write_groups(self) -> None:
+        """Write full row groups; the remaining rows start the next."""
+        table = self._take()
+        rest = table.num_rows % self._rows if table.num_rows > self._rows else 0
+        self._write_table(table.slice(0, table.num_rows - rest))
+        if rest:
+            left = table.slice(table.num_rows - rest)
+            self._held, self._held_rows, self._held_bytes = [left], rest, size_of(left)
+
+    def _take(self) -> Any:
+        table = pa.concat_tables(self._held)
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+        return table
+
+    def _write_table(self, table: Any) -> None:
+        if not table.schema.equals(self._schema):
+            table = table.cast(self._schema)
+        for first in range(0, table.num_rows, self._rows):
+            self._add_groups(until=self._threads)
+            group = table.slice(first, self._rows)
+            self._encoding.append(self._pool.submit(self._encode, group))
+            self._given_bytes += size_of(group)
+            if self._share is None:
+                self._share = len(self._encoding[-1].result().data) / max(1, self._given_bytes)
+
+    def _add_groups(self, until: int) -> None:
+        """Write row groups until only this many are being encoded."""
+        while len(self._encoding) > until:
+            add_group(self._file, self._encoding.popleft().result())
+
+
+def layout_of(groups: Sequence[FooterGroup], more: Sequence[str]) -> Layout:
+    """Return the layout of a file with these row groups: their size, and codec and encodings by column.
+
+    The columns ``more`` are not in the file; they use the codec of its first column.
+    """
+    if not groups:
+        return IN_MEMORY
+    columns = groups[0].columns
+    codecs = dict.fromkeys(more, columns[0].codec)
+    codecs |= {column.path: column.codec for column in columns}
+    # Arrow's gzip level is 9, which takes several times as long as the usual 6 for a percent of size.
+    levels = {path: 6 for path, codec in codecs.items() if codec == "gzip"}
+    return Layout(
+        rows=max(1, *(group.rows for group in groups)),
+        compression=codecs,
+        level=levels or None,
+        dictionary=[*more, *(column.path for column in columns if is_dictionary(column))],
+        statistics=[*more, *(column.path for column in columns if column.has_statistics)],
+    )
+
+
+def is_dictionary(column: StoredColumn) -> bool:
+    """Return whether all values of a column chunk are dictionary indices."""
+    if not column.has_dictionary or {PLAIN_DICTIONARY, PLAIN} <= column.encodings:
+        return False
+    return column.unpacked <= _DICTIONARY_BYTES + _INDEX_BYTES * column.values
+
+
+_BYTE_ARRAY, _PLAIN, _RLE = 6, 0, 3
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a file that stay: their numbers, ascending, and a table of their other columns."""
+
+    position: int
+    numbers: Int64s
+    table: Any
+
+    def slice(self, begin: int, end: int) -> _Rows:
+        """Return some of the rows."""
+        return _Rows(self.position, self.numbers[begin:end], self.table.slice(begin, end - begin))
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Consecutive pages: to be copied, or, with the ``numbers`` of the rows that stay, to be encoded again."""
+
+    column: PagedColumn
+    begin: int
+    end: int
+    numbers: Int64s | None
+
+
+@dataclass(frozen=True)
+class _Pages:
+    """Pages to write, the number of their rows, and their unpacked size with headers."""
+
+    data: list[Any]
+    rows: int
+    unpacked: int
+
+
+class PagesSink:
+    """Collects the other columns of the kept rows into row groups, and writes each with the pages of the text."""
+
+    def __init__(self, path: Path, schema: Any, layout: Layout, threads: int, text: CopiedText) -> None:
+        self.path, self.text = path, text
+        self._layout, self._threads = layout, threads
+        self._others = schema.remove(schema.get_field_index(text.name))
+        head = layout.encode(no_rows_of(schema))
+        leaves = pq.read_metadata(pa.BufferReader(head.data)).schema
+        self._leaf = next(i for i in range(len(leaves)) if leaves.column(i).path == text.name)
+        codecs, level = layout.compression, (layout.level or {}).get(text.name)
+        codec = codecs if isinstance(codecs, str) else codecs[text.name]
+        self._text_layout = Layout(0, codec, None if level is None else {"v": level}, False, False)
+        self._value = pa.field("v", pa.binary(), leaves.column(self._leaf).max_definition_level == 1)
+        self._file = PartsWriter(path, head)
+        self._held: list[_Rows] = []
+        self._held_rows = self._held_bytes = 0
+
+    def prepare(self, native: NativeTable, keep: npt.NDArray[np.bool_], extra: Any) -> _Rows | None:
+        """Return the numbers of the kept rows, and their other columns."""
+        if not keep.any():
+            return None
+        assert isinstance(native, NativeWithoutText)
+        columns = [*native.table.columns, *(extra.columns if extra is not None else ())]
+        table = no_rows_of(self._others)
+        if columns:
+            table = chosen(pa.Table.from_arrays(columns, schema=self._others), keep)
+        return _Rows(native.position, native.row_numbers[keep], table)
+
+    def write(self, item: _Rows) -> None:
+        """Collect rows until they make a row group."""
+        most = self._layout.rows
+        while self._held_rows + len(item.numbers) >= most:
+            cut = most - self._held_rows
+            self._hold(item.slice(0, cut))
+            self._write_group()
+            item = item.slice(cut, len(item.numbers))
+        self._hold(item)
+        if self._held_bytes >= GROUP_BYTES:
+            self._write_group()
+
+    def close(self) -> None:
+        """Write the remaining rows and the footer."""
+        try:
+            if self._held_rows:
+                self._write_group()
+        finally:
+            self._file.close()
+
+    def _hold(self, rows: _Rows) -> None:
+        if len(rows.numbers):
+            self._held.append(rows)
+            self._held_rows += len(rows.numbers)
+            self._held_bytes += size_of(rows.table)
+
+    def _write_group(self) -> None:
+        """Write a row group of the rows held."""
+        held, rows = self._held, self._held_rows
+        self._held, self._held_rows, self._held_bytes = [], 0, 0
+        works: list[Callable[[], Any]] = [partial(self._encode_others, [rows.table for rows in held])]
+        works += [partial(self._pages_of, run) for run in self._runs(held)]
+        done = ordered_map(lambda work: work(), works, self._threads)
+        others = next(done)
+        chunks = list(others.chunks()) if others is not None else []
+        for chunk in chunks[: self._leaf]:
+            self._file.add(chunk)
+        self._write_text(held, done, rows)
+        for chunk in chunks[self._leaf :]:
+            self._file.add(chunk)
+        self._file.end_group(rows)
+
+    def _write_text(self, held: list[_Rows], done: Iterator[Any], rows: int) -> None:
+        """Write the column chunk of the text."""
+        begin, unpacked, values = self._file.place, 0, 0
+        for pages in done:
+            for data in pages.data:
+                self._file.write(data)
+            unpacked, values = unpacked + pages.unpacked, values + pages.rows
+        if values != rows:
+            raise pa.ArrowInvalid(f"{values} texts were copied for {rows} rows")
+        columns = [column for column, _ in self._columns(held)]
+        fields: thrift.RawFields = {
+            1: thrift.int32(_BYTE_ARRAY),
+            2: thrift.int32s([_PLAIN, _RLE]),
+            3: thrift.binaries([self.text.name.encode()]),
+            4: thrift.int32(columns[0].column.codec_number),
+            VALUES: thrift.int64(rows),
+            CHUNK_UNPACKED: thrift.int64(unpacked),
+            CHUNK_STORED: thrift.int64(self._file.place - begin),
+            9: thrift.int64(begin),
+        }
+        statistics = _statistics(columns, rows)
+        self._file.end_chunk({**fields, 12: thrift.struct(statistics)} if statistics else fields, 0)
+
+    def _columns(self, held: list[_Rows]) -> Iterator[tuple[PagedColumn, Int64s]]:
+        """Yield the row groups of the input in which rows stay, and the numbers of these rows."""
+        positions = [rows.position for rows in held]
+        for some in np.split(np.arange(len(held)), np.flatnonzero(np.diff(positions)) + 1):
+            numbers = np.concatenate([held[k].numbers for k in some.tolist()])
+            for column in self.text.pages[held[int(some[0])].position]:
+                begin, end = np.searchsorted(numbers, (column.first, column.first + column.rows)).tolist()
+                if begin < end:
+                    yield column, numbers[begin:end]
+
+    def _runs(self, held: list[_Rows]) -> Iterator[_Run]:
+        """Yield the pages in which rows stay, adjacent ones of one kind together."""
+        for column, numbers in self._columns(held):
+            ends = np.searchsorted(numbers, column.firsts)
+            stay = np.diff(ends)
+            whole = np.array([page.plain and page.values for page in column.pages]) == stay
+            copied = [(begin, end, None) for begin, end in column.runs(whole & (stay > 0), RUN_BYTES)]
+            again = column.runs(~whole & (stay > 0), RUN_BYTES)
+            partly = [(begin, end, numbers[ends[begin] : ends[end]]) for begin, end in again]
+            yield from (_Run(column, *run) for run in sorted([*copied, *partly], key=lambda run: run[0]))
+
+    def _encode_others(self, tables: list[Any]) -> EncodedFile | None:
+        return self._layout.encode(pa.concat_tables(tables)) if len(self._others) else None
+
+    def _pages_of(self, run: _Run) -> _Pages:
+        """Return the pages of a run as they are to be written."""
+        column, pages = run.column, run.column.pages[run.begin : run.end]
+        if run.numbers is None:
+            unpacked = sum(page.header + page.unpacked for page in pages)
+            return _Pages([column.stored(run.begin, run.end)], sum(page.values for page in pages), unpacked)
+        data, unpacked, schema = [], 0, pa.schema([self._value])
+        for _, values in column.chosen(run.begin, run.end, run.numbers):
+            for chunk in self._text_layout.encode(pa.Table.from_arrays([values], schema=schema)).chunks():
+                data.append(chunk.pages)
+                unpacked += numbers_in(chunk.column, CHUNK_UNPACKED)[0]
+        return _Pages(data, len(run.numbers), unpacked)
+
+
+def _statistics(columns: list[PagedColumn], rows: int) -> thrift.RawFields:
+    """Return the statistics of the text: bounds of all values of the row groups from which its rows come."""
+    of_input = [column.column for column in columns]
+    statistics: thrift.RawFields = {}
+    nulls = [column.nulls for column in of_input]
+    whole = sum(column.rows for column in columns) == rows
+    if all(count == 0 or (whole and count is not None) for count in nulls):
+        statistics[3] = thrift.int64(sum(count or 0 for count in nulls))
+    least = [column.least for column in of_input if column.least is not None]
+    greatest = [column.greatest for column in of_input if column.greatest is not None]
+    if len(least) == len(greatest) == len(of_input):
+        statistics |= {
+            5: thrift.binary(max(greatest)),
+            6: thrift.binary(min(least)),
+            7: thrift.truth(False),
+            8: thrift.truth(False),
+        }
+    return statistics
