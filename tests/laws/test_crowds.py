@@ -179,7 +179,7 @@ def test_comparisons_of_sets_are_linear(corpus: str, how: str, monkeypatch: pyte
     document, four times that.
     """
     small_crowds(monkeypatch, LIMIT)
-    monkeypatch.setattr("neardup.kernels.group.leaders.MOST_LEADERS", LIMIT)
+    monkeypatch.setattr(leader_kernels, "MOST_LEADERS", LIMIT)
     n = 1000
     calls = work_of(CORPORA[corpus](n), monkeypatch, groups=how)
     assert sum(calls[name] for name in COMPARISONS) <= n * 3 * LIMIT * 2

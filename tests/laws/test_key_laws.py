@@ -13,6 +13,7 @@ from test_determinism import made_rows, of_tables, real_rows, without_costs, wri
 import neardup as nd
 from neardup.group import leaders as group
 from neardup.join import method as choose
+from neardup.join import search as search_module
 from neardup.join.corpus import Corpus
 from neardup.join.prefix_join import lookups
 from neardup.settings import Settings
@@ -86,7 +87,7 @@ def test_near_the_limit_every_key_chooses_alike(monkeypatch: pytest.MonkeyPatch)
         counts.add(lookups)
         return reconsider(choice, search, lookups)
 
-    monkeypatch.setattr("neardup.join.search.reconsider", noted)
+    monkeypatch.setattr(search_module, "reconsider", noted)
     near = 38_000 if shared_data.is_here("license_texts") else 10_500  # a little less than all look-ups
     for limit, alike in ((10, False), (near, True)):
         monkeypatch.setattr(choose, "FREE_LOOKUPS", limit)
@@ -109,7 +110,7 @@ def test_boilerplate_that_is_everywhere_leaves_the_choice_alone(monkeypatch: pyt
         counts.append(lookups(hubs, limit))
         return counts[-1]
 
-    monkeypatch.setattr("neardup.join.search.lookups", noted)
+    monkeypatch.setattr(search_module, "lookups", noted)
     monkeypatch.setattr(choose, "FREE_LOOKUPS", 1_400_000)
     methods = set()
     # the look-ups of the last two keys are the fewest and the most

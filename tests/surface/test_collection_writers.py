@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from neardup import Collection
+from neardup.collection.store import sqlite
 from neardup.collection.store.sqlite import Store
 from neardup.errors import OutputError
 from support import forked
@@ -82,8 +83,8 @@ def test_pauses_between_attempts_do_not_grow(tmp_path: Path, monkeypatch: pytest
         pauses.append(seconds)
         clock[0] += seconds
 
-    monkeypatch.setattr("neardup.collection.store.sqlite.sleep", sleep)
-    monkeypatch.setattr("neardup.collection.store.sqlite.monotonic", lambda: clock[0])
+    monkeypatch.setattr(sqlite, "sleep", sleep)
+    monkeypatch.setattr(sqlite, "monotonic", lambda: clock[0])
     with Collection(path, wait=2) as made, closing(sqlite3.connect(path, isolation_level=None)) as other:
         made.put("before", "a text")
         assert not pauses

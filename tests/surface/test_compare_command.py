@@ -12,6 +12,7 @@ import pytest
 
 import neardup as nd
 from neardup.cli import documents as command
+from neardup.comparison import compare
 from neardup.io.writers.output import stamped_page
 from support.command_line import Run
 from support.made_files import docx_of
@@ -113,7 +114,7 @@ def test_only_pages_are_overwritten(run: Run, tmp_path: Path) -> None:
 
 def test_nothing_is_left_when_it_fails(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = tmp_path / "page.html"
-    monkeypatch.setattr("neardup.comparison.compare.Comparison.html", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(compare.Comparison, "html", lambda *_, **__: 1 / 0)
     assert run("compare", A, B, "--html", page).status == 2
     assert list(tmp_path.iterdir()) == []
     missing = run("compare", A, B, "--html", tmp_path / "no" / "page.html")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from neardup.cli import messages
+from neardup.lsh import bands
 from support.command_line import Run, write_rows
 
 
@@ -108,7 +109,7 @@ def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -
     def broken(**settings: object) -> None:
         raise failure
 
-    monkeypatch.setattr("neardup.lsh.bands.plan", broken)
+    monkeypatch.setattr(bands, "plan", broken)
     result = run("plan")
     assert result.status == messages.ERROR
     return result.err

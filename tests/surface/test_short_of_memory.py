@@ -14,6 +14,7 @@ from neardup import runtime as memory
 from neardup.display import size
 from neardup.errors import InputError
 from neardup.io.readers.base import failure_text
+from neardup.run import find
 from support.command_line import Run
 from support.messages import has_parts
 
@@ -97,8 +98,8 @@ def test_however_a_library_says_it(
     def failing(*documents: object, **settings: object) -> NoReturn:
         raise InputError("It cannot be read") from failure
 
-    monkeypatch.setattr("neardup.run.find.open_documents", failing)
-    monkeypatch.setattr("neardup.run.find.run", failing)
+    monkeypatch.setattr(find, "open_documents", failing)
+    monkeypatch.setattr(find, "run", failing)
     said = run("dedup", mails, "-o", tmp_path / "out")
     assert said.status == 2
     assert has_parts(said.err, "error: ", "not enough memory", "neardup dedup\n")

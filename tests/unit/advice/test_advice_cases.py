@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.advice import effects
 from support.advice_grid import ENOUGH, grid, score, together
 from support.made_advice_cases import CASES
 from support.messages import has_parts
@@ -69,7 +70,7 @@ def test_the_table_of_effects_has_the_row_of_the_recommendation() -> None:
 
 def test_the_effect_is_measured_on_a_part_of_a_large_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     texts, _ = CASES["mixed scans"].made(1, 12)
-    monkeypatch.setattr("neardup.advice.effects.MOST_WORK", 10 * sum(len(text.encode()) for text in texts[:10]))
+    monkeypatch.setattr(effects, "MOST_WORK", 10 * sum(len(text.encode()) for text in texts[:10]))
     advice = nd.advise(texts)
     assert advice.recommended.documents == 10
     assert "on the first 10 documents" in " ".join(str(advice).split())

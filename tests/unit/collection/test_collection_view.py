@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
+from neardup.collection import view as view_module
 from neardup.collection.view import batches
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets
@@ -91,8 +92,8 @@ def test_what_is_kept_of_a_search_changes_nothing(
     with collection.view() as view:
         documents = view.everything()
         for kept in (0, 10, 1_000):
-            monkeypatch.setattr("neardup.collection.view._KEPT_BYTES", kept * 1_000)
-            monkeypatch.setattr("neardup.collection.view._AT_ONCE", max(1, kept // 20))
+            monkeypatch.setattr(view_module, "_KEPT_BYTES", kept * 1_000)
+            monkeypatch.setattr(view_module, "_AT_ONCE", max(1, kept // 20))
             for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
                 some = documents[begin::step]
                 shared = view.shared(sets[5], some, view.sizes(some))
@@ -102,7 +103,7 @@ def test_what_is_kept_of_a_search_changes_nothing(
 
 @pytest.mark.parametrize("most", [1, 100])
 def test_of_long_documents_few_are_read_at_a_time(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.collection.view._MOST_SHINGLES", most)
+    monkeypatch.setattr(view_module, "_MOST_SHINGLES", most)
     sizes = np.array([5, 200, 40, 60, 1, 0, 300])
     parts = [sizes[part] for part in batches(sizes)]
     assert np.array_equal(np.concatenate(parts), sizes)

@@ -9,10 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.comparison import matching
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show import as_text
 from neardup.comparison.show.terminal import Styled
 from neardup.display import columns, visible
+from neardup.kernels.match import limits
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair
 
@@ -90,8 +92,8 @@ def test_what_must_be_known_is_said(a: str, b: str, note: str) -> None:
 
 
 def test_what_was_not_worked_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.kernels.match.limits.MOST_STEPS", 0)
-    monkeypatch.setattr("neardup.comparison.matching.lcs.__defaults__", (0,))
+    monkeypatch.setattr(limits, "MOST_STEPS", 0)
+    monkeypatch.setattr(matching.lcs, "__defaults__", (0,))
     shown = lines(
         "one two three four five six seven eight nine", "nine one two three four five seven six eight", 200
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -294,7 +295,7 @@ def test_what_can_be_known_before_the_work_is_said_before_it(
         check_before(documents, tmp_path / "out", "annotate")
     check_before(documents, tmp_path / "not" / "there" / "out", "dedup")
     usage = type("usage", (), {"free": 1000})
-    monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
     with pytest.raises(OutputError, match=r"22\.9 kB.*1\.0 kB left"):
         check_before(documents, tmp_path / "out", "dedup")
     check_before(documents, tmp_path / "out", "group")

@@ -18,7 +18,7 @@ import pytest
 
 from neardup.errors import OutputError
 from neardup.io.readers.base import Problem
-from neardup.io.writers import OutputFolder, OutputImage, OutputPage, ProblemList
+from neardup.io.writers import OutputFolder, OutputImage, OutputPage, ProblemList, filesystem
 from neardup.io.writers.filesystem import WorkingPlace
 from neardup.io.writers.output import stamped_page
 from support import forked
@@ -74,7 +74,7 @@ def test_temporary_names_cannot_be_foreseen_and_exist_already(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = iter(["0" * 16, "1" * 16])
-    monkeypatch.setattr("neardup.io.writers.filesystem.secrets.token_hex", lambda count: next(names))
+    monkeypatch.setattr(filesystem.secrets, "token_hex", lambda count: next(names))
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / f".out.partial-{'0' * 16}").symlink_to(tmp_path / "elsewhere")
     result(tmp_path / "out", 1)
@@ -175,7 +175,7 @@ def test_a_partial_folder_goes_although_memory_is_short_for_a_moment(
             raise errors.pop()
         remove(path)
 
-    monkeypatch.setattr("neardup.io.writers.filesystem.shutil.rmtree", failing)
+    monkeypatch.setattr(filesystem.shutil, "rmtree", failing)
 
     def stopped() -> None:
         with OutputFolder(tmp_path / "out") as folder:
@@ -190,7 +190,7 @@ def test_a_partial_folder_goes_although_memory_is_short_for_a_moment(
 
 def test_without_locks_nothing_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left = killed(tmp_path / "out")
-    monkeypatch.setattr("neardup.io.writers.filesystem.fcntl", None)
+    monkeypatch.setattr(filesystem, "fcntl", None)
     result(tmp_path / "out", 1)
     assert entries(tmp_path) == [left.name, "out"]
 
@@ -205,8 +205,8 @@ def test_windows_locks_a_byte_that_the_file_does_not_have(tmp_path: Path, monkey
             raise OSError(errno.EACCES, "Permission denied")
         locked.add(inode)
 
-    monkeypatch.setattr("neardup.io.writers.filesystem.fcntl", None)
-    monkeypatch.setattr("neardup.io.writers.filesystem.msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
+    monkeypatch.setattr(filesystem, "fcntl", None)
+    monkeypatch.setattr(filesystem, "msvcrt", SimpleNamespace(locking=locking, LK_NBLCK=2))
     left = killed(tmp_path / "out")
     with OutputFolder(tmp_path / "out") as folder:
         assert not left.exists()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from neardup.io.writers.scratch import RunJournal, Scratch
+from neardup.join import candidates
 from neardup.join.candidates import Candidates, kept_candidates
 from neardup.join.pairs import PairFile, PairRoom, PairSorter, batches
 
@@ -27,7 +28,7 @@ def rows_of(found: Candidates) -> list[dict[str, int]]:
 def test_kept_candidates_are_those_that_were_found(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.join.candidates._AT_ONCE", 100)
+    monkeypatch.setattr(candidates, "_AT_ONCE", 100)
     room = PairRoom(Scratch(tmp_path), most)
     expected, searches = made(room), []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,7 @@ def test_a_full_disk_is_an_error_with_a_way_out(monkeypatch: pytest.MonkeyPatch)
     def full(descriptor: int, offset: int, length: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.posix_fallocate", full)
+    monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(OutputError, match=r"(?s)no room for 8\.0 MB.*TMPDIR"):
         scratch.scratch_array(1_000_000)
     assert scratch.scratch_array(0).size == 0
@@ -166,7 +167,7 @@ def test_a_system_without_posix_fallocate_takes_room_by_writing(
     if missing:
         monkeypatch.delattr("os.posix_fallocate")
     else:
-        monkeypatch.setattr("os.posix_fallocate", unsupported)
+        monkeypatch.setattr(os, "posix_fallocate", unsupported)
     array = scratch.scratch_array(200_000)
     array[:] = np.arange(200_000)
     assert int(array[-1]) == 199_999
@@ -176,6 +177,6 @@ def test_a_file_that_cannot_be_mapped_is_a_lack_of_memory(monkeypatch: pytest.Mo
     def unmapped(*file: object, **how: object) -> None:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
-    monkeypatch.setattr("numpy.memmap", unmapped)
+    monkeypatch.setattr(np, "memmap", unmapped)
     with pytest.raises(MemoryError, match=r"8\.0 kB of .*cannot be mapped"):
         scratch.scratch_array(1000)

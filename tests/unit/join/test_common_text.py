@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.comparison import matching
 from neardup.join import common_text
 from neardup.join.common_text import of_multisets
 from neardup.join.criterion import criterion_of
@@ -246,7 +247,7 @@ def test_what_is_not_counted_in_full_is_counted_along_chunks_and_said(monkeypatc
     assert found.run["counts"]["capped"] == 1
     (warning,) = found.run["warnings"]
     assert has_parts(warning, "undercounted", f"1 pair: {LCS_CAP}")
-    monkeypatch.setattr("neardup.comparison.matching.lcs.__defaults__", (0,))
+    monkeypatch.setattr(matching.lcs, "__defaults__", (0,))
     compared = nd.compare(texts[1], moved)
     assert LCS_CAP in compared.caps
     assert found.pairs["lcs"].to_pylist() == [compared.measures["lcs"]]

@@ -9,6 +9,7 @@ import pytest
 
 import neardup as nd
 from neardup.io.readers import open_documents
+from neardup.join import first_pass as first_pass_module
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import expects_exact, fingerprint
 from neardup.join.rows import Rows, Sketches
@@ -91,9 +92,9 @@ def test_a_run_that_will_join_exactly_makes_sets_and_signs_only_when_asked() -> 
 
 def test_sets_that_do_not_fit_after_all_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a compressed file, whose size says too little."""
-    monkeypatch.setattr("neardup.join.first_pass.BYTES_A_SHINGLE", 1_000_000_000 // 20_000)
+    monkeypatch.setattr(first_pass_module, "BYTES_A_SHINGLE", 1_000_000_000 // 20_000)
     rows, sketches, _ = first_pass_for("lsh")
-    monkeypatch.setattr("neardup.join.first_pass._text_bytes", lambda documents: 0)
+    monkeypatch.setattr(first_pass_module, "_text_bytes", lambda documents: 0)
     given_up, signed, _ = first_pass_for("auto")
     assert expects_exact(given_up.corpus)
     assert signed.sets is None

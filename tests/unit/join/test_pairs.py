@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.io.writers.scratch import Scratch
+from neardup.join import pairs as pairs_module
 from neardup.join.pairs import (
     PairFile,
     PairLookup,
@@ -60,7 +61,7 @@ HUNDRED = 100 if FULL else 40  # as many parts are merged in either case
 def test_pairs_come_out_sorted_and_once(
     number: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neardup.join.pairs._LEAST", 3)
+    monkeypatch.setattr(pairs_module, "_LEAST", 3)
     table, scratch = drawn(number, 300), Scratch(tmp_path)
     pairs = made(table, PairRoom(scratch, most))
     assert rows_of(pairs) == rows_of(made(table, PairRoom(None, most))) == plain(table)

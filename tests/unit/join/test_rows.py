@@ -15,10 +15,12 @@ import neardup as nd
 from neardup.io.readers import open_documents
 from neardup.io.writers.scratch import RunJournal
 from neardup.join import first_pass
+from neardup.join import search as search_module
 from neardup.join.corpus import Corpus, Part
 from neardup.join.first_pass import fingerprint
 from neardup.join.rows import Rows
 from neardup.join.verification import verify
+from neardup.run.stages import search
 from neardup.runtime import Silent
 from neardup.text.keys import PUBLIC
 from support.made_texts import Writer
@@ -158,7 +160,7 @@ def test_sketches_are_gone_before_pairs_are_verified(
         assert [made() for made in alive] == [None]
         return verify(*given)
 
-    monkeypatch.setattr("neardup.run.stages.search.fingerprint", noted)
-    monkeypatch.setattr("neardup.join.search.verify", checked)
+    monkeypatch.setattr(search, "fingerprint", noted)
+    monkeypatch.setattr(search_module, "verify", checked)
     assert nd.find(made_texts(), **settings).pairs.num_rows
     assert alive

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import neardup as nd
+from neardup.join import verification
 from neardup.join.candidates import Candidates
 from neardup.join.shingle_store import DocumentSets
 from neardup.join.verification import Closed, close, verify
@@ -95,7 +96,7 @@ def test_a_family_with_a_hub_document_is_joined_as_a_whole() -> None:
 
 
 def test_a_family_of_more_than_a_hundred_is_joined(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.join.verification.HUB", 6)
+    monkeypatch.setattr(verification, "HUB", 6)
     chain = [(k, k + 1) for k in range(8) if k != 6]
     got = closed(slid(9), chain)
     assert got.hub.tolist() == list(range(7))
@@ -104,8 +105,8 @@ def test_a_family_of_more_than_a_hundred_is_joined(monkeypatch: pytest.MonkeyPat
 
 def test_large_families_are_left_out_where_the_memory_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two chains of 800 and 500 shingles, 48 bytes each, in the 30 kB of a megabyte: the smaller is joined."""
-    monkeypatch.setattr("neardup.join.verification.HUB", 3)
-    monkeypatch.setattr("neardup.join.verification.BYTES_A_SHINGLE", 48)
+    monkeypatch.setattr(verification, "HUB", 3)
+    monkeypatch.setattr(verification, "BYTES_A_SHINGLE", 48)
     sets = [*slid(8), *({10_000 + shingle for shingle in of} for of in slid(5))]
     chains = [*((k, k + 1) for k in range(7)), *((k, k + 1) for k in range(8, 12))]
     got = closed(sets, chains, memory=0.001)
@@ -117,7 +118,7 @@ def test_pairs_are_compared_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     sets = [{10_000 * k + shingle for shingle in of} for k in range(6) for of in slid(5)]
     chains = [(5 * k + i, 5 * k + i + 1) for k in range(6) for i in range(4)]
     at_once = closed(sets, chains)
-    monkeypatch.setattr("neardup.join.verification._AT_ONCE", 20)
+    monkeypatch.setattr(verification, "_AT_ONCE", 20)
     in_parts = closed(sets, chains)
     assert in_parts.pairs.equals(at_once.pairs)
     assert in_parts.as_dict() == at_once.as_dict()

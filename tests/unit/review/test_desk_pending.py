@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from neardup.comparison import compare
 from neardup.errors import InputError
 from neardup.review.desk import texts as desk_texts
 from neardup.review.desk.desk import Desk
@@ -153,7 +154,7 @@ def test_kernels_that_cannot_be_loaded_do_not_leave_pages_waiting(
     def failing(*_: Any, **__: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("neardup.comparison.compare.compare", failing)
+    monkeypatch.setattr(compare, "compare", failing)
     with pytest.raises(MemoryError):
         differences.warm()
     assert not desk.groups(Question()).pending

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from neardup.review.live.app import Served
-from neardup.web import monitoring
+from neardup.web import monitoring, server
 from neardup.web.limits import Limits
 from neardup.web.tokens import Tokens
 from support.live_pages import OWN, Pages, live
@@ -214,7 +214,7 @@ def test_a_slow_source_is_refused_in_words(source: MadeReview, monkeypatch: pyte
 
     monkeypatch.setattr(source, "group", slow)
     monkeypatch.setattr(source, "decide", slow)
-    monkeypatch.setattr("neardup.web.server.GRACE", 0.0)
+    monkeypatch.setattr(server, "GRACE", 0.0)
     with live(source, Served(by="Ann", limits=Limits.of(seconds=0.1, threads=3))) as pages:
         reading, changing = pages.get("/groups/0"), pages.post("/decide", DECISION)
         assert (reading.status, changing.status) == (503, 503)

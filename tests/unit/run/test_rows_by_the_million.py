@@ -12,6 +12,7 @@ from neardup.io.readers import open_documents
 from neardup.io.readers.base import Problem
 from neardup.run.find import find
 from neardup.run.not_judged import not_judged_table
+from neardup.run.stages import result
 
 ROWS = 100_000
 
@@ -37,7 +38,7 @@ def test_rows_without_text_cost_bytes_in_the_table_of_what_was_not_judged(monkey
         costs.append(peak)
         return table
 
-    monkeypatch.setattr("neardup.run.stages.result.not_judged_table", measured)
+    monkeypatch.setattr(result, "not_judged_table", measured)
     table = find([""] * ROWS).not_judged
     assert [reason.partition(":")[0] for reason in table["reason"].unique().to_pylist()] == ["without text"]
     assert table["kind"].unique().to_pylist() == ["without text"]

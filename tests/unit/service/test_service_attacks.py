@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from neardup import collection
 from neardup.collection import entries, intake
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
 from neardup.service.app import largest_body
-from neardup.web import limits, monitoring
+from neardup.web import limits, middleware, monitoring
 from neardup.web.limits import Limits
 from support.made_service import JSON, LOCAL, Service, scope_of, serving
 
@@ -113,7 +114,7 @@ def test_bodies_that_do_not_arrive_take_no_place_of_those_that_have(service: Ser
 
 
 def test_a_body_that_comes_byte_by_byte_is_given_up(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("neardup.web.middleware.GRACE_SECONDS", 0.02)
+    monkeypatch.setattr(middleware, "GRACE_SECONDS", 0.02)
     slow = Slow(service, READ)
     assert service.runner.run(slow.ask()) == 408
     error = json.loads(slow.sent[1]["body"])["error"]
@@ -278,7 +279,7 @@ def test_no_id_is_in_logs_or_metrics(
         for method, target, data in ANYWHERE:
             for headers in given:
                 service(method, target, data, headers=headers)
-        monkeypatch.setattr("neardup.collection.Collection.info", fails)
+        monkeypatch.setattr(collection.Collection, "info", fails)
         assert service("GET", "/v1/stats").status == 500
     written = monitoring.JsonLines()
     lines = [written.format(record) for record in caplog.records]

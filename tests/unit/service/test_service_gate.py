@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import Headers
 
+from neardup import collection
 from neardup.errors import InputError, SettingError
 from neardup.web import limits as web_limits
 from neardup.web import middleware
@@ -252,7 +253,7 @@ def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_be
         time.sleep(1.2)
         return {}
 
-    monkeypatch.setattr("neardup.collection.Collection.info", endless)
+    monkeypatch.setattr(collection.Collection, "info", endless)
     answers = small.all([("GET", "/v1/stats"), ("GET", "/v1/stats")])
     assert [answer.error["code"] for answer in answers] == ["timeout", "timeout"]
     assert len(begun) == 1
@@ -273,7 +274,7 @@ def test_more_requests_than_allowed_are_refused(small: Service, monkeypatch: pyt
         return {"documents": 0}
 
     monkeypatch.setattr(web_limits, "overloaded", overloaded)
-    monkeypatch.setattr("neardup.collection.Collection.info", until_the_others_are_refused)
+    monkeypatch.setattr(collection.Collection, "info", until_the_others_are_refused)
     answers = small.all([("GET", "/v1/stats")] * 6 + [("GET", "/health")])
     assert sorted(answer.status for answer in answers) == [200, 200, 200, 503, 503, 503, 503]
     assert {answer.error["code"] for answer in answers if answer.status == 503} == {"overloaded"}
