@@ -35,7 +35,7 @@ from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.collection.store.writing import Writing
 from neardup.errors import InputError, SettingError
-from neardup.io.formats import METADATA
+from neardup.io.formats.content import METADATA
 from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
 from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES
 from neardup.io.readers.fields import joined

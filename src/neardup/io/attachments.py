@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.formats import Attachment
+from neardup.io.formats.content import Attachment
 from neardup.tables import Bools, Int64s, UInt64s
 
 ATTACHMENTS = "attachments"

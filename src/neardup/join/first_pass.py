@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.fingerprints.chunk import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
-from neardup.io.formats import Attachment
+from neardup.io.formats.content import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Documents, LineProblems, Problem, Problems, RememberingChunk

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.formats import Attachment
+from neardup.io.formats.content import Attachment
 from neardup.io.readers.base import Problem, Problems
 from neardup.join.candidates import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus

@@ -17,7 +17,9 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS_TYPE, carried_by, column_of, in_words, lacking, mix_in, stored
-from neardup.io.formats import Attachment, Extractor, content, read
+from neardup.io.formats import content, read
+from neardup.io.formats.content import Attachment
+from neardup.io.formats.extractor import Extractor
 from support.made_files import msg
 
 LOGO, PLAN = b"\x89PNG logo", b"%PDF plan"

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.io.formats import LISTS, METADATA, Content, Extractor, content, read
-from neardup.io.formats.content import utc
+from neardup.io.formats import content, read
+from neardup.io.formats.content import LISTS, METADATA, Content, utc
+from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.mail import people
 from support.full_run import FULL
 from support.made_files import docx, docx_of, eml_of, html_of, msg, msg_of, pdf_of

@@ -14,7 +14,8 @@ import pptx
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.formats import Extractor, content, extract, office, packages, read
+from neardup.io.formats import content, extract, office, packages, read
+from neardup.io.formats.extractor import Extractor
 from neardup.io.readers import choose_columns, open_documents, read_document
 from neardup.settings import ReadingSettings
 from support.made_files import docx_of, msg_of, zip_of

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import InputError, install
-from neardup.io.formats import Content, Extractor
+from neardup.io.formats.content import Content
+from neardup.io.formats.extractor import Extractor
 from neardup.io.readers import NativeFiles, open_documents, read_document, text_files
 from support.made_files import docx_of, eml_of, html_of, msg_of, pdf_of
 from support.reading import read_all

@@ -15,31 +15,9 @@ from importlib.metadata import EntryPoint
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
-from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, Attachment, Content, Metadata
-from neardup.io.formats.extractor import Extractor
+from neardup.io.formats.content import FILE_BYTES, Content
 from neardup.runtime import installed_version
 from neardup.text.entry_points import described_point, entry_points_of, loaded_point
-
-__all__ = [
-    "LISTS",
-    "METADATA",
-    "SUFFIXES",
-    "Attachment",
-    "Content",
-    "DocumentFormat",
-    "Extractor",
-    "Metadata",
-    "Pages",
-    "extract",
-    "format_by_name",
-    "format_of",
-    "load",
-    "packages",
-    "read",
-    "read_registered",
-    "refuse_size",
-    "registered",
-]
 
 DocumentFormat: TypeAlias = Literal[
     "text", "html", "pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg", "registered"

@@ -9,8 +9,8 @@ import sys
 from typing import BinaryIO
 
 from neardup.errors import NeardupError
-from neardup.io.formats import Content, Pages, load, read
-from neardup.io.formats.content import MEMORY_BYTES
+from neardup.io.formats import Pages, load, read
+from neardup.io.formats.content import MEMORY_BYTES, Content
 from neardup.io.formats.extractor import ANSWER, PARTS, REFUSED, REQUEST, TEXT
 
 

@@ -20,7 +20,7 @@ import pyarrow.types as pt
 
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
-from neardup.io.formats import LISTS
+from neardup.io.formats.content import LISTS
 from neardup.io.readers.arrow import column_type, row_lengths
 from neardup.io.readers.base import Column, Documents, Kind
 from neardup.io.readers.fields import EACH, FieldPath, joined, paths_of, require_paths, texts_in

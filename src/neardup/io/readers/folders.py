@@ -20,7 +20,7 @@ from neardup.errors import InputError
 from neardup.io.attachments import BESIDE
 from neardup.io.containers.addresses import MARK
 from neardup.io.containers.codecs import COMPRESSIONS
-from neardup.io.formats import Attachment
+from neardup.io.formats.content import Attachment
 from neardup.io.names import shown_name
 from neardup.io.readers.base import NAMED, Aside, Format, named
 from neardup.io.readers.sources import Source

@@ -18,9 +18,10 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS, column_of
 from neardup.io.containers.codecs import unpacked
-from neardup.io.formats import LISTS, METADATA, Attachment, Extractor, Metadata, format_of, refuse_size
+from neardup.io.formats import format_of, refuse_size
 from neardup.io.formats.charsets import Charset, charset_of, decoded
-from neardup.io.formats.content import FILE_BYTES, SECONDS, SECONDS_AGAIN
+from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, SECONDS, SECONDS_AGAIN, Attachment, Metadata
+from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.io.readers.arrow import cut_by_bytes
 from neardup.io.readers.base import (
