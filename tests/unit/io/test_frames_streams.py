@@ -16,8 +16,9 @@ from neardup.errors import InputError
 from neardup.io.frames import streams
 from neardup.io.frames.data_sets import ScannedDocuments
 from neardup.io.frames.python import ValueTypes
-from neardup.io.frames.streams import Spool, in_blocks
+from neardup.io.frames.streams import Spool
 from neardup.io.readers import open_documents
+from neardup.io.readers.arrow import in_blocks
 from support.reading import read_all
 
 RECORDS = [{"text": f"text {i} " * (i % 9), "id": i, "lists": [i] * (i % 3)} for i in range(500)]

@@ -86,18 +86,19 @@ class TarMembers:
 
     def open(self, name: str) -> Stretch:
         """Open a member. Raises OSError if there is none of that name."""
-        if name not in self._places:
-            raise absent(name)
-        offset, size, *_ = self._places[name]
+        offset, size, *_ = self._place(name)
         return self._held.stretch(offset, size)
 
     open_stored = open
 
     def size(self, name: str) -> int:
         """Return the size of a member. Raises OSError."""
+        return self._place(name)[1]
+
+    def _place(self, name: str) -> tuple[int, int, float, int]:
         if name not in self._places:
             raise absent(name)
-        return self._places[name][1]
+        return self._places[name]
 
     def stored(self, name: str) -> MemberProperties:
         """Return time and permissions of a member."""

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import chosen, is_text, schema_columns, size_of
+from neardup.io.readers.arrow import CHUNK_ROWS, chosen, is_text, schema_columns, size_of
 from neardup.io.readers.base import CHUNK_BYTES
-from neardup.io.readers.memory import CHUNK_ROWS, HeldDocuments, HeldRows
+from neardup.io.readers.memory import HeldDocuments, HeldRows
 from neardup.tables import Bools
 
 GivenBack = Callable[[Bools], Any]

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records, in_blocks
-from neardup.io.readers.arrow import chosen, fitted, no_rows_of, schema_columns
+from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records
+from neardup.io.readers.arrow import chosen, fitted, in_blocks, no_rows_of, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
 from neardup.io.readers.memory import HeldDocuments, HeldRows, ObjectChunk, ObjectDocuments
 from neardup.tables import Bools

@@ -15,9 +15,9 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.io.frames.arrow import differing, no_texts
 from neardup.io.frames.python import ValueTypes, require_texts, text_array, typed, types_of, values_of
-from neardup.io.readers.arrow import chosen, cut_by_bytes, fitted, row_lengths, schema_columns, size_of
+from neardup.io.readers.arrow import CHUNK_ROWS, chosen, fitted, in_blocks, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column
-from neardup.io.readers.memory import CHUNK_ROWS, ObjectChunk, ObjectDocuments
+from neardup.io.readers.memory import ObjectChunk, ObjectDocuments
 from neardup.io.writers.scratch import NumberFile, Scratch
 from neardup.tables import Bools
 
@@ -164,37 +164,6 @@ def written(table: pa.Table) -> Any:
     with pa.ipc.new_stream(out, table.schema) as writer:
         writer.write_table(table)
     return out.getvalue()
-
-
-def in_blocks(tables: Iterable[pa.Table], chunk_bytes: int = CHUNK_BYTES) -> Iterator[pa.Table]:
-    """Join small tables and cut large ones: at most ``chunk_bytes`` and ``CHUNK_ROWS`` rows, but one row at least.
-
-    Tables of different schemas are not joined.
-    """
-    held: list[pa.Table] = []
-    size = rows = 0
-    for table in tables:
-        differs = bool(held) and not held[0].schema.equals(table.schema)
-        if held and (differs or size + size_of(table) > chunk_bytes or rows + table.num_rows > CHUNK_ROWS):
-            yield pa.concat_tables(held)
-            held, size, rows = [], 0, 0
-        if size_of(table) > chunk_bytes or table.num_rows > CHUNK_ROWS:
-            yield from _cut(table, chunk_bytes)
-        elif table.num_rows:
-            held.append(table)
-            size, rows = size + size_of(table), rows + table.num_rows
-    if held:
-        yield pa.concat_tables(held)
-
-
-def _cut(table: pa.Table, chunk_bytes: int) -> Iterator[pa.Table]:
-    # a row costs at least its share of the columns that are not text
-    others = max(0, size_of(table) - int(row_lengths(table).sum())) // table.num_rows
-    costs = np.maximum(row_lengths(table) + others, chunk_bytes // CHUNK_ROWS + 1)
-    start = 0
-    for end in cut_by_bytes(costs, chunk_bytes):
-        yield table.slice(start, end - start)
-        start = end
 
 
 def spooled_tables(

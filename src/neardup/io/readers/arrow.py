@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,11 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.errors import InputError
-from neardup.io.readers.base import Column, Documents, Kind
+from neardup.io.readers.base import CHUNK_BYTES, Column, Documents, Kind
 from neardup.tables import Bools
+
+CHUNK_ROWS = 65536
+"""Most rows of a chunk: bounds the work for each row when the texts are very short."""
 
 
 def kind_of(type_: Any) -> Kind:
@@ -288,3 +291,34 @@ def _runs(array: Any, keep: Bools) -> Any:
     stays[runs] = True
     new_ends = pa.array([*starts[1:], len(runs)] if len(runs) else [], array.type.run_end_type)
     return pa.RunEndEncodedArray.from_arrays(new_ends, chosen(array.values, stays), array.type)
+
+
+def in_blocks(tables: Iterable[Any], chunk_bytes: int = CHUNK_BYTES) -> Iterator[Any]:
+    """Join small tables and cut large ones: at most ``chunk_bytes`` and ``CHUNK_ROWS`` rows, but one row at least.
+
+    Tables of different schemas are not joined.
+    """
+    held: list[Any] = []
+    size = rows = 0
+    for table in tables:
+        differs = bool(held) and not held[0].schema.equals(table.schema)
+        if held and (differs or size + size_of(table) > chunk_bytes or rows + table.num_rows > CHUNK_ROWS):
+            yield pa.concat_tables(held)
+            held, size, rows = [], 0, 0
+        if size_of(table) > chunk_bytes or table.num_rows > CHUNK_ROWS:
+            yield from _cut(table, chunk_bytes)
+        elif table.num_rows:
+            held.append(table)
+            size, rows = size + size_of(table), rows + table.num_rows
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _cut(table: Any, chunk_bytes: int) -> Iterator[Any]:
+    # a row costs at least its share of the columns that are not text
+    others = max(0, size_of(table) - int(row_lengths(table).sum())) // table.num_rows
+    costs = np.maximum(row_lengths(table) + others, chunk_bytes // CHUNK_ROWS + 1)
+    start = 0
+    for end in cut_by_bytes(costs, chunk_bytes):
+        yield table.slice(start, end - start)
+        start = end

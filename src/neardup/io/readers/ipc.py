@@ -9,13 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.arrow import cut_by_bytes, is_text, is_view, row_lengths, size_of
+from neardup.io.readers.arrow import in_blocks, is_text, is_view
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.memory import CHUNK_ROWS
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import ArrowSink, extended
@@ -122,14 +120,17 @@ class IpcDocuments(TableDocuments):
     ) -> Iterator[Chunk | None]:
         """Yield the chunks of one file."""
         index, row = first, 0
+        failures: list[Exception] = []
         try:
             with _opened(self.sources[position]) as (_, batches):
-                for table in _chunks(batches, self._chunk_bytes):
+                for table in in_blocks(_sound(batches, failures), self._chunk_bytes):
                     yield TableChunk(index, self, position, row, table) if want(index) else None
                     index, row = index + 1, row + table.num_rows
         except UNREADABLE as error:
+            failures.append(error)
+        if failures:
             self.require_unchanged(position)
-            yield self.rest_lost(position, index, error, row)
+            yield self.rest_lost(position, index, failures[0], row)
 
 
 @contextmanager
@@ -152,42 +153,16 @@ def _has_index(source: Source) -> bool:
     return head == _MAGIC
 
 
-def _chunks(batches: Iterator[Any], chunk_bytes: int) -> Iterator[Any]:
-    """Join small batches and cut large ones, the same in every pass; stop at a damaged one."""
-    held: list[Any] = []
-    size = rows = 0
-    for batch in _sound(batches):
-        if not isinstance(batch, pa.RecordBatch):
-            if held:
-                yield pa.Table.from_batches(held)
-            raise batch
-        if held and (size + size_of(batch) > chunk_bytes or rows + batch.num_rows > CHUNK_ROWS):
-            yield pa.Table.from_batches(held)
-            held, size, rows = [], 0, 0
-        table = pa.Table.from_batches([batch])
-        lengths = row_lengths(table)
-        if int(lengths.sum()) > chunk_bytes or batch.num_rows > CHUNK_ROWS:
-            start = 0
-            for end in cut_by_bytes(np.maximum(lengths, chunk_bytes // CHUNK_ROWS + 1), chunk_bytes):
-                yield table.slice(start, end - start)
-                start = end
-        else:
-            held.append(batch)
-            size, rows = size + size_of(batch), rows + batch.num_rows
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-def _sound(batches: Iterator[Any]) -> Iterator[Any]:
-    """Yield checked batches, and the error of the first damaged one."""
+def _sound(batches: Iterator[Any], failures: list[Exception]) -> Iterator[Any]:
+    """Yield checked batches as tables; the first damaged one ends them, and its error is added to ``failures``."""
     try:
         for batch in batches:
             # offsets and indices of a damaged file may point anywhere, so they are checked before any use
             batch.validate(full=False)
             _require_sound(batch)
-            yield batch
+            yield pa.Table.from_batches([batch])
     except UNREADABLE as error:
-        yield error
+        failures.append(error)
 
 
 def _require_sound(batch: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import cut_by_bytes, fitted, plain, row_lengths, without_views
+from neardup.io.readers.arrow import CHUNK_ROWS, cut_by_bytes, fitted, plain, row_lengths, without_views
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Column,
@@ -29,9 +29,6 @@ from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.writers.kept_formats import extended
 from neardup.io.writers.kept_parquet import ParquetSink
 from neardup.tables import Bools
-
-# Bounds the per-row work of a chunk when the texts are very short.
-CHUNK_ROWS = 65536
 
 NAME = "input"
 

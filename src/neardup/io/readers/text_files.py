@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -180,25 +180,20 @@ class _FilesChunk:
     virtual: VirtualColumns
 
     def read(self, columns: Sequence[str]) -> ReadRows:
-        if self.virtual.made:
-            found = self._read(self.virtual.roots(columns))
-            return replace(found, table=self.virtual.table(found.table, columns))
-        return self._read(columns)
-
-    def _read(self, columns: Sequence[str]) -> ReadRows:
         contents, good = self._load()
+        roots = self.virtual.roots(columns)
         values: dict[str, Any] = {
             "id": pa.array([self.files[i].name for i in good], pa.large_string()),
             "text": pa.array([content.text for content in contents], pa.large_binary()),
         }
-        if ATTACHMENTS in columns:
+        if ATTACHMENTS in roots:
             beside = (self.known.beside.get(self.first_row + i, ()) for i in good)
             both = [(*content.attachments, *files) for content, files in zip(contents, beside, strict=True)]
             values[ATTACHMENTS] = column_of(both)
-        for name in set(columns) & set(METADATA):
+        for name in set(roots) & set(METADATA):
             values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
-        table = pa.Table.from_arrays([values[name] for name in columns], names=list(columns))
-        return ReadRows(table, self._numbers(good), self._problems())
+        table = pa.Table.from_arrays([values[name] for name in roots], names=roots)
+        return ReadRows(self.virtual.table(table, columns), self._numbers(good), self._problems())
 
     def read_native(self) -> NativeRows:
         rows = range(self.first_row, self.first_row + len(self.files))
