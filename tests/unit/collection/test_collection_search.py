@@ -380,3 +380,7 @@ def test_what_the_sample_missed_is_told_from_what_does_not_fit() -> None:
     )
     complete = {hit.id for hit in search(documents, "FINGERPRINT:q_15", limit=1000).hits}
     assert complete == set(reasons)
+    id = next(id for id, reason in reasons.items() if reason == "missed")
+    other = next(one for one in reasons if one != id)
+    either = why_not(documents, f"{query} OR FINGERPRINT:{other}_90", id)
+    assert [cause.clause for cause in either.causes] == ["FINGERPRINT:q_15_50"]  # it does not fit the other one

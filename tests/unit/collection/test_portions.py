@@ -72,7 +72,6 @@ def test_texts_in_portions_are_what_they_are_as_a_whole(
     expected = entries_of(*of, form)
     monkeypatch.setattr(entries, "PORTION", portion)
     monkeypatch.setattr(entries, "STRETCH", stretch)
-    monkeypatch.setattr(entries, "PORTION", portion)
     _assert_same(entries_of(*of, form, Deadline(LATER)), expected)
 
 
