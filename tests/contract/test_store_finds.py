@@ -14,7 +14,7 @@ from neardup.collection.contract import OPERATORS, Operator
 from neardup.collection.fields import facts, holds
 from neardup.collection.store import Store
 from neardup.errors import InputError
-from neardup.text import normalise as plain
+from neardup.text import unicode as plain
 from support import reference, shared_data
 from support.made_collections import numbers, put
 from support.strategies import any_text

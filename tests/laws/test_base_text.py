@@ -23,8 +23,8 @@ from neardup.run.find import run
 from neardup.run.save import save
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
-from neardup.text.normalise import tokens
-from neardup.text.normalise import units as split
+from neardup.text.unicode import tokens
+from neardup.text.unicode import units as split
 from support import reference_base_text as by_hand
 from support.full_run import FULL
 from support.grouped import pairs_of

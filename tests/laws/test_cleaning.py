@@ -17,7 +17,7 @@ from neardup.errors import InputError, SettingError
 from neardup.settings import Settings
 from neardup.sketch.cleaning import cleaned
 from neardup.text.cleaning import cleaner_of
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 from neardup.text.units import read
 from support.reference_cleaning import by_hand, masked, remaining
 

@@ -21,8 +21,8 @@ import neardup.join.prefix_join
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.candidates import HUB
 from neardup.join.search import ExactJoin
-from neardup.kernels.group import leaders as leader_kernels
-from neardup.kernels.join import frequent as bit_kernels
+from neardup.kernels import leaders as leader_kernels
+from neardup.kernels.join import met_pairs as bit_kernels
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
 from neardup.run.pipeline import Meter

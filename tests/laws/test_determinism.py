@@ -19,7 +19,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.run.stages.records import Inputs
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 from support import shared_data
 from support.full_run import FULL
 from support.made_texts import Writer, edited, punctuated

@@ -10,7 +10,7 @@ import neardup as nd
 from neardup.comparison.kinds import CONTAINED, INSERTED, KINDS, MOVED, NUMBERS, STYLE
 from neardup.comparison.kinds.rules import kind_of, sentence
 from neardup.text.keys import new_key
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 from neardup.text.units import read
 from support import shared_data
 from support.full_run import FULL

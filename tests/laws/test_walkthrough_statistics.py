@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from neardup.sketch.estimates import estimate
-from neardup.text.normalise import shingles
+from neardup.text.unicode import shingles
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.families import FAMILIES
 from support.full_run import FULL

@@ -19,7 +19,7 @@ from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import PUBLIC
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 
 COMPARE = {"=": eq, "<": lt, "<=": le, ">": gt, ">=": ge}
 

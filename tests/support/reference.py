@@ -12,7 +12,7 @@ from functools import cache
 import regex
 
 # ---------------------------------------------------------------------------------------------------------
-# Text to tokens to shingles (kernels/text/unicode.py, kernels/text/tokens.py, text/normalise.py).
+# Text to tokens to shingles (kernels/text/unicode.py, kernels/text/tokens.py, text/unicode.py).
 #
 # unicodedata is of the interpreter's Unicode version and regex of its own; they agree with 15.0.0 on every
 # code point that is assigned in both, which is all they are asked about (see strategies.COMPARABLE).
@@ -106,7 +106,7 @@ def shingles_of(units: list[str], length: int) -> set[tuple[str, ...]]:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Units to hashes (kernels/bits.py, kernels/text/words.py, kernels/shingles.py, kernels/sketch/documents.py)
+# Units to hashes (kernels/bits.py, kernels/text/keyed.py, kernels/shingles.py, kernels/sketch/documents.py)
 
 WORD = 2**64 - 1
 HALF_WORD = 2**32 - 1

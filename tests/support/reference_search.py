@@ -15,7 +15,7 @@ from support.reference import WORD, fold128, mix64
 Pair = tuple[int, int]
 
 # ---------------------------------------------------------------------------------------------------------
-# Keys and buckets (kernels/sorting.py, kernels/lsh/buckets.py, kernels/join/copies.py)
+# Keys and buckets (kernels/sorting.py, kernels/lsh/buckets.py, kernels/names.py)
 
 
 def sort_distinct(values: Collection[int]) -> list[int]:
@@ -124,7 +124,7 @@ def rare_prefix(values: set[int], repeats: Sequence[int], threshold: Fraction) -
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Groups (kernels/group/leaders.py, kernels/union_find.py, group/leaders.py)
+# Groups (kernels/leaders.py, kernels/components.py, group/leaders.py)
 #
 # ``found`` holds the similarity of each found pair (a, b), a < b.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import neardup as nd
 from neardup.join.missing import Missing, missed_with, of_families, of_pairs
 from neardup.join.resketch import SEEDS
-from neardup.kernels.union_find import best_of_tree, unite
+from neardup.kernels.components import best_of_tree, unite
 from neardup.lsh.bands import Plan, plan
 from neardup.run.recall import missed_pairs
 from support import reference, shared_data

@@ -80,7 +80,7 @@ def test_the_wheel_runs_where_it_is_installed(built: tuple[Path, Path], tmp_path
     subprocess.run([*command, str(built[1])], check=True, capture_output=True)
     program = (
         "import neardup, sys; from neardup.cli.commands import COMMANDS; "
-        "from neardup.text.unicode_data import unicode_tables; unicode_tables(); "
+        "from neardup.text.unicode import unicode_tables; unicode_tables(); "
         "print(neardup.__file__, neardup.__version__, len(COMMANDS) > 10)"
     )
     env = {"PYTHONPATH": str(place), "PATH": "/usr/bin:/bin"}

@@ -20,8 +20,8 @@ from neardup.io.readers.columns import Chosen
 from neardup.join.base_documents import BaseDocuments, read_texts
 from neardup.join.common_shingles import most_documents
 from neardup.join.criterion import EVERYONE, Related
-from neardup.kernels.join.all_counts import count_all
-from neardup.kernels.union_find import unite
+from neardup.kernels.components import unite
+from neardup.kernels.join.audit import count_all
 from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.run.found import Found
 from neardup.runtime import Progress

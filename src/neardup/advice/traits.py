@@ -27,7 +27,7 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import verify_pairs
 from neardup.settings import Settings
 from neardup.tables import Bools, Floats, Int64s
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 
 WINDOW = 5
 """Words in a run that counts as shared."""

@@ -15,7 +15,7 @@ from neardup.display import counted, number, percent, similarity
 from neardup.settings import Settings
 from neardup.sketch.documents import NO_BASE_TEXT, BaseText
 from neardup.tables import UInt64s
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 
 COMMON = 0.2
 """A passage in more than this share of the documents is boilerplate."""

@@ -27,7 +27,7 @@ from neardup.settings import as_compared
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
     from neardup.run.found import Found
-    from neardup.text.normalise import Unit
+    from neardup.text.unicode import Unit
     from neardup.walkthrough import Explanation
 
 

@@ -33,7 +33,7 @@ from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sketch.samples import ALL
 from neardup.kernels.sorting import sort_distinct
 from neardup.kernels.text.keyed import Key
-from neardup.kernels.text.streams import token_streams
+from neardup.kernels.text.tokens import token_streams
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import TextSettings
 from neardup.sketch.cleaning import cleaned, text_batch, without_masks
@@ -41,7 +41,7 @@ from neardup.sketch.documents import ShingleSets, classic_coefficients, shingle_
 from neardup.sketch.sampled import SampledShingles
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
-from neardup.text.unicode_data import unicode_tables
+from neardup.text.unicode import unicode_tables
 
 PORTION = 1 << 20
 """Bytes of a portion; it is longer where the text cannot be cut."""

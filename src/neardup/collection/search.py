@@ -31,7 +31,7 @@ from neardup.collection.query.target import Open
 from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import InputError, QueryError, SettingError
-from neardup.kernels.match.passages import longest_run
+from neardup.kernels.match.lcs import longest_run
 from neardup.settings.rules import required_share
 from neardup.tables import Bools, Floats, Int64s
 from neardup.text.units import Units

@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from neardup.comparison import matching
 from neardup.comparison.matching import TokenPair
-from neardup.kernels.match.alignment import heaviest_chain
-from neardup.kernels.match.between import words_between
-from neardup.kernels.show import rows as kernels
-from neardup.kernels.text import breaks as break_kernels
+from neardup.kernels import rows as kernels
+from neardup.kernels.match.alignment import heaviest_chain, words_between
 from neardup.tables import Bools, Int32s, Int64s
-from neardup.text.codepoints import codepoints_of, of_each
+from neardup.text.unicode import codepoints_of, of_each
 from neardup.text.units import Units
 
 NONE, SENTENCE, LINE = 0, 1, 2
@@ -27,13 +25,13 @@ _STOPS, _CLOSES = ".!?\u2026\u061f\u06d4\u0964\u0965", ")]\"'\u2019\u201d\u00bb"
 _FULL_STOPS, _FULL_CLOSES = "\u3002\uff01\uff1f", "\u300d\u300f\uff09"
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _MARKS = (
-    (_STOPS, break_kernels.STOP),
-    (_CLOSES, break_kernels.CLOSE),
-    (_FULL_STOPS, break_kernels.FULL_STOP),
-    (_FULL_CLOSES, break_kernels.FULL_CLOSE),
-    (LINE_ENDS, break_kernels.LINE),
-    ("\r", break_kernels.RETURN),
-    ("\n", break_kernels.FEED),
+    (_STOPS, kernels.STOP),
+    (_CLOSES, kernels.CLOSE),
+    (_FULL_STOPS, kernels.FULL_STOP),
+    (_FULL_CLOSES, kernels.FULL_CLOSE),
+    (LINE_ENDS, kernels.LINE),
+    ("\r", kernels.RETURN),
+    ("\n", kernels.FEED),
 )
 
 
@@ -62,8 +60,8 @@ def breaks_of(units: Units) -> Breaks:
     classes = of_each(codepoints_of(text), _class_of, np.uint16)
     begins = np.ascontiguousarray(units.spans[:, 0])
     for kind, found in (
-        (SENTENCE, break_kernels.sentence_ends(classes)),
-        (LINE, break_kernels.line_ends(classes)),
+        (SENTENCE, kernels.sentence_ends(classes)),
+        (LINE, kernels.line_ends(classes)),
     ):
         before = np.searchsorted(begins, found)  # the first unit that begins at the break or later
         free = (before > 0) & (before < n)
@@ -76,12 +74,10 @@ def breaks_of(units: Units) -> Breaks:
 
 
 def _class_of(char: str) -> int:
-    """Return the bits of ``kernels.text.breaks`` for a character."""
+    """Return the bits of ``kernels.rows`` for a character."""
     letter = char.isalnum() and not char.isdecimal()
-    found = (
-        letter * break_kernels.LETTER | char.isupper() * break_kernels.UPPER | char.isspace() * break_kernels.SPACE
-    )
-    found |= (char.islower() or char.isdigit()) * break_kernels.GOES_ON | char.isalnum() * break_kernels.WORD
+    found = letter * kernels.LETTER | char.isupper() * kernels.UPPER | char.isspace() * kernels.SPACE
+    found |= (char.islower() or char.isdigit()) * kernels.GOES_ON | char.isalnum() * kernels.WORD
     for marks, bit in _MARKS:
         found |= (char in marks) * bit
     return found

@@ -26,7 +26,7 @@ from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
 from neardup.comparison.show import as_fragment, as_page, as_text
 from neardup.errors import LimitError
 from neardup.kernels import sets
-from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
+from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
 from neardup.measures import MEASURES

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from neardup.errors import InputError, SettingError
 from neardup.kernels.match import chunks as kernels
 from neardup.kernels.match import lcs as lcs_kernels
-from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
-from neardup.kernels.match.tiling import matchable
+from neardup.kernels.match.tiling import MOST_RUNS, MOST_STEPS, matchable
 from neardup.kernels.names import count_names, set_counts
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.keys import salt

@@ -12,7 +12,7 @@ import numpy as np
 from neardup.comparison.alignment import Alignment, align
 from neardup.comparison.kinds.rules import Kind, kind_of, sentence
 from neardup.display import similarity
-from neardup.kernels.match.limits import LCS_CAP, TILING_CAP
+from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP
 from neardup.measures import LITERAL, CountedAs, values
 from neardup.settings import CLEANING
 from neardup.tables import Bools, Int64s

@@ -20,11 +20,10 @@ from neardup.join.criterion import criterion_of, every_pair, formula_of_old, who
 from neardup.join.pairs import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
 from neardup.join.search import ExactJoin, FoundPairs
-from neardup.kernels.group.crowds import crowd_links, unite_by
-from neardup.kernels.group.leaders import Groups, Links, OldDocuments, lead
+from neardup.kernels.components import best_of_tree, crowd_links, unite, unite_by
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
+from neardup.kernels.leaders import Groups, Links, OldDocuments, lead
 from neardup.kernels.sets import Criterion
-from neardup.kernels.union_find import best_of_tree, unite
 from neardup.measures import MEASURES
 from neardup.settings import GroupSettings, Keep, SearchSettings, Settings, Work
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table

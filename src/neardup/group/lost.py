@@ -67,7 +67,7 @@ def residue(documents: Int64s, group: Int64s, base: Bools, store: ShingleStore) 
     time is linear in the shingles, but for the logarithm of the size of a base.
     """
     # imported late: other runs need not wait for this kernel
-    from neardup.kernels.group.residues import residues
+    from neardup.kernels.sets import residues
 
     owners, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for members in _portions(group, base, store.bound(documents)):

@@ -30,9 +30,8 @@ from neardup.join.verification import blocks
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join.cover_prefixes import Requirements, cover_prefixes, meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
-from neardup.kernels.match.chunks import WorkLimits, common_text
-from neardup.kernels.match.information import IN_ORDER, INFORMATION, LITERAL, Counting
-from neardup.kernels.match.limits import MOST_RUNS, MOST_STEPS
+from neardup.kernels.match.chunks import IN_ORDER, INFORMATION, LITERAL, Counting, WorkLimits, common_text
+from neardup.kernels.match.tiling import MOST_RUNS, MOST_STEPS
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress, ordered_map

@@ -1,7 +1,7 @@
 """The exact join of more documents than the memory holds: in parts that have no pair in common.
 
 The sets are read in blocks: to count the shingles, to list the documents under their rarest ones, and to join. The
-lists connect documents into families (``kernels/join/families.py``); a pair at or above the threshold is always
+lists connect documents into families (``kernels/components.py``); a pair at or above the threshold is always
 within one. Whole families are joined part by part, each with its own index, so groups and crowds are the same
 as those of one index. Held for all documents are their outlines: 44 bytes and 2 to 4 bits per shingle. A family
 larger than the room is joined alone: its sets are mapped from a file, and its lists take the memory they need.
@@ -19,13 +19,11 @@ from neardup.join.criterion import Related, takes_any_subset
 from neardup.join.method import BYTES_A_SHINGLE
 from neardup.join.prefix_join import Prefixes, Repeats, joined_sets, no_marks, prefixes_of, with_hosts
 from neardup.join.shingle_store import DocumentSets, SpilledSets
+from neardup.kernels.components import Outlines, PrefixLists, best_of_tree, unite_met
 from neardup.kernels.join import prefix_index as kernels
-from neardup.kernels.join.families import Outlines, PrefixLists, unite_met
 from neardup.kernels.join.prefix_index import PrefixIndex
-from neardup.kernels.parities import fill_parities, parity_words
-from neardup.kernels.sets import Criterion
+from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
-from neardup.kernels.union_find import best_of_tree
 from neardup.runtime import Advance
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int32s, Int64s, UInt64s

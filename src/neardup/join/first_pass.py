@@ -32,7 +32,7 @@ from neardup.join.method import BYTES_A_SHINGLE, join_room, surely_exact
 from neardup.join.prefix_join import with_possible_partners
 from neardup.join.rows import Met, Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, SpilledSets, most_held, sets_at
-from neardup.kernels.join.copies import FREE, enter_keys
+from neardup.kernels.names import FREE, enter_keys
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map

@@ -20,11 +20,9 @@ from neardup.join.criterion import EVERYONE, Related, takes_any_subset
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as kernels
-from neardup.kernels.join.frequent import Searched, fill_frequent, fill_rest
-from neardup.kernels.join.partnerless import fill_may_lack, unique_in_range
+from neardup.kernels.join.met_pairs import Searched, fill_frequent, fill_may_lack, fill_rest, unique_in_range
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats
-from neardup.kernels.parities import fill_parities, parity_words
-from neardup.kernels.sets import Criterion
+from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, verified_table

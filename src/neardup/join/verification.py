@@ -30,8 +30,8 @@ from neardup.join.pairs import (
     together,
 )
 from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.kernels.components import best_of_tree, unite
 from neardup.kernels.sets import Criterion, verify_pairs
-from neardup.kernels.union_find import best_of_tree, unite
 from neardup.runtime import Advance, Progress, ordered_map
 from neardup.settings import JoinSettings
 from neardup.tables import VERIFIED, Bools, Int64s, column, distinct, verified_table

@@ -1,15 +1,21 @@
-"""Machine-word operations missing in Numba: unaligned loads, 64-byte class masks, 64x64→128 products.
+"""Machine-word operations missing in Numba, and bit maps of two levels.
 
-The masks are written as 64-lane vector compares; LLVM lowers them to AVX-512, AVX2, NEON or plain code, so the
-same source serves every machine. Indexes are not checked: callers keep 64 readable bytes from ``index`` on.
-With NUMBA_DISABLE_JIT=1 the operations are those of ``plain_bits.py``.
+The operations are unaligned loads, 64-byte class masks and 64x64→128 products. The masks are written as 64-lane
+vector compares; LLVM lowers them to AVX-512, AVX2, NEON or plain code, so the same source serves every machine.
+Indexes are not checked: callers keep 64 readable bytes from ``index`` on. With NUMBA_DISABLE_JIT=1 the operations
+are those of ``plain_bits.py``.
+
+A bit map has a second level, a bit for each word that is not 0: two look-ups find the next set bit.
 """
 
 from __future__ import annotations
 
+import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
+
+from neardup.kernels.compiled import njit
 
 _I8, _I64, _I128 = ir.IntType(8), ir.IntType(64), ir.IntType(128)
 _LANES = ir.VectorType(_I8, 64)
@@ -179,3 +185,48 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         trailing_zeros,
         word_mask,
     )
+
+
+_ONE, _63, _ALL = np.uint64(1), np.int64(63), np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def no_bits(n):
+    """Return (bits, words) of n bits, none set."""
+    return np.zeros((n >> 6) + 1, np.uint64), np.zeros((n >> 12) + 1, np.uint64)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def set_bit(bits, words, at):
+    """Set bit ``at``."""
+    bits[at >> 6] |= _ONE << np.uint64(at & _63)
+    words[at >> 12] |= _ONE << np.uint64((at >> 6) & _63)
+
+
+@njit(cache=True, nogil=True)
+def _next_bit(bits, at, end):
+    """Return the first set bit of ``bits`` (uint64) in [at, end), or end."""
+    if at >= end:
+        return end
+    word = at >> 6
+    rest = bits[word] & (_ALL << np.uint64(at & _63))
+    last = (end - 1) >> 6
+    while rest == 0:
+        word += 1
+        if word > last:
+            return end
+        rest = bits[word]
+    return min(end, (word << 6) + trailing_zeros(rest))
+
+
+@njit(cache=True, nogil=True)
+def next_set(bits, words, at, end):
+    """Return the first set bit of ``bits`` in [at, end), or end; ``words`` has a bit for each non-zero word."""
+    if at >= end:
+        return end
+    boundary = min(end, ((at >> 6) + 1) << 6)
+    found = _next_bit(bits, at, boundary)
+    if found < boundary or boundary == end:
+        return found
+    word = _next_bit(words, boundary >> 6, ((end - 1) >> 6) + 1)
+    return _next_bit(bits, word << 6, end) if word << 6 < end else end

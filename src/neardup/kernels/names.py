@@ -1,10 +1,9 @@
-"""Two token sequences as names: equal windows of w tokens ↔ equal integers, exactly.
+"""Equal keys as equal numbers, exactly: windows of two token sequences, and the keys of exact copies.
 
-The two sequences A (m tokens) and B (n tokens) are in one array, A first; a window is identified by the place
-where it begins. Names come from hash tables whose keys are compared in full, so that no window is mistaken for
-another. A window that reaches from A into B also has a name, which is never used.
-
-Names of windows of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp, Miller and Rosenberg 1972).
+Numbers come from hash tables whose keys are compared in full, so that nothing is mistaken for something else. The
+two sequences A (m tokens) and B (n tokens) are in one array, A first; a window of w tokens is identified by the
+place where it begins. A window that reaches from A into B also has a name, which is never used. Names of windows
+of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp, Miller and Rosenberg 1972).
 """
 
 from __future__ import annotations
@@ -129,3 +128,31 @@ def set_counts(counts_a, counts_b):
         least += min(a, b)
         most += max(a, b)
     return size_a, size_b, shared, least, most
+
+
+FREE = np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def enter_keys(keys, first, until, table, copy_of):
+    """Set ``copy_of[d]`` for d in first … until − 1 to the first document with d's key (d itself if new).
+
+    ``keys`` uint64[≥ until, 2]; ``table`` int64[power of two] is an open-addressing table of documents, FREE in
+    unused slots, at most half full afterwards. Returns the number of new keys.
+    """
+    mask = np.uint64(table.size - 1)
+    new = 0
+    for d in range(first, until):
+        at = keys[d, 0] & mask
+        while True:
+            other = table[at]
+            if other == FREE:
+                table[at] = d
+                copy_of[d] = d
+                new += 1
+                break
+            if keys[other, 0] == keys[d, 0] and keys[other, 1] == keys[d, 1]:
+                copy_of[d] = other
+                break
+            at = (at + np.uint64(1)) & mask
+    return new

@@ -2,6 +2,12 @@
 
 A measure is a fraction of counts, ``part_of / whole_of``. These two functions hold its formula. Every bound of a
 search is derived from them: for a set A of fixed size, both are linear in |A∩B|, and piecewise linear in |B|.
+
+*Parities* are a few words for each set that rule out most dissimilar pairs without reading the sets. Every element
+flips one bit, chosen by its hash. The common elements of two sets cancel out in the xor of their words, and each
+bit that remains set was flipped by an element of only one of them: |A Δ B| ≥ the number of such bits (Sandes,
+Teodoro and Melo 2020, "Bitmap filter"). Folding the upper half of the words onto the lower one produces the
+parities for one bit of the hash less, so that words of two lengths can be compared.
 """
 
 from __future__ import annotations
@@ -10,8 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from neardup.kernels.bits import bit_count
 from neardup.kernels.compiled import njit
 from neardup.kernels.formulas import CONTAINMENT, DICE, HELD, LARGER, RESEMBLANCE
+from neardup.kernels.sorting import first_within, sort_distinct
 
 ANY_SIZE = np.int64(1) << np.int64(62)
 
@@ -145,3 +153,121 @@ def verify_pairs(hashes, offsets, sets_a, sets_b, criterion, shared):
         begin_b, end_b = offsets[sets_b[k]], offsets[sets_b[k] + 1]
         least = least_shared(end_a - begin_a, end_b - begin_b, criterion)
         shared[k] = shared_at_least(hashes, begin_a, end_a, begin_b, end_b, least)
+
+
+@njit(cache=True, nogil=True)
+def residues(hashes, offsets, members, firsts, bases, out, counts):
+    """Write the hashes of each member of a group outside its base that are in no set of the base.
+
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64, ascending). ``members`` (int64) are the sets of all
+    groups: ``members[firsts[g]:firsts[g + 1]]`` is group g, and its first ``bases[g]`` sets are the base. The
+    hashes found go to ``out`` (uint64), member by member, their numbers to ``counts`` (int64[members]), 0 for a
+    base. Returns the number of hashes written.
+    """
+    held, scratch = np.empty(0, np.uint64), np.empty(0, np.uint64)
+    used = 0
+    for g in range(bases.size):
+        first, middle, until = firsts[g], firsts[g] + bases[g], firsts[g + 1]
+        total = 0
+        for k in range(first, middle):
+            counts[k] = 0
+            total += offsets[members[k] + 1] - offsets[members[k]]
+        if held.size < total:
+            held, scratch = np.empty(2 * total, np.uint64), np.empty(2 * total, np.uint64)
+        at = 0
+        for k in range(first, middle):
+            start, n = offsets[members[k]], offsets[members[k] + 1] - offsets[members[k]]
+            for i in range(n):
+                held[at + i] = hashes[start + i]
+            at += n
+        size = sort_distinct(held, total, scratch) if bases[g] > 1 else total
+        for k in range(middle, until):
+            before = used
+            used = _missing(hashes, offsets[members[k]], offsets[members[k] + 1], held, size, out, used)
+            counts[k] = used - before
+    return used
+
+
+@njit(cache=True, nogil=True)
+def _missing(hashes, start, stop, held, size, out, used):
+    """Append to ``out`` what of ``hashes[start:stop]`` is not in ``held[:size]``, both ascending.
+
+    Each search begins where the last one ended and doubles its steps, so that a small set costs little in a large
+    base.
+    """
+    low = 0
+    for i in range(start, stop):
+        value = hashes[i]
+        high, step = low, 1
+        while high < size and held[high] < value:
+            low = high + 1
+            high += step
+            step *= 2
+        low = first_within(held, low, min(high, size), value)
+        if low == size or held[low] != value:
+            out[used] = value
+            used += 1
+    return used
+
+
+_63 = np.int64(63)
+_ONE = np.uint64(1)
+_AT_ONCE = 8
+"""Words between two checks whether the bound is reached."""
+
+_MOST_FOLDS = 4
+"""Sets whose word counts differ by more than this factor are not compared: folding costs more than it saves."""
+
+
+@njit(cache=True, nogil=True)
+def parity_words(sizes):
+    """Return int64[n + 1]: the first word of each set; a power of two of words, two bits or more per element."""
+    begin = np.zeros(sizes.size + 1, np.int64)
+    for x in range(sizes.size):
+        words = np.int64(1)
+        while 32 * words < sizes[x]:
+            words *= 2
+        begin[x + 1] = begin[x] + words
+    return begin
+
+
+@njit(cache=True, nogil=True)
+def fill_parities(hashes, starts, sizes, begin, words):
+    """Fill ``words`` (uint64, zeros) with the parities of sets, from ``begin[x]`` on (``parity_words``)."""
+    for x in range(starts.size):
+        mask = np.uint64(64 * (begin[x + 1] - begin[x]) - 1)
+        for i in range(starts[x], starts[x] + sizes[x]):
+            bit = np.int64(hashes[i] & mask)
+            words[begin[x] + (bit >> 6)] ^= _ONE << np.uint64(bit & _63)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def differ_in_more(words, begin, x, y, most):
+    """Return True if more than ``most`` elements must be in only one of sets x and y; False settles nothing."""
+    at_x, at_y = begin[x], begin[y]
+    length_x, length_y = begin[x + 1] - at_x, begin[y + 1] - at_y
+    apart = np.int64(0)
+    if length_x == length_y:
+        i = np.int64(0)
+        while i + _AT_ONCE <= length_x:  # a fixed number of words is compared in vectors
+            for k in range(_AT_ONCE):
+                apart += bit_count(words[at_x + i + k] ^ words[at_y + i + k])
+            if apart > most:
+                return True
+            i += _AT_ONCE
+        while i < length_x:
+            apart += bit_count(words[at_x + i] ^ words[at_y + i])
+            i += 1
+        return apart > most
+    if length_x > length_y:
+        at_x, at_y, length_x, length_y = at_y, at_x, length_y, length_x
+    if length_y > _MOST_FOLDS * length_x:
+        return False
+    for i in range(length_x):
+        folded = words[at_x + i]
+        for k in range(i, length_y, length_x):
+            folded ^= words[at_y + k]
+        apart += bit_count(folded)
+        if apart > most:
+            return True
+    return False

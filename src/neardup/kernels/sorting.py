@@ -1,11 +1,42 @@
-"""Sorting of 64-bit keys: groups of equal keys, and sorted sets of well-mixed hashes."""
+"""Sorting of 64-bit keys, places in ascending arrays, and arrays that grow.
+
+Groups of equal keys and sorted sets are those of well-mixed hashes. ``np.searchsorted``, ``sum`` and the like are
+Python functions of Numba: a process that loads a kernel with one of them imports Numba's library of array
+functions, and SciPy if it is there, for a quarter of a second.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.heap import heap_sort
+
+
+@njit(cache=True, nogil=True)
+def sink(values, begin, root, n):
+    """Sink ``values[begin + root]`` to its place in the heap of n values from ``begin`` on."""
+    value = values[begin + root]
+    while 2 * root + 1 < n:
+        child = 2 * root + 1
+        if child + 1 < n and values[begin + child] < values[begin + child + 1]:
+            child += 1
+        if values[begin + child] <= value:
+            break
+        values[begin + root] = values[begin + child]
+        root = child
+    values[begin + root] = value
+
+
+@njit(cache=True, nogil=True)
+def heap_sort(values, begin, end):
+    """Sort ``values[begin:end]`` in place, in n·log n for any values."""
+    n = end - begin
+    for root in range(n // 2 - 1, -1, -1):
+        sink(values, begin, root, n)
+    for last in range(n - 1, 0, -1):
+        values[begin], values[begin + last] = values[begin + last], values[begin]
+        sink(values, begin, 0, last)
+
 
 _DIGIT = 11
 _RADIX = 1 << _DIGIT
@@ -162,3 +193,45 @@ def sort_distinct(hashes, n, scratch):
                 distinct += 1
         begin = end
     return distinct
+
+
+@njit(cache=True, nogil=True)
+def first_at_least(values, least):
+    """Return the first place in ``values`` (ascending) whose value is at least ``least``; their number if none is.
+
+    >>> import numpy as np
+    >>> first_at_least(np.array([2, 4, 4, 9]), 4), first_at_least(np.array([2, 4]), 5)
+    (1, 2)
+    """
+    return first_within(values, 0, values.size, least)
+
+
+@njit(cache=True, nogil=True)
+def first_within(values, begin, end, least):
+    """Return the first place in ``values[begin:end]`` (ascending) with a value from ``least`` on; or ``end``."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if values[middle] < least:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+@njit(cache=True, nogil=True)
+def room(scratch, needed):
+    """Return ``scratch`` itself, or a larger array if it has fewer than ``needed`` elements."""
+    if scratch.size >= needed:
+        return scratch
+    return np.empty(needed + needed // 2, scratch.dtype)
+
+
+@njit(cache=True, nogil=True)
+def append(out, used, values, n):
+    """Append ``values[:n]`` to the ``used`` elements of ``out``, or of a larger copy of it; return the array."""
+    if used + n > out.size:
+        larger = np.empty((used + n) * 3 // 2 + 64, out.dtype)
+        copy_into(larger, 0, out, used)
+        out = larger
+    copy_into(out, used, values, n)
+    return out

@@ -19,7 +19,7 @@ from neardup.io.writers.scratch import RunJournal, journal_of
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION
 from neardup.text.keys import new_secret
-from neardup.text.unicode_data import UNICODE_VERSION
+from neardup.text.unicode import UNICODE_VERSION
 
 
 def open_journal(

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.errors import SettingError
-from neardup.kernels.sketch.bucketed import EMPTY, bucketed_sets, read_pairs, rotate, score_pairs, without_blanks
+from neardup.kernels.sketch.slots import EMPTY, bucketed_sets, read_pairs, rotate, score_pairs, without_blanks
 from neardup.lsh.index import LSH, most_rows
 from neardup.settings import Settings
 from neardup.sketch.families import Ids, PlainSlotFamily, mixed, pair_rows, slots_array, whole_number

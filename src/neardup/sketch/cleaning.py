@@ -18,14 +18,13 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.kernels.sketch.documents import TextBatch
-from neardup.kernels.text.words import PADDING
+from neardup.kernels.text.keyed import PADDING
 from neardup.settings import Cleaning, TextSettings
 from neardup.tables import Int64s, UInt8s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, places_of
-from neardup.text.digits import DIGITS_ZERO
 from neardup.text.keys import process_key
 from neardup.text.tokenizers import tokens_as_words
-from neardup.text.unicode_data import unicode_tables
+from neardup.text.unicode import DIGITS_ZERO, unicode_tables
 
 
 def text_batch(texts: pa.Array) -> TextBatch:
@@ -155,7 +154,7 @@ def _tokenized(batch: TextBatch, name: str) -> TextBatch:
 
 def _dropped(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
     """Put white space in place of numbers and stop words."""
-    from neardup.kernels.text.dropping import drop_tokens  # imported late: other runs need none
+    from neardup.kernels.text.spans import drop_tokens  # imported late: other runs need none
 
     dropped = np.empty((len(batch.offsets) - 1, 2), np.int64)
     rule = (cleaner.numbers, cleaner.stop_words)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.kernels.sketch import documents as kernels
-from neardup.kernels.sketch.sharing import count_sharing
+from neardup.kernels.sketch.documents import count_sharing
 from neardup.kernels.text.keyed import Key
 from neardup.measures import Features
 from neardup.settings import TextSettings
@@ -21,7 +21,7 @@ from neardup.settings.rules import features_of
 from neardup.sketch.cleaning import cleaned, some_cleaned, text_batch
 from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
-from neardup.text.unicode_data import unicode_tables
+from neardup.text.unicode import unicode_tables
 
 SEED = 0x6E65_6172_6475_7031
 _STEP = 0x9E37_79B9_7F4A_7C15

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from neardup.errors import InputError
+from neardup.kernels.text.keyed import AS_IS, PADDING
 from neardup.kernels.text.keyed import hash_tokens as hash_all
-from neardup.kernels.text.words import AS_IS, PADDING
 from neardup.settings import Settings
 from neardup.tables import UInt64s
 from neardup.text.keys import PUBLIC

@@ -17,7 +17,7 @@ from neardup.sketch.families import Ids, Signature, SlotFamily, mix, mixed, text
 from neardup.sketch.features import hash_tokens
 from neardup.sketch.provenance import require_same
 from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s
-from neardup.text.unicode_data import UNICODE_VERSION
+from neardup.text.unicode import UNICODE_VERSION
 
 _MAGIC = b"NDMH"
 _HEADER = struct.Struct("<4sBBBBH3s")  # magic, version, sketch, unit, length, slots, Unicode version

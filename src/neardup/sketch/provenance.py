@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import FormatError, InputError
 from neardup.tables import FORMAT_VERSION, Int64s
-from neardup.text.unicode_data import UNICODE_VERSION
+from neardup.text.unicode import UNICODE_VERSION
 
 KEY = b"neardup"
 """The key in the schema metadata of an Arrow table that holds the provenance of its signatures."""

@@ -36,7 +36,7 @@ from neardup.sketch.families import Ids, ShingleFamily, mixed, offsets_of, pair_
 from neardup.sketch.provenance import Provenance, require_same, signature_table
 from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.text.keys import PUBLIC
-from neardup.text.unicode_data import unicode_tables
+from neardup.text.unicode import unicode_tables
 
 _COUNTED = "sampled shingles"
 

@@ -24,11 +24,9 @@ from neardup.sketch.estimates import html
 from neardup.sketch.families import pair_rows, slots_array, text_arrays
 from neardup.sketch.provenance import Provenance, signature_table
 from neardup.tables import Int64s, UInt32s, UInt64s
-from neardup.text.codepoints import codepoints_of
 from neardup.text.keys import PUBLIC
-from neardup.text.normalise import tokens
-from neardup.text.normalise import units as units_of
-from neardup.text.unicode_data import unicode_tables
+from neardup.text.unicode import codepoints_of, tokens, unicode_tables
+from neardup.text.unicode import units as units_of
 from neardup.text.units import read
 
 FEATURE_LENGTH = 4

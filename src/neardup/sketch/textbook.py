@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.kernels.sketch.minhash import sketch_sets
-from neardup.kernels.sketch.textbook import cut, mod_p_sets
+from neardup.kernels.sketch.slots import cut, mod_p_sets
 from neardup.settings import Settings
 from neardup.sketch.documents import splitmix64
 from neardup.sketch.families import Ids, PlainSlotFamily, SlotFamily, slots_array, whole_number

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from neardup.kernels.text.spans import only_digits
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
-from neardup.text.digits import DIGITS_ZERO
 from neardup.text.stop_words import stop_word_hashes
+from neardup.text.unicode import DIGITS_ZERO
 
 _MARK, _OTHER = 0xFF, 0xFE  # bytes of no UTF-8 text, which no expression matches
 _ONE_BYTE = re.compile(r"(?:^|[^\\])(?:\\\\)*\\C")

@@ -96,8 +96,11 @@ def stop_word_hashes(choice: str) -> UInt64s:
     >>> len(stop_word_hashes("words:and the"))
     2
     """
-    from neardup.kernels.text.keyed import hash_tokens  # imported late: a choice alone needs no kernel
-    from neardup.kernels.text.words import AS_IS, PADDING
+    from neardup.kernels.text.keyed import (
+        AS_IS,
+        PADDING,
+        hash_tokens,  # imported late: a choice alone needs no kernel
+    )
     from neardup.text.keys import process_key
 
     written = [token.encode().replace(b"_", b"\x7f") for token in stop_words_of(choice)]  # as the kernels write it
@@ -130,7 +133,7 @@ def words_of(language: str) -> list[str]:
 
 
 def _tokens(entries: Collection[str]) -> list[str]:
-    from neardup.text.normalise import tokens
+    from neardup.text.unicode import tokens
 
     return sorted(set(tokens("\n".join(entries))))
 

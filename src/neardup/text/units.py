@@ -1,6 +1,6 @@
 """Turn one text into tokens or characters, each with its hash and its place in the original.
 
-Tokens and hashes are the same as everywhere else (``normalise.py``, ``sketch/documents.py``). This module adds the
+Tokens and hashes are the same as everywhere else (``unicode.py``, ``sketch/documents.py``). This module adds the
 places in the original, for code that shows or quotes a text. Normalisation changes lengths (ß → ss, ligatures,
 soft hyphens, marks), so places are recorded code point by code point rather than searched for.
 """
@@ -16,15 +16,13 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.kernels.shingles import stream_key
 from neardup.kernels.text import spans as kernels
-from neardup.kernels.text.keyed import Key, hash_characters, hash_tokens
+from neardup.kernels.text.keyed import AS_IS, Key, hash_characters, hash_tokens
 from neardup.kernels.text.tokens import tokenise
-from neardup.kernels.text.words import AS_IS
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, merged
-from neardup.text.codepoints import codepoints_of, text_of
 from neardup.text.keys import PUBLIC, process_key
 from neardup.text.tokenizers import tokens_as_words
-from neardup.text.unicode_data import unicode_tables
+from neardup.text.unicode import codepoints_of, text_of, unicode_tables
 
 _PADDING = 64
 

@@ -13,7 +13,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
 from neardup.sketch.estimates import estimate
 from neardup.tables import Bools, UInt64s
-from neardup.text.normalise import Unit, shingles, tokens
+from neardup.text.unicode import Unit, shingles, tokens
 from neardup.walkthrough import chapters
 from neardup.walkthrough.families import FAMILIES, NOTHING, Coefficients
 from neardup.walkthrough.record import (

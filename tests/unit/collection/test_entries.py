@@ -15,11 +15,11 @@ from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_of, pack, unpack
 from neardup.collection.settings import CollectionSettings
 from neardup.errors import FormatError, SettingError
-from neardup.kernels.text.streams import token_streams
+from neardup.kernels.text.tokens import token_streams
 from neardup.sketch.cleaning import text_batch
 from neardup.sketch.documents import shingle_sets
-from neardup.text import normalise as plain
-from neardup.text.unicode_data import unicode_tables
+from neardup.text import unicode as plain
+from neardup.text.unicode import unicode_tables
 from support import reference, shared_data
 from support.strategies import any_text
 

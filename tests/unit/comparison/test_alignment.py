@@ -13,7 +13,7 @@ import neardup as nd
 from neardup.comparison import alignment as aligning
 from neardup.comparison.alignment import LINE, NONE, SENTENCE, Alignment, Piece, breaks_of
 from neardup.kernels.match.alignment import heaviest_chain, telling_runs
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 from neardup.text.units import words
 from support import reference_alignment as naive
 from support import shared_data

@@ -12,10 +12,10 @@ from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.errors import SettingError
-from neardup.kernels.match import limits
+from neardup.kernels.match import tiling
 from neardup.sketch.simhash import distance, simhash
-from neardup.text.normalise import shingles, tokens
 from neardup.text.stop_words import chosen, stop_word_hashes, words_of
+from neardup.text.unicode import shingles, tokens
 from support.reference_hamming import simhash as simhash_twin
 from support.strategies import any_text, edited_pair
 
@@ -197,7 +197,7 @@ def test_caps_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(matching.lcs, "__defaults__", (1,))
     found = nd.compare(*texts)
     assert found.degraded
-    assert found.caps == (limits.TILING_CAP, limits.LCS_CAP)
+    assert found.caps == (tiling.TILING_CAP, tiling.LCS_CAP)
     assert found.as_dict()["caps"] == list(found.caps)
     assert found.measures["common_literal"] <= found.measures["common_literal_upper_bound"]
 

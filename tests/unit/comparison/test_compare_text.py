@@ -14,7 +14,7 @@ from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show import as_text
 from neardup.comparison.show.terminal import Styled
 from neardup.display import columns, visible
-from neardup.kernels.match import limits
+from neardup.kernels.match import tiling
 from support.paths import GOLDEN
 from support.strategies import any_text, edited_pair
 
@@ -92,7 +92,7 @@ def test_what_must_be_known_is_said(a: str, b: str, note: str) -> None:
 
 
 def test_what_was_not_worked_out_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_STEPS", 0)
+    monkeypatch.setattr(tiling, "MOST_STEPS", 0)
     monkeypatch.setattr(matching.lcs, "__defaults__", (0,))
     shown = lines(
         "one two three four five six seven eight nine", "nine one two three four five seven six eight", 200

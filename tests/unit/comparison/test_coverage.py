@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from neardup.comparison import matching as found
 from neardup.kernels.formulas import LARGER, RESEMBLANCE
 from neardup.kernels.join.cover_prefixes import cover_prefixes
-from neardup.kernels.match.information import INFORMATION, LITERAL, Counting
+from neardup.kernels.match.chunks import INFORMATION, LITERAL, Counting
 from neardup.kernels.sets import largest_partner, least_shared
 from neardup.kernels.sketch.documents import number_occurrences
 from neardup.text.keys import PUBLIC, key_of

@@ -18,7 +18,7 @@ from neardup.join import common_text
 from neardup.join.common_text import of_multisets
 from neardup.join.criterion import criterion_of
 from neardup.kernels.match.lcs import banded_length, common_in_order
-from neardup.kernels.match.limits import LCS_CAP
+from neardup.kernels.match.tiling import LCS_CAP
 from neardup.kernels.sets import largest_partner, least_shared, smallest_partner
 from neardup.settings import SearchSettings
 from support import reference_matching

@@ -18,12 +18,10 @@ from neardup.join.criterion import EVERYONE
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
 from neardup.join.prefix_join import HubSearch, pairs_of
 from neardup.join.shingle_store import SpilledSets
+from neardup.kernels.components import Outlines, PrefixLists, best_of_tree, unite_met
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
-from neardup.kernels.join.families import Outlines, PrefixLists, unite_met
 from neardup.kernels.join.prefix_index import FARTHEST
-from neardup.kernels.parities import differ_in_more, fill_parities, parity_words
-from neardup.kernels.sets import least_shared
-from neardup.kernels.union_find import best_of_tree
+from neardup.kernels.sets import differ_in_more, fill_parities, least_shared, parity_words
 from neardup.sketch.documents import ShingleSets
 from support import made_sets, reference_join
 

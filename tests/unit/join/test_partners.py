@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from neardup.join import prefix_join
 from neardup.join.prefix_join import HubSearch, join_hubs, joined_sets, pairs_of, with_possible_partners
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
-from neardup.kernels.join.partnerless import unique_in_range
+from neardup.kernels.join.met_pairs import unique_in_range
 from neardup.tables import Int64s
 from support import made_sets
 from support.made_sets import MadeStore

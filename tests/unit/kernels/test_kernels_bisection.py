@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.bisection import first_at_least, first_within
+from neardup.kernels.sorting import first_at_least, first_within
 
 
 @given(st.lists(st.integers(-9, 9), max_size=20), st.integers(-11, 11))

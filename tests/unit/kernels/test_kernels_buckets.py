@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.kernels.join.copies import FREE, enter_keys
 from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
+from neardup.kernels.names import FREE, enter_keys
 from neardup.kernels.sorting import equal_runs, sorted_by_key
 from support import reference, reference_search, strategies
 

@@ -16,7 +16,7 @@ from neardup.kernels.text.keyed import PRIME, hash_characters, occurrence, strea
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets, sign
 from neardup.text import keys
-from neardup.text import normalise as plain
+from neardup.text import unicode as plain
 from neardup.text.units import words
 from support import reference, reference_search, strategies
 from support.reference_keyed import Twin, polynomial

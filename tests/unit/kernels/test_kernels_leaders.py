@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from neardup.group import leaders as stage
 from neardup.group.leaders import Grouped, group, merged, partner_lists
 from neardup.join.prefix_join import join_hubs
+from neardup.kernels.components import best_of_tree, tree_root, unite
 from neardup.kernels.formulas import RESEMBLANCE
-from neardup.kernels.group.leaders import OldDocuments
 from neardup.kernels.join.prefix_index import PrefixIndex
-from neardup.kernels.union_find import best_of_tree, tree_root, unite
+from neardup.kernels.leaders import OldDocuments
 from neardup.settings import Settings
 from neardup.tables import verified_table
 from support import made_sets, reference, reference_search

@@ -23,7 +23,7 @@ from neardup.measures import Features
 from neardup.settings import Settings
 from neardup.sketch.documents import base_text_of, count_left, left_sets, shingle_sets, sign, sign_left
 from neardup.text.keys import PUBLIC, key_of
-from neardup.text.normalise import tokens
+from neardup.text.unicode import tokens
 from support import reference_base_text as by_hand
 from support.strategies import any_text
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.parities import differ_in_more, fill_parities, parity_words
+from neardup.kernels.sets import differ_in_more, fill_parities, parity_words
 from support import made_sets, strategies
 
 

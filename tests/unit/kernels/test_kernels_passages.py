@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.match.passages import longest_run
+from neardup.kernels.match.lcs import longest_run
 
 TEXTS = st.lists(st.integers(0, 4), max_size=30)
 

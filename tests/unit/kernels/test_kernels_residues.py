@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.group.residues import residues
+from neardup.kernels.sets import residues
 from support.made_sets import laid_out
 
 ELEMENTS = st.one_of(st.integers(0, 40), st.sampled_from([0, 1 << 63, (1 << 64) - 1, 1 << 32]))

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.comparison import alignment as aligning
 from neardup.comparison.alignment import Alignment, Piece, breaks_of
-from neardup.kernels.match.alignment import telling_runs
-from neardup.kernels.match.between import words_between
+from neardup.kernels.match.alignment import telling_runs, words_between
 from neardup.text.units import words
 from support import reference_rows as twin
 from support.compared_texts import pairs

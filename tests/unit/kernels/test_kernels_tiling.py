@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.comparison import matching
-from neardup.kernels.match import free_places as places
-from neardup.kernels.match import runs
+from neardup.kernels.match import tiling
 from support.compared_texts import ids
 from support.reference_matching import maximal_runs, windows
 
@@ -34,8 +33,8 @@ def marked_texts(draw: st.DrawFn) -> tuple[list[int], list[int], list[bool], lis
     return a, b, free[0], free[1]
 
 
-def state_of(free_a: list[bool], free_b: list[bool]) -> places.FreePlaces:
-    return places.free_where(np.array(free_a, np.bool_), np.array(free_b, np.bool_))
+def state_of(free_a: list[bool], free_b: list[bool]) -> tiling.FreePlaces:
+    return tiling.free_where(np.array(free_a, np.bool_), np.array(free_b, np.bool_))
 
 
 def names_of(a: list[int], b: list[int], w: int) -> tuple[np.ndarray, int]:
@@ -55,7 +54,7 @@ def test_windows_are_left_where_all_their_tokens_are_free(
     a, b, free_a, free_b = drawn
     names, _ = names_of(a, b, w)
     left = np.empty_like(names)
-    runs.windows_left(names, len(a), w, state_of(free_a, free_b), left)
+    tiling.windows_left(names, len(a), w, state_of(free_a, free_b), left)
     expected = []
     for flags in (free_a, free_b):
         expected += [at + w <= len(flags) and all(flags[at : at + w]) for at in range(len(flags))]
@@ -64,7 +63,7 @@ def test_windows_are_left_where_all_their_tokens_are_free(
 
 def decoded(found: tuple[np.ndarray, np.ndarray]) -> list[tuple[int, int, int]]:
     pairs = zip(found[0].tolist(), found[1], strict=True)
-    return [(*map(int, runs.run_places(key)), length) for length, key in pairs]
+    return [(*map(int, tiling.run_places(key)), length) for length, key in pairs]
 
 
 @given(marked_texts(), st.integers(1, 12), st.integers(1, 4))
@@ -76,16 +75,16 @@ def test_common_runs_are_the_maximal_ones_and_near_ones_are_parts_of_them(
         return
     names, n_names = names_of(a, b, w)
     left = np.empty_like(names)
-    runs.windows_left(names, len(a), w, state_of(free_a, free_b), left)
+    tiling.windows_left(names, len(a), w, state_of(free_a, free_b), left)
     expected = maximal_runs(a, b, w, free_a, free_b)
-    *held, whole = runs.common_runs(left, len(a), w, n_names, 0, len(expected))
+    *held, whole = tiling.common_runs(left, len(a), w, n_names, 0, len(expected))
     assert whole
     assert sorted(decoded(held)) == expected
     if expected:
-        assert not runs.common_runs(left, len(a), w, n_names, 0, len(expected) - 1)[2]
+        assert not tiling.common_runs(left, len(a), w, n_names, 0, len(expected) - 1)[2]
     pairs = {(i + k, j + k) for i, j, length in expected for k in range(length - w + 1)}
-    assert runs.equal_pairs(left, len(a), w, n_names) == len(pairs)
-    *held, whole = runs.common_runs(left, len(a), w, n_names, near, len(pairs))
+    assert tiling.equal_pairs(left, len(a), w, n_names) == len(pairs)
+    *held, whole = tiling.common_runs(left, len(a), w, n_names, near, len(pairs))
     assert whole
     ends = {(i - j, i + length) for i, j, length in expected}  # on which diagonal, and where it ends
     for i, j, length in decoded(held):

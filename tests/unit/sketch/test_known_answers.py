@@ -21,8 +21,7 @@ from neardup.sketch.documents import fingerprint, shingle_sets
 from neardup.sketch.minhash import MinHash
 from neardup.tables import FORMAT_VERSION
 from neardup.text.keys import PUBLIC
-from neardup.text.normalise import tokens
-from neardup.text.unicode_data import UNICODE_VERSION, unicode_tables
+from neardup.text.unicode import UNICODE_VERSION, tokens, unicode_tables
 from support import reference
 
 STORED: dict[str, Any] = json.loads(make_golden_signatures.FILE.read_text(encoding="ascii"))

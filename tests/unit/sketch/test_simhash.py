@@ -18,7 +18,7 @@ import neardup as nd
 from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch.simhash import majority
 from neardup.sketch.simhash import of_features, simhash
-from neardup.text.normalise import normalise, tokens
+from neardup.text.unicode import normalise, tokens
 from support import reference_hamming as twin
 from support.full_run import FULL
 from support.strategies import any_text, ascii_text, words64

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.text import normalise as plain
+from neardup.text import unicode as plain
 from neardup.text.cleaning import cleaner_of
-from neardup.text.digits import DIGITS_ZERO
+from neardup.text.unicode import DIGITS_ZERO
 from neardup.text.units import characters, read, words
 from support import reference
 from support.strategies import any_text, comparable

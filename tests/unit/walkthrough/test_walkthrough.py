@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.lsh.bands import Plan
-from neardup.text.normalise import shingles
+from neardup.text.unicode import shingles
 from neardup.walkthrough import EXAMPLE, Explanation
 from neardup.walkthrough.families import FAMILIES, prime_above
 from neardup.walkthrough.record import CommonChunk, contributions

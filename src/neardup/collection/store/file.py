@@ -40,7 +40,7 @@ from neardup.io.decisions.log import seal
 from neardup.runtime import installed_version
 from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
 from neardup.text.keys import BYTES
-from neardup.text.unicode_data import UNICODE_VERSION
+from neardup.text.unicode import UNICODE_VERSION
 
 try:
     from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl

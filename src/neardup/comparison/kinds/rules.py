@@ -27,7 +27,7 @@ from neardup.comparison.kinds import (
 from neardup.comparison.kinds.blocks import Blocks, blocks_of, depths_of, has_quotes, quotes, slides
 from neardup.display import counted, number
 from neardup.tables import Bools, Int64s, UInt32s
-from neardup.text.digits import DIGITS_ZERO
+from neardup.text.unicode import DIGITS_ZERO
 from neardup.text.units import Reading, Units
 
 LEFT_SHARE = 10

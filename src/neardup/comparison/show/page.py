@@ -41,7 +41,7 @@ from neardup.comparison.show.words import (
 from neardup.display import counted, escaped_parts, number, printable
 from neardup.display.style import notebook_style, page_style
 from neardup.display.view import whole_page
-from neardup.kernels.show.rows import CHANGED, EQUAL_ROW, MOVED
+from neardup.kernels.rows import CHANGED, EQUAL_ROW, MOVED
 
 if TYPE_CHECKING:
     from neardup.comparison.alignment import Alignment, Pieces

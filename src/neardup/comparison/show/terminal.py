@@ -35,7 +35,7 @@ from neardup.comparison.show.words import (
     way_to,
 )
 from neardup.display import TAB, Fragment, aligned, columns, counted, painted, printable, tail, visible
-from neardup.kernels.show.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, MOVED_A, MOVED_B, SAME
+from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, MOVED_A, MOVED_B, SAME
 from neardup.tables import Bools
 
 if TYPE_CHECKING:

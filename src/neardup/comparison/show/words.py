@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.comparison.alignment import ROW_KINDS
 from neardup.display import counted, number, similarity
-from neardup.kernels.show.rows import CHANGED, EQUAL_ROW, MOVED
+from neardup.kernels.rows import CHANGED, EQUAL_ROW, MOVED
 from neardup.tables import Bools
 from neardup.text.cleaning import merged
 

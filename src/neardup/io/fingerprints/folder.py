@@ -36,7 +36,7 @@ from neardup.io.readers.manifest import Digest, Size, read_regular
 from neardup.io.writers.output import WholeFolder
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array
-from neardup.text.unicode_data import UNICODE_VERSION
+from neardup.text.unicode import UNICODE_VERSION
 
 FORMAT = 2
 """Version of the layout of the folder."""

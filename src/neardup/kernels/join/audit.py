@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.bisection import first_at_least, first_within
 from neardup.kernels.compiled import njit
 from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
+from neardup.kernels.sorting import first_at_least, first_within
 
 
 class DrawnDocuments(NamedTuple):
@@ -174,3 +174,23 @@ def partners(hashes, offsets, begin, drawn, criterion, enough, often):
                 used += 1
         d += 1
     return found[:used], d
+
+
+@njit(cache=True, nogil=True)
+def count_all(elements, offsets, holders, begin, shared):
+    """Add to ``shared`` (int32[n, n], both triangles) the elements that sets a and b have in common.
+
+    Set k has the elements ``elements[offsets[k]:offsets[k + 1]]``, numbered from 0. The sets with element e are
+    ``holders[begin[e]:begin[e + 1]]``, rising. The cost is the sum of the counts; a row fits into a fast cache.
+    """
+    for a in range(offsets.size - 1):
+        row = shared[a]
+        for k in range(offsets[a], offsets[a + 1]):
+            element = elements[k]
+            for place in range(begin[element], begin[element + 1]):
+                b = holders[place]
+                if b >= a:
+                    break
+                row[b] += 1
+        for b in range(a):
+            shared[b, a] = row[b]

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import may_pair, same_side
-from neardup.kernels.match.information import INFORMATION, mark_redundant
+from neardup.kernels.join.prefix_index import may_pair, one_side
+from neardup.kernels.match.chunks import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys
 from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
 from neardup.kernels.shingles import shingle_hashes
@@ -200,13 +200,13 @@ def meeting_pairs(index, span, seen, reference, enough):
                 y = index.members[j]
                 if index.sizes[y] > index.largest[x]:
                     break  # members ascend in size
-                if same_side(index, x, y):
+                if one_side(index.across, x, y):
                     j = index.run_end[j] - 1  # a crowd of one side is passed in one step
                     continue
-                if seen[y] == x or (index.documents[x] < reference and index.documents[y] < reference):
+                if seen[y] == x:
                     continue
                 seen[y] = x
-                if not may_pair(index, x, y):
+                if not may_pair(index, x, y, reference):
                     continue
                 ends = (index.starts[x], index.ends[x], index.starts[y], index.ends[y])
                 if shared_at_least(index.hashes, *ends, max(index.least[x], index.least[y])) < 0:

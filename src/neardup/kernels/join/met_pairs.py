@@ -2,19 +2,129 @@
 
 Texts made from one stock of sentences share every shingle with thousands of others, so that each meets the same
 documents again in many long lists. It is then cheaper to pass every document once, in the order of size, and to
-count by the bits of frequent shingles (``frequent.py``). Both ways examine all partners at or above the threshold,
-and so find the same pairs.
+count by the bits of frequent shingles. Both ways examine all partners at or above the threshold, and so find the
+same pairs.
+
+Documents that are left without a partner by their unique shingles alone are found before, range by range of the
+hashes. A set with more unique shingles than a partner may lack has no partner. Its other shingles then need not be
+counted, nor can they make those of other sets less unique. Sets are sorted, so a range of hashes is a run of each;
+the filter of a range stays in the cache of a processor, unlike one of all hashes.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
+from neardup.kernels.bits import bit_count
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.frequent import shared_bits, shared_inside, shared_rest
-from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, shared_of
-from neardup.kernels.parities import differ_in_more
-from neardup.kernels.sets import ANY_SIZE, least_shared, smallest_partner
+from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
+from neardup.kernels.sets import (
+    ANY_SIZE,
+    differ_in_more,
+    fewest_shared,
+    least_shared,
+    shared_at_least,
+    smallest_partner,
+)
+from neardup.kernels.sorting import first_within
+
+_ONE, _6, _16, _63 = np.uint64(1), np.uint64(6), np.uint64(16), np.uint64(63)
+_AT_ONCE = 8
+
+
+class Searched(NamedTuple):
+    """The documents that a search looks at, and their frequent shingles; without ``bits`` their sets are merged.
+
+    Document ``inside[p]`` has ``bits.size // inside.size`` words of ``bits``, one bit for each frequent shingle.
+    Its other shingles, except those of a single document, are ``rest[rest_at[p]:rest_at[p + 1]]``, ascending. They
+    set the bits ``rest_bits[p]``.
+    """
+
+    left_out: Any  # bool[hubs]
+    inside: Any  # int64: the documents that are not left out, ascending
+    place: Any  # int32[hubs] place in ``inside``; empty without bits
+    bits: Any  # uint64
+    rest_at: Any  # int64[inside + 1]
+    rest: Any  # uint64
+    rest_bits: Any  # uint64[inside]
+
+
+@njit(cache=True, nogil=True)
+def fill_frequent(hashes, starts, sizes, frequent, repeats, bits, counts):
+    """Set the bits of each set in ``bits`` (uint64[sets, words]), and fill ``counts`` (int64[sets]) of its rest.
+
+    Bit k of a set says whether it has ``frequent[k]`` (uint64, ascending). ``repeats`` (uint8[power of two]) is 0
+    at the low bits of a shingle of a single set.
+    """
+    mask = np.uint64(repeats.size - 1)
+    for x in range(starts.size):
+        low, rest = 0, 0
+        for i in range(starts[x], starts[x] + sizes[x]):
+            value = hashes[i]
+            low = first_within(frequent, low, frequent.size, value)
+            if low < frequent.size and frequent[low] == value:
+                bits[x, low >> 6] |= _ONE << (np.uint64(low) & _63)
+            else:
+                rest += repeats[value & mask] > 0
+        counts[x] = rest
+
+
+@njit(cache=True, nogil=True)
+def fill_rest(hashes, starts, sizes, frequent, repeats, rest_at, rest, rest_bits):
+    """Fill ``rest`` (uint64) of each set from ``rest_at[x]`` on, and ``rest_bits`` (uint64[sets], zeros)."""
+    mask = np.uint64(repeats.size - 1)
+    for x in range(starts.size):
+        low, at = 0, rest_at[x]
+        if rest_at[x + 1] == at:
+            continue
+        for i in range(starts[x], starts[x] + sizes[x]):
+            value = hashes[i]
+            low = first_within(frequent, low, frequent.size, value)
+            if (low == frequent.size or frequent[low] != value) and repeats[value & mask] > 0:
+                rest[at] = value
+                rest_bits[x] |= _ONE << (value & _63)
+                at += 1
+
+
+@njit(cache=True, nogil=True, inline="always")
+def shared_bits(bits, p, q, words):
+    """Return how many frequent shingles documents p and q share; each has this many ``words`` of ``bits``."""
+    shared, at_p, at_q = np.int64(0), p * words, q * words
+    whole = words - words % _AT_ONCE
+    for first in range(0, whole, _AT_ONCE):  # a fixed number of words is compared in vectors
+        for k in range(first, first + _AT_ONCE):
+            shared += bit_count(bits[at_p + k] & bits[at_q + k])
+    for k in range(whole, words):
+        shared += bit_count(bits[at_p + k] & bits[at_q + k])
+    return shared
+
+
+@njit(cache=True, nogil=True)
+def shared_rest(rest, spans, least):
+    """Return |A∩B| of two runs of ``rest`` in ``spans`` = (begin and end of A, of B), or −1 if below ``least``."""
+    return shared_at_least(rest, spans[0], spans[1], spans[2], spans[3], max(least, 0))
+
+
+@njit(cache=True, nogil=True)
+def shared_inside(hubs, criterion, searched, x, y):
+    """Return |x∩y| of two documents inside the search, or −1 if the pair does not meet the criterion.
+
+    They must not be on one side.
+    """
+    bits, rest_at = searched.bits, searched.rest_at
+    if bits.size == 0:
+        return shared_of(hubs, criterion, x, y)
+    least = least_shared(hubs.sizes[x], hubs.sizes[y], criterion)
+    p, q = searched.place[x], searched.place[y]
+    shared = shared_bits(bits, p, q, bits.size // searched.inside.size)
+    spans = (rest_at[p], rest_at[p + 1], rest_at[q], rest_at[q + 1])
+    few = min(spans[1] - spans[0], spans[3] - spans[2])
+    if shared + few < least or few == 0 or searched.rest_bits[p] & searched.rest_bits[q] == 0:
+        return shared if shared >= least else np.int64(-1)
+    more = shared_rest(searched.rest, spans, least - shared)
+    return shared + more if more >= 0 else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
@@ -22,25 +132,23 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
     """Return the first place in ``span`` = (first, until, step) whose unseen member may pair with x; or until.
 
     All members passed on the way are marked in ``seen`` (int64[hubs]). Most are not partners, and there may be
-    millions, so the arrays get names outside of the loop: passing ``hubs`` for each counts references, at 20 times
-    the cost.
+    millions, so the arrays get names outside of the loop (``prefix_index.related``).
     """
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
     left_out = searched.left_out
-    size, most, old = sizes[x], largest[x], documents[x] < reference
-    across, run_begin, run_end = hubs.across, hubs.run_begin, hubs.run_end
-    sided = across.size > 0
+    size, most = sizes[x], largest[x]
+    across, within, run_begin, run_end = hubs.across, hubs.within, hubs.run_begin, hubs.run_end
     at, until, step = span
     while at != until:
         y = members[at]
-        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
+        if one_side(across, x, y):  # a crowd of one side is passed in one step
             at = min(run_end[at], until) if step > 0 else max(run_begin[at] - 1, until)
             continue
         if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
-            if other <= most and size <= largest[y] and not (old and documents[y] < reference):
+            if other <= most and size <= largest[y] and related(across, within, documents, reference, x, y):
                 apart = size + other - 2 * least_shared(size, other, criterion)
                 if not differ_in_more(words, words_at, x, y, apart):
                     return at
@@ -57,10 +165,9 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
     inside, bits, rest_at, rest = searched.inside, searched.bits, searched.rest_at, searched.rest
     rest_bits, by_bits = searched.rest_bits, searched.bits.size > 0
     each = bits.size // max(1, inside.size)
-    sizes, largest, across = hubs.sizes, hubs.largest, hubs.across
+    sizes, largest, across, within = hubs.sizes, hubs.largest, hubs.across, hubs.within
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
-    size, old, sided = sizes[x], documents[x] < reference, across.size > 0
-    within, apart = hubs.within, hubs.within.size > 0
+    size = sizes[x]
     own = np.int64(searched.place[x]) if by_bits else np.int64(0)
     other, least = np.int64(-1), np.int64(0)
     at, until, step = span
@@ -69,12 +176,7 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
         if sizes[y] != other:
             other = sizes[y]
             least = least_shared(size, other, criterion)
-        if (
-            size <= largest[y]
-            and not (sided and across[x] == across[y])
-            and not (apart and within[x] != within[y])
-            and not (old and documents[y] < reference)
-        ):
+        if size <= largest[y] and related(across, within, documents, reference, x, y):
             if by_bits:
                 shared = shared_bits(bits, own, at, each)
                 few = min(rest_at[own + 1] - rest_at[own], rest_at[at + 1] - rest_at[at])
@@ -236,3 +338,68 @@ def met_pairs(hubs, criterion, span, searched, partners, limit, reference, enoug
         if 0 <= limit < partners[x]:
             used = before
     return found[:used], span[1]
+
+
+_SCALE = 1.0 / 2.0**64
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _begin(hashes, start, size, low):
+    """Return the first place of a sorted set from ``start`` on whose hash is at least ``low``.
+
+    Hashes are uniform, so the place is guessed, and is a few steps away.
+    """
+    at = start + min(size, np.int64(np.float64(low) * _SCALE * size))
+    while at > start and hashes[at - 1] >= low:
+        at -= 1
+    while at < start + size and hashes[at] < low:
+        at += 1
+    return at
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bits(value):
+    """Return the two bits of a hash within a word of the filter: by its low end, as a range fixes its high end."""
+    return (_ONE << (value & _63)) | (_ONE << ((value >> _6) & _63))
+
+
+@njit(cache=True, nogil=True)
+def fill_may_lack(sizes, criterion, out):
+    """Fill ``out`` (int64) with the number of elements that sets of these sizes may lack in any partner."""
+    for k in range(sizes.size):
+        out[k] = sizes[k] - fewest_shared(sizes[k], criterion)
+
+
+@njit(cache=True, nogil=True)
+def unique_in_range(hashes, starts, sizes, open_sets, span, seen, unique):
+    """Fill ``unique[k]`` (int32): how many hashes of the set ``open_sets[k]`` in a range are in no other of these.
+
+    Set x is ``hashes[starts[x]:starts[x] + sizes[x]]``, uint64, ascending. ``span`` (uint64[2]) is the first and
+    the last hash of the range. ``seen`` (uint64[words, 2], zeros, words a power of two) counts to two, in two bits
+    a hash: a hash of several sets is never counted, and now and then a unique one is not counted either.
+    """
+    words = np.uint64(seen.shape[0] - 1)
+    low, last = span[0], span[1]
+    begin = np.empty(open_sets.size, np.int64)
+    for k in range(open_sets.size):
+        x = open_sets[k]
+        end = starts[x] + sizes[x]
+        begin[k] = at = _begin(hashes, starts[x], sizes[x], low)
+        while at < end and hashes[at] <= last:
+            value = hashes[at]
+            word, bits = (value >> _16) & words, _bits(value)
+            if seen[word, 0] & bits == bits:
+                seen[word, 1] |= bits
+            else:
+                seen[word, 0] |= bits
+            at += 1
+    for k in range(open_sets.size):
+        x = open_sets[k]
+        end = starts[x] + sizes[x]
+        at, count = begin[k], 0
+        while at < end and hashes[at] <= last:
+            value = hashes[at]
+            bits = _bits(value)
+            count += seen[(value >> _16) & words, 1] & bits != bits
+            at += 1
+        unique[k] = count

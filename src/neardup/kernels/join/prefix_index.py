@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.parities import differ_in_more
-from neardup.kernels.sets import fewest_shared, largest_partner, least_shared, shared_at_least
+from neardup.kernels.sets import differ_in_more, fewest_shared, largest_partner, least_shared, shared_at_least
 
 FARTHEST = np.int32(2**31 - 1)
 """The value of ``reach`` at a place that does not bound the size of a partner."""
@@ -37,7 +36,7 @@ class PrefixIndex(NamedTuple):
     ``members[first[k]:first[k + 1]]``, in ascending order. The entries up to ``probes[x]`` belong to the prefix of
     x; the rest, if any, to shingles in the prefixes of others. ``largest[x]`` is the greatest size that a partner
     of x can have. ``reach`` of a place in ``members`` is the greatest size of a partner that shares no shingle of
-    the prefix before this one. The parities of x (``parities.py``) are the words from ``parity_at[x]`` on.
+    the prefix before this one. The parities of x (``sets.py``) are the words from ``parity_at[x]`` on.
     """
 
     documents: Any  # int64[hubs] document number of each
@@ -211,16 +210,32 @@ def more_rows(rows, used):
     return larger
 
 
-@njit(cache=True, nogil=True)
-def may_pair(hubs, x, y):
-    """Return True if the sizes of x and y, and the shingles unique to each, leave room for a pair."""
-    return hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y] and not same_side(hubs, x, y)
+@njit(cache=True, nogil=True, inline="always")
+def one_side(across, x, y):
+    """Return whether x and y are on one side."""
+    return across.size > 0 and across[x] == across[y]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def related(across, within, documents, reference, x, y):
+    """Return whether x and y may be a pair, if they are similar: the one rule of all searches.
+
+    They are not on one side, have one value within, and are not both in the reference set, below ``reference``.
+    The arrays are those of an index. They have names of their own, because in a loop passing the index for each
+    pair counts references, at 20 times the cost.
+    """
+    return (
+        not one_side(across, x, y)
+        and (within.size == 0 or within[x] == within[y])
+        and not (documents[x] < reference and documents[y] < reference)
+    )
 
 
 @njit(cache=True, nogil=True)
-def same_side(hubs, x, y):
-    """Return whether x and y are not a pair, however similar, since both are on one side."""
-    return hubs.across.size > 0 and hubs.across[x] == hubs.across[y]
+def may_pair(hubs, x, y, reference):
+    """Return True if x and y are related, and their sizes and unique shingles leave room for a pair."""
+    fit = hubs.sizes[y] <= hubs.largest[x] and hubs.sizes[x] <= hubs.largest[y]
+    return fit and related(hubs.across, hubs.within, hubs.documents, reference, x, y)
 
 
 @njit(cache=True, nogil=True)
@@ -232,8 +247,8 @@ def farthest(hubs, at, x):
 
 @njit(cache=True, nogil=True)
 def shared_of(hubs, criterion, x, y):
-    """Return |x∩y|, or −1 if the pair does not meet the criterion, or both are on one side."""
-    if same_side(hubs, x, y):
+    """Return |x∩y|, or −1 if the pair does not meet the criterion, or x and y are not related."""
+    if not related(hubs.across, hubs.within, hubs.documents, 0, x, y):
         return -1
     begin_x, begin_y = hubs.starts[x], hubs.starts[y]
     end_x, end_y = begin_x + hubs.sizes[x], begin_y + hubs.sizes[y]
@@ -265,11 +280,11 @@ def _has_partner(hubs, k, i):
         if hubs.sizes[y] > hubs.largest[x]:  # members ascend in size
             break
         tries += 1
-        if tries > _TRIES or may_pair(hubs, x, y):
+        if tries > _TRIES or may_pair(hubs, x, y, 0):
             return True
     for j in range(above(hubs, hubs.first[k], i, hubs.largest[x]) - 1, hubs.first[k] - 1, -1):
         tries += 1
-        if tries > _TRIES or may_pair(hubs, x, hubs.members[j]):
+        if tries > _TRIES or may_pair(hubs, x, hubs.members[j], 0):
             return True
     return False
 

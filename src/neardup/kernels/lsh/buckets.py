@@ -6,8 +6,8 @@ import numpy as np
 
 from neardup.kernels.bits import fold128
 from neardup.kernels.compiled import njit
-from neardup.kernels.heap import heap_sort
 from neardup.kernels.shingles import mix64
+from neardup.kernels.sorting import heap_sort
 
 _KEY_A, _KEY_B = np.uint64(0x2D358DCCAA6C78A5), np.uint64(0x8BB84B93962EACC9)
 _LONE = np.uint64(0x9E3779B97F4A7C15)

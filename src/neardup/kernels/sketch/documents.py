@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.growing import append, room
 from neardup.kernels.names import name_keys
 from neardup.kernels.shingles import shingle_hashes, stream_key
 from neardup.kernels.sketch.minhash import (
@@ -23,19 +22,23 @@ from neardup.kernels.sketch.minhash import (
     low_halves,
     one_permutation,
 )
-from neardup.kernels.sorting import copy_into, sort_distinct
+from neardup.kernels.sorting import append, copy_into, room, sort_distinct
 from neardup.kernels.text.keyed import (
+    AS_IS,
     BLOCK,
+    LOWER,
+    PADDING,
     hash_characters,
     hash_some_characters,
     hash_tokens,
+    is_ascii,
     occurrence,
     stream_of_characters,
     stream_of_tokens,
+    token_edges,
 )
 from neardup.kernels.text.tokens import collapse_white_space, tokenise
 from neardup.kernels.text.unicode import normalise
-from neardup.kernels.text.words import AS_IS, LOWER, PADDING, is_ascii, token_edges
 
 WORD, CHAR = 0, 1
 DISTINCT, NUMBERED, IN_ORDER = 0, 1, 2
@@ -272,3 +275,41 @@ def shingle_sets(batch, rows, tables, form, keys):
         used += n
         ends[k] = used
     return out[:used], ends, ranks
+
+
+@njit(cache=True, nogil=True)
+def count_sharing(batch, tables, form, key, wanted, shared):
+    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) that are shingles of each text.
+
+    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles.
+    """
+    bits = 4
+    while (1 << bits) < 4 * wanted.size:
+        bits += 1
+    mask = (1 << bits) - 1
+    # indices of the hashes in ``wanted``: a table with linear probing, indexed by the low bits, which are random
+    places = np.full(1 << bits, -1, np.int64)
+    for k in range(wanted.size):
+        at = np.int64(wanted[k] & np.uint64(mask))
+        while places[at] >= 0:
+            at = (at + 1) & mask
+        places[at] = k
+    seen = np.full(wanted.size, -1, np.int64)
+    texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
+    hashes = np.empty(4096, np.uint64)
+    for d in range(shared.size):
+        texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
+        if hashes.size < n:
+            hashes = np.empty(2 * n, np.uint64)
+        found = np.int64(0)
+        for i in range(shingle_hashes(texts[0], n, form[1], key.shingles, hashes)):
+            value = hashes[i]
+            at = np.int64(value & np.uint64(mask))
+            while places[at] >= 0:
+                k = places[at]
+                if wanted[k] == value:
+                    found += seen[k] != d
+                    seen[k] = d
+                    break
+                at = (at + 1) & mask
+        shared[d] = found

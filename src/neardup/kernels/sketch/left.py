@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.growing import append, room
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import IN_ORDER, NUMBERED, content_rank, number_occurrences, unit_hashes
-from neardup.kernels.sorting import copy_into, sort_distinct
+from neardup.kernels.sorting import append, copy_into, room, sort_distinct
 
 _FREE, _ONE = np.uint64(0), np.uint64(1)
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.growing import append, room
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
-from neardup.kernels.sorting import copy_into, sort_distinct
+from neardup.kernels.sorting import append, copy_into, room, sort_distinct
 
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 """The limit that every hash is below, including this value itself."""

@@ -13,8 +13,8 @@ from neardup.kernels.bits import add_bits
 from neardup.kernels.compiled import njit
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import WORD, unit_hashes
+from neardup.kernels.text.keyed import is_ascii
 from neardup.kernels.text.unicode import TOKEN, WHITE_SPACE, normalise, record
-from neardup.kernels.text.words import is_ascii
 
 SOLID, JOINED = 2, 3
 """Units of character windows besides WORD of documents.py: without white space; of tokens joined."""

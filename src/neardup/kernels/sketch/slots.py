@@ -1,8 +1,12 @@
-"""Signatures made of slots: the number of equal slots of a pair."""
+"""Signatures made of slots: in buckets, by (a·x + b) mod p, cut to a few bits; and the number of equal slots of a
+pair."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from neardup.kernels.compiled import njit
+from neardup.kernels.shingles import mix64
 
 
 @njit(cache=True, nogil=True)
@@ -17,3 +21,156 @@ def equal_slots(ours, theirs, rows, out):
         for slot in range(ours.shape[1]):
             equal += ours[a, slot] == theirs[b, slot]
         out[k] = equal
+
+
+@njit(cache=True, nogil=True)
+def mod_p_sets(elements, offsets, coefficients, prime, signatures):
+    """``signatures[d, j]`` (uint32) = min of (a[j]·x + b[j]) mod ``prime`` over the elements x of set d.
+
+    Set d is ``elements[offsets[d]:offsets[d + 1]]`` (uint64), reduced mod ``prime`` < 2³² first, so that nothing
+    overflows: a, b, x < 2³² make a·x + b < 2⁶⁴. ``coefficients`` = (a, b), uint64[slots] each, below
+    ``prime``. An empty set gets all ones.
+    """
+    a, b = coefficients
+    reduced = np.empty(256, np.uint64)
+    for d in range(signatures.shape[0]):
+        begin = offsets[d]
+        n = offsets[d + 1] - begin
+        if n > reduced.size:
+            reduced = np.empty(2 * n, np.uint64)
+        for i in range(n):
+            reduced[i] = elements[begin + i] % prime
+        for slot in range(signatures.shape[1]):
+            least = np.uint64(0xFFFFFFFF)
+            for i in range(n):
+                least = min(least, (a[slot] * reduced[i] + b[slot]) % prime)
+            signatures[d, slot] = np.uint32(least)
+
+
+@njit(cache=True, nogil=True)
+def cut(signatures, empty, out):
+    """``out`` (an unsigned type) = the low bits of every slot of ``signatures``, mixed first.
+
+    The low bits of a·x + b depend only on the low bits of x. A row that holds ``empty`` everywhere gets all ones.
+    """
+    nothing = ~np.uint64(0)
+    for d in range(signatures.shape[0]):
+        blank = True
+        for slot in range(signatures.shape[1]):
+            value = np.uint64(signatures[d, slot])
+            blank = blank and value == empty
+            out[d, slot] = mix64(value)
+        if blank:
+            for slot in range(signatures.shape[1]):
+                out[d, slot] = nothing
+
+
+EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
+_GOLD = np.uint64(0x9E3779B97F4A7C15)
+_32 = np.uint64(32)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def bucket_of(value, width):
+    """Return the bucket of a hash: its top 32 bits over the ``width`` (uint64) of a bucket."""
+    return np.int64((value >> _32) // width)
+
+
+@njit(cache=True, nogil=True)
+def rotate(signature, form):
+    """Copy to each empty bucket of one signature the value of the next bucket that is not empty, in a circle.
+
+    ``form`` = (hash functions, buckets, set size = 1, width); each function is a circle.
+    """
+    for first in range(0, form[0] * form[1], form[1]):
+        value = EMPTY
+        for turn in range(2 * form[1] - 1, -1, -1):
+            at = first + turn % form[1]
+            if signature[at] == EMPTY:
+                signature[at] = value
+            else:
+                value = signature[at]
+
+
+@njit(cache=True, nogil=True)
+def bucketed_sets(hashes, offsets, form, rotated, signatures):
+    """Sketch the sets ``hashes[offsets[d]:offsets[d + 1]]`` (uint64, well mixed) into ``signatures[d]``.
+
+    ``form`` = (hash functions, buckets, set size, width uint64).
+    """
+    functions, buckets, size, width = form
+    for d in range(signatures.shape[0]):
+        out = signatures[d]
+        out[:] = EMPTY
+        for at in range(offsets[d], offsets[d + 1]):
+            for function in range(functions):
+                # the first function is the hash itself, the others are bijections of it
+                value = hashes[at] if function == 0 else mix64(hashes[at] + np.uint64(function) * _GOLD)
+                first = (function * buckets + bucket_of(value, width)) * size
+                for place in range(first, first + size):
+                    if value == out[place]:
+                        break
+                    if value < out[place]:
+                        value, out[place] = out[place], value
+        if rotated:
+            rotate(out, form)
+
+
+@njit(cache=True, nogil=True)
+def read_pairs(ours, theirs, rows, form, counts):
+    """``counts[k]`` = (in both, sample size) of the pair ``rows[k]``, for the sample that both signatures cover.
+
+    In every bucket, that sample is the smallest hashes of the union, as many as a bucket holds. A value in a
+    bucket other than its own is a copy made by rotation, and does not count.
+    """
+    functions, buckets, size, width = form
+    for k in range(rows.shape[0]):
+        a, b = ours[rows[k, 0]], theirs[rows[k, 1]]
+        both = of = 0
+        for cell in range(functions * buckets):
+            i = j = cell * size
+            end = i + size
+            for _ in range(size):
+                x = a[i] if i < end and bucket_of(a[i], width) == cell % buckets else EMPTY
+                y = b[j] if j < end and bucket_of(b[j], width) == cell % buckets else EMPTY
+                if x == EMPTY and y == EMPTY:
+                    break
+                of += 1
+                both += x == y
+                i += x <= y
+                j += y <= x
+        counts[k, 0], counts[k, 1] = both, of
+
+
+@njit(cache=True, nogil=True)
+def score_pairs(ours, theirs, rows, form, out):
+    """``out[k]`` (float64) = the share of the values of ``ours[rows[k, 0]]``, copies included, that theirs has."""
+    _, buckets, size, width = form
+    for k in range(rows.shape[0]):
+        a, b = ours[rows[k, 0]], theirs[rows[k, 1]]
+        tokens = found = 0
+        for at in range(a.size):
+            if a[at] == EMPTY:
+                continue
+            tokens += 1
+            # a set that has this value has it in its own bucket
+            first = (at // (buckets * size) * buckets + bucket_of(a[at], width)) * size
+            for place in range(first, first + size):
+                if b[place] == a[at]:
+                    found += 1
+                    break
+        out[k] = found / tokens if tokens > 0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def without_blanks(signatures, out):
+    """``out`` = the signatures, with EMPTY replaced by values that no other row has; rows of EMPTY stay."""
+    for d in range(signatures.shape[0]):
+        blank = True
+        for slot in range(signatures.shape[1]):
+            blank = blank and signatures[d, slot] == EMPTY
+        for slot in range(signatures.shape[1]):
+            value = signatures[d, slot]
+            if value == EMPTY and not blank:
+                value = mix64(_GOLD * np.uint64(d * signatures.shape[1] + slot + 1))
+            out[d, slot] = value

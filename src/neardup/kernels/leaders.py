@@ -5,7 +5,14 @@ leads itself, and is preferred to any other leader.
 
 Most pairs are verified before this step (``Links``). Pairs of two hub documents are not: a hub document is
 compared only with the leaders it meets in a prefix list, so that a crowd costs one comparison per member instead
-of one per pair.
+of one per pair. Which members of the lists lead is in bits over all members, searched by size, 64 × 64 at a time:
+a crowd has one leader among thousands of members, and thousands of texts on one page of boilerplate lead
+themselves. Both are searched in little more time than the number of leaders found requires.
+
+*Complete linkage*: a document pairs with every member of a group, without a look at each. Members are stored in
+classes by the shingles of their leader that they lack. For two members A and B of leader L,
+|A∩B| ≥ |L| − |(L∖A) ∪ (L∖B)|, and members of one class lack the same shingles: in a crowd of forms, which all lack
+the leader's date, one look at a class settles thousands of pairs.
 """
 
 from __future__ import annotations
@@ -14,14 +21,145 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.bitmap import next_set
+from neardup.kernels.bits import next_set, no_bits, set_bit
 from neardup.kernels.compiled import njit
-from neardup.kernels.group.leader_bits import enter_leader, no_leaders
-from neardup.kernels.group.linkage import NONE, enter_member, no_classes, pairs_with_all
-from neardup.kernels.heap import heap_sort
-from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, shared_of
-from neardup.kernels.parities import differ_in_more
-from neardup.kernels.sets import least_shared, part_of, smallest_partner, whole_of
+from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
+from neardup.kernels.sets import differ_in_more, least_shared, part_of, smallest_partner, whole_of
+from neardup.kernels.shingles import mix64
+from neardup.kernels.sorting import heap_sort
+
+
+class LeaderBits(NamedTuple):
+    """Bit p of ``leads``: ``members[p]`` leads; bit w of ``words``: word w of ``leads`` is not 0.
+
+    ``leaders`` and ``leader_words`` are the same for the documents themselves, in the order of size.
+    """
+
+    leads: Any  # uint64[members / 64 + 1]
+    words: Any  # uint64[members / 4096 + 1]
+    counts: Any  # int64[lists + 1] leaders in each list, then the number of all leaders
+    leaders: Any  # uint64[hubs / 64 + 1]
+    leader_words: Any  # uint64[hubs / 4096 + 1]
+
+
+@njit(cache=True, nogil=True)
+def no_leaders(hubs):
+    """Return a ``LeaderBits`` in which no member of any list leads."""
+    leads, words = no_bits(hubs.members.size)
+    leaders, leader_words = no_bits(hubs.documents.size)
+    return LeaderBits(leads, words, np.zeros(hubs.first.size, np.int64), leaders, leader_words)
+
+
+@njit(cache=True, nogil=True)
+def enter_leader(x, hubs, listed):
+    """Record that hub document x leads from now on."""
+    set_bit(listed.leaders, listed.leader_words, x)
+    listed.counts[-1] += 1
+    for e in range(hubs.begin[x], hubs.begin[x + 1]):
+        place = hubs.first[hubs.list_of[e]] + hubs.place[e]
+        set_bit(listed.leads, listed.words, place)
+        listed.counts[hubs.list_of[e]] += 1
+
+
+NONE = -1
+
+
+class MemberClasses(NamedTuple):
+    """The members of each leader, by class. A class is identified by its first member, its head.
+
+    All are int64[documents] but ``key``: ``first`` class of a leader, ``following`` class of a head, ``member``
+    after a member; of a head also ``key`` (uint64, hash of the shingles its members lack), ``lacks`` (their
+    number; −1 if not known) and ``largest`` (size of its largest member).
+    """
+
+    first: Any
+    following: Any
+    member: Any
+    key: Any
+    lacks: Any
+    largest: Any
+
+
+@njit(cache=True, nogil=True)
+def no_classes(documents):
+    """Return ``MemberClasses`` without members."""
+    none = np.full(documents, NONE, np.int64)
+    return MemberClasses(
+        none.copy(), none.copy(), none.copy(), np.zeros(documents, np.uint64), none.copy(), none.copy()
+    )
+
+
+@njit(cache=True, nogil=True)
+def lacking(hubs, x, leader):
+    """Return (key, number) of the shingles of hub document ``leader`` that hub document ``x`` lacks."""
+    key, lacks = np.uint64(0), 0
+    j, end = hubs.starts[x], hubs.starts[x] + hubs.sizes[x]
+    for i in range(hubs.starts[leader], hubs.starts[leader] + hubs.sizes[leader]):
+        while j < end and hubs.hashes[j] < hubs.hashes[i]:
+            j += 1
+        if j == end or hubs.hashes[j] != hubs.hashes[i]:
+            key += mix64(hubs.hashes[i])
+            lacks += 1
+    return key, lacks
+
+
+@njit(cache=True, nogil=True)
+def _describe(d, leader, hubs):
+    """Return (key, lacks, size) of document d under a leader; lacks is −1 if a set is not available."""
+    x, y = hubs.local[d], hubs.local[leader]
+    if x < 0 or y < 0:
+        return np.uint64(d), -1, 0
+    key, lacks = lacking(hubs, x, y)
+    if hubs.across.size > 0:  # members of a class are on one side
+        key ^= mix64(hubs.across[x])
+    return key, lacks, hubs.sizes[x]
+
+
+@njit(cache=True, nogil=True)
+def pairs_with_all(d, leader, classes, partner_of, hubs, criterion):
+    """Return whether d is a found pair with every member of the leader's group, or certain to be one."""
+    key, lacks, size = _describe(d, leader, hubs)
+    head = classes.first[leader]
+    while head >= 0:
+        certain = False
+        if lacks >= 0 and classes.lacks[head] >= 0:
+            same = key == classes.key[head] and lacks == classes.lacks[head]
+            union = lacks if same else lacks + classes.lacks[head]
+            shared = hubs.sizes[hubs.local[leader]] - union
+            certain = shared >= least_shared(size, classes.largest[head], criterion)
+            x, y = hubs.local[d], hubs.local[head]
+            certain = certain and related(hubs.across, hubs.within, hubs.documents, 0, x, y)
+        member = np.int64(NONE) if certain else head
+        while member >= 0:
+            if partner_of[member] != d and not _is_pair(hubs, criterion, d, member):
+                return False
+            member = classes.member[member]
+        head = classes.following[head]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _is_pair(hubs, criterion, d, other):
+    x, y = hubs.local[d], hubs.local[other]
+    return x >= 0 and y >= 0 and shared_of(hubs, criterion, min(x, y), max(x, y)) >= 0
+
+
+@njit(cache=True, nogil=True)
+def enter_member(d, leader, classes, hubs):
+    """Put d into its class among the members of the leader."""
+    key, lacks, size = _describe(d, leader, hubs)
+    head = classes.first[leader]
+    while head >= 0 and (lacks < 0 or classes.lacks[head] != lacks or classes.key[head] != key):
+        head = classes.following[head]
+    if head < 0:
+        classes.key[d], classes.lacks[d], classes.largest[d] = key, lacks, size
+        classes.following[d] = classes.first[leader]
+        classes.first[leader] = d
+        return
+    classes.largest[head] = max(classes.largest[head], size)
+    classes.member[d] = classes.member[head]
+    classes.member[head] = d
+
 
 _ONE = np.uint64(1)
 
@@ -90,18 +228,17 @@ def _met_in_list(x, hubs, criterion, listed, span, seen, met, n):
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, leads, any_leads = hubs.parities, hubs.parity_at, listed.leads, listed.words
     size, most = sizes[x], largest[x]
-    across, run_end = hubs.across, hubs.run_end
-    sided = across.size > 0
+    across, within, documents, run_end = hubs.across, hubs.within, hubs.documents, hubs.run_end
     at = next_set(leads, any_leads, span[0], span[1])
     while at < span[1]:
         y = members[at]
-        if sided and across[y] == across[x]:  # a crowd of one side is passed in one step
+        if one_side(across, x, y):  # a crowd of one side is passed in one step
             at = next_set(leads, any_leads, run_end[at], span[1])
             continue
         if seen[y] != x and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
-            if other <= most and size <= largest[y]:
+            if other <= most and size <= largest[y] and related(across, within, documents, 0, x, y):
                 apart = size + other - 2 * least_shared(size, other, criterion)
                 if not differ_in_more(words, words_at, x, y, apart):
                     met[n] = y
@@ -115,22 +252,17 @@ def _met_in_list(x, hubs, criterion, listed, span, seen, met, n):
 @njit(cache=True, nogil=True)
 def _swept(x, hubs, criterion, listed, span, met):
     """Write the leaders in ``span``, in the order of size, that may pair with x to ``met``; return how many."""
-    sizes, largest, across = hubs.sizes, hubs.largest, hubs.across
+    sizes, largest, across, within, documents = hubs.sizes, hubs.largest, hubs.across, hubs.within, hubs.documents
     words, words_at, leaders, any_leaders = hubs.parities, hubs.parity_at, listed.leaders, listed.leader_words
-    size, sided, n = sizes[x], across.size > 0, 0
-    within, kept_apart = hubs.within, hubs.within.size > 0
+    size, n = sizes[x], 0
     other, apart = np.int64(-1), np.int64(0)
     y = next_set(leaders, any_leaders, span[0], span[1])
     while y < span[1]:
         if sizes[y] != other:
             other = sizes[y]
             apart = size + other - 2 * least_shared(size, other, criterion)
-        may = size <= largest[y] and not (sided and across[y] == across[x])
-        if (
-            may
-            and not (kept_apart and within[y] != within[x])
-            and not differ_in_more(words, words_at, x, y, apart)
-        ):
+        may = size <= largest[y] and related(across, within, documents, 0, x, y)
+        if may and not differ_in_more(words, words_at, x, y, apart):
             met[n] = y
             n += 1
         y += 1

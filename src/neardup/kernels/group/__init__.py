@@ -1,1 +1,0 @@
-"""Leaders, links and crowds of verified pairs."""

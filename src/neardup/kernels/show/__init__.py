@@ -1,1 +1,0 @@
-"""Rows of an alignment, and the marks on them."""
