@@ -15,7 +15,7 @@ from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.option import typed
 from neardup.cli.options.on_files import DedupOptions, GroupOptions
 from neardup.errors import InputError, OutputError, install
-from neardup.io.names import without_user
+from neardup.io.names import without_secrets
 from neardup.settings import FIELDS
 from neardup.spark.job import OPTIONS
 
@@ -63,7 +63,11 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
     try:
         made = dedup_files(given, against, work, settings)
         made.counts["rejected"] = given.rejected(made.counts["read"])
-        account = {**made.account(), "inputs": [*map(without_user, options.inputs)], "out": without_user(out)}
+        account = {
+            **made.account(),
+            "inputs": [*map(without_secrets, options.inputs)],
+            "out": without_secrets(out),
+        }
         write(made, out, given, options.overwrite, account)
         made.release()
     finally:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from neardup.display import printable
 from neardup.errors import InputError, NeardupError, NetworkError, OutputError
@@ -85,6 +86,11 @@ codecs.register_error(ESCAPED, escape)
 
 
 _USER = re.compile(r"(?<=://)[^/?#]*@")
+_SECRET = re.compile(
+    r"x-(amz|goog)-.*|(.*[^a-z])?sig|.*(signature|token|key|credential|password|secret).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_QUERY = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*")
 _ASKED = re.compile(r"[?#].*", re.DOTALL)
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):[/\\]+(.*)", re.IGNORECASE | re.DOTALL)
 """A scheme of at least two letters, as one letter is a drive. As a path it has lost one of its slashes."""
@@ -96,16 +102,29 @@ def without_password(text: str) -> str:
     >>> without_password("https://ann:secret@host/a.jsonl?key=1")
     'https://host/a.jsonl'
     """
-    return _ASKED.sub("", without_user(text)) if "://" in text else text
+    return _ASKED.sub("", without_secrets(text)) if "://" in text else text
 
 
-def without_user(name: str) -> str:
-    """Return a URL as results store it: without user and password. A path is returned as it is.
+def without_secrets(name: str) -> str:
+    """Return a URL as results store it: without user, password, and parameters whose names are those of secrets.
 
-    >>> without_user("https://ann:secret@host/a.jsonl?key=1")
-    'https://host/a.jsonl?key=1'
+    These are ``sig``, all that begin with ``X-Amz-`` or ``X-Goog-``, and all that contain *signature*, *token*,
+    *key*, *credential*, *password* or *secret*. Other parameters are part of the address.
+    A path is returned as it is.
+
+    >>> without_secrets("https://ann:word@host/a.jsonl?part=1&X-Amz-Signature=5f0c")
+    'https://host/a.jsonl?part=1'
     """
-    return _USER.sub("", name) if "://" in name else name
+    if "://" not in name:
+        return name
+    address, fragment_mark, fragment = _USER.sub("", name).partition("#")
+    path, _, query = address.partition("?")
+    open_parts = [part for part in query.split("&") if "=" not in part or not _SECRET.fullmatch(_name_in(part))]
+    return "?".join(filter(None, (path, "&".join(open_parts)))) + fragment_mark + fragment
+
+
+def _name_in(parameter: str) -> str:
+    return unquote(parameter.partition("=")[0])
 
 
 @contextmanager
@@ -122,7 +141,7 @@ def reaching(url: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise InputError(f"There is no {shown}", "An existing file, folder or pattern", "Check the URL") from error
     except Exception as error:  # each plugin of fsspec has errors of its own
-        said = _USER.sub("", str(error).replace(url, shown))
+        said = _QUERY.sub(r"\1", _USER.sub("", str(error).replace(url, shown)))
         raise NetworkError(
             f"{shown} cannot be read: {type(error).__name__}: {printable(said)}",
             "A URL that may be read, on a machine that can be reached",

@@ -10,7 +10,7 @@ from typing import Any
 
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.names import without_user
+from neardup.io.names import without_secrets
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
 from neardup.io.readers.digests import whole_digest
@@ -59,7 +59,7 @@ def _of_reference(against: Reference | None) -> dict[str, str | None]:
 def _files(documents: Documents) -> dict[str, Any]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     refuse_stdin(sources, "--resume goes on with documents")
-    found = {without_user(source.path): {"size": source.size} for source in sources if source.file is None}
+    found = {without_secrets(source.path): {"size": source.size} for source in sources if source.file is None}
     files = dict.fromkeys(source.file for source in sources if source.file is not None)
     return {**found, **_described(map(Path, files))}
 

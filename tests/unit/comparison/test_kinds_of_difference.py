@@ -1,5 +1,6 @@
 """The kinds of difference: each rule, at its edges, in both directions and in several scripts."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -194,6 +195,18 @@ def test_a_reply_quotes_the_mail(reply: str) -> None:
 )
 def test_what_is_no_quoted_reply(a: str, b: str) -> None:
     assert judged(a, b).name != QUOTED
+
+
+def test_the_quoted_tokens_are_those_of_the_match_and_no_words_beside_it() -> None:
+    """The subject and the greeting, which both have, come before the quotation."""
+    subject = "The hall\n\nDear Bo,\n\n"
+    asked, answered = f"{subject}{TEXT}", f"Re: {subject}{NEW}\n{MARKED}"
+    compared = nd.compare(asked, answered)
+    quoted = judged(asked, answered).quoted
+    assert quoted == len(words(TEXT)) < len(words(asked))
+    assert compared.measures["common_literal"] == quoted
+    for view in (str(compared), compared.html()):
+        assert set(re.findall(r"(\d+) of \d+ tokens of A", view)) == {str(quoted)}
 
 
 def test_depths_by_marks_and_headers() -> None:

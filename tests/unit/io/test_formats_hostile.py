@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.io.formats import Extractor, content, extract, office, refuse_size
+from neardup.io.formats import content, extract, office, refuse_size
 from neardup.io.formats import pdf as pdf_format
+from neardup.io.formats.extractor import Extractor
 from support.made_files import (
     docx,
     docx_of,

@@ -120,11 +120,13 @@ def test_no_output_holds_the_password_of_a_url(tmp_path: Path, monkeypatch: pyte
     fsspec.register_implementation("guarded", GuardedFiles, clobber=True)
     files = GuardedFiles()
     url = "guarded://ann:hunter2@host/texts"
+    signed = ".jsonl?part=1&X-Amz-Signature=hunter2&sig=hunter2&apiKey=hunter2"
     text = "The quick brown fox jumps over the lazy dog, and the dog sleeps on in the sun of the afternoon"
     for number in range(3):
         files.store[f"{url}/{number}.txt"] = MemoryFile(files, f"{url}/{number}.txt", text.encode())
     files.store[f"{url}.jsonl"] = MemoryFile(files, f"{url}.jsonl", LINE * 3)
-    runs = {"files": [f"{url}/{number}.txt" for number in range(3)], "rows": [f"{url}.jsonl"]}
+    files.store[f"{url}{signed}"] = MemoryFile(files, f"{url}{signed}", text.encode())
+    runs = {"files": [*(f"{url}/{number}.txt" for number in range(2)), f"{url}{signed}"], "rows": [f"{url}.jsonl"]}
     for name, inputs in runs.items():
         monkeypatch.setattr(sys, "argv", ["neardup", "dedup", *inputs, "-o", str(tmp_path / name)])
         with pytest.raises(SystemExit) as stopped:

@@ -200,15 +200,15 @@ def _marks(text: str) -> int:
     return text.count(">") + text.count("＞")
 
 
-def quotes(blocks: Blocks, depths_a: Int64s, depths_b: Int64s) -> int:
-    """Return 1 if B quotes A, −1 if A quotes B, else 0.
+def quotes(blocks: Blocks, depths_a: Int64s, depths_b: Int64s) -> tuple[int, int]:
+    """Return 1 if B quotes A, −1 if A quotes B, else 0; and the number of tokens that are quoted.
 
     B quotes A if more than half of the common text, and more than half of the quoted text of B, is common text
     that is quoted deeper in B than in A.
     """
     of_a, of_b = blocks.of_each(depths_a, 0), blocks.of_each(depths_b, 1)
     for deeper, quoted, answer in ((of_b > of_a, depths_b, 1), (of_a > of_b, depths_a, -1)):
-        both = 2 * int(np.count_nonzero(deeper))
-        if both > len(of_a) and both > np.count_nonzero(quoted):
-            return answer
-    return 0
+        tokens = int(np.count_nonzero(deeper))
+        if 2 * tokens > len(of_a) and 2 * tokens > np.count_nonzero(quoted):
+            return answer, tokens
+    return 0, 0

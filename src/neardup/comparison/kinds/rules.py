@@ -40,7 +40,8 @@ class Kind:
 
     ``name`` is one of ``KINDS``, or None if the texts repeat too often to be aligned in full. ``larger`` is 0 if A
     holds B, or quotes it, 1 the other way round, −1 where neither does. ``blocks`` are set unless the words are
-    the same; ``numbers`` (that differ, in all) if the texts differ in numbers only.
+    the same; ``numbers`` (that differ, in all) if the texts differ in numbers only. ``quoted`` are the tokens that
+    one text quotes of the other; words that both have outside of the quotation, such as a greeting, do not count.
     """
 
     name: str | None
@@ -48,6 +49,13 @@ class Kind:
     larger: int = -1
     blocks: Blocks | None = None
     numbers: tuple[int, int] = (0, 0)
+    quoted: int = 0
+
+    @property
+    def own(self) -> int:
+        """The tokens that only the larger text has; of a text that quotes the other, all that are not quoted."""
+        assert self.blocks is not None
+        return self.sizes[self.larger] - self.quoted if self.name == QUOTED else self.blocks.left[self.larger]
 
 
 def kind_of(a: Reading, b: Reading) -> Kind:
@@ -74,9 +82,9 @@ def kind_of(a: Reading, b: Reading) -> Kind:
             depths_of(units) if has else np.zeros(len(units), np.int64)
             for units, has in zip(words, quoted, strict=True)
         )
-        quoting = quotes(blocks, *depths)
+        quoting, tokens = quotes(blocks, *depths)
         if quoting:
-            return Kind(QUOTED, sizes, int(quoting > 0), blocks)
+            return Kind(QUOTED, sizes, int(quoting > 0), blocks, quoted=tokens)
     name: str | None = _by_blocks(words, blocks)
     if name == WORDING:
         name = _by_lines(words, blocks) or (None if blocks.capped else WORDING)
@@ -188,25 +196,22 @@ def sentence(kind: Kind) -> str:
 def _block_sentence(kind: Kind) -> str:
     blocks = kind.blocks
     assert blocks is not None
-    (less, more), left = ("AB" if kind.larger else "BA"), blocks.left
-    own = max(kind.larger, 0)
-    added = counted(left[own], "token")
+    less, more = "AB" if kind.larger else "BA"
     moved = counted(int(blocks.moved.sum()), "passage")
     of_moved = f"{moved} moved ({counted(int(blocks.blocks[blocks.moved][:, 2].sum()), 'token')})"
     if kind.name == CONTAINED:
-        places = counted(len(blocks.rest[own]), "place")
-        holds = f"all of {less} is in {more}; {more} adds {added} in {places}"
+        places = counted(len(blocks.rest[kind.larger]), "place")
+        holds = f"all of {less} is in {more}; {more} adds {counted(kind.own, 'token')} in {places}"
         return f"{holds}; {of_moved}" if blocks.moved.any() else holds
     if kind.name == INSERTED:
-        return f"{more} has one more passage, of {added}"
+        return f"{more} has one more passage, of {counted(kind.own, 'token')}"
     if kind.name == MOVED:
         same = f"the same {counted(kind.sizes[0], 'token')} in another order"
         return f"{same}; {of_moved}" if blocks.moved.any() else same  # short lines are moved without blocks
     if kind.name == QUOTED:
-        quoted = kind.sizes[1 - own] - left[1 - own]
-        whole = f"{number(quoted)} of {counted(kind.sizes[1 - own], 'token')}"
-        return f"{more} quotes {whole} of {less} and has {number(left[own])} of its own"
-    (first, of_first), *others = [(size, side) for size, side in zip(left, "AB", strict=True) if size]
+        whole = f"{number(kind.quoted)} of {counted(kind.sizes[1 - kind.larger], 'token')}"
+        return f"{more} quotes {whole} of {less} and has {number(kind.own)} of its own"
+    (first, of_first), *others = [(size, side) for size, side in zip(blocks.left, "AB", strict=True) if size]
     parts = [
         f"{counted(first, 'token')} only in {of_first}",
         *(f"{number(n)} only in {side}" for n, side in others),

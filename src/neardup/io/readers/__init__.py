@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from neardup.errors import InputError
-from neardup.io.names import without_user
+from neardup.io.names import without_secrets
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -117,7 +117,7 @@ def open_files(
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
     if documents.format != "text":
-        documents.findings.roots[:] = filter(None, map(root_of, map(without_user, map(str, names))))
+        documents.findings.roots[:] = filter(None, map(root_of, map(without_secrets, map(str, names))))
     return documents
 
 

@@ -14,7 +14,7 @@ from neardup.io.containers.addresses import MARK, is_container, opened, split_ad
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
-from neardup.io.names import reaching, shown_name, without_password, without_user
+from neardup.io.names import reaching, shown_name, without_password, without_secrets
 from neardup.io.readers.base import Aside, Format, aside_note, named
 from neardup.io.readers.folders import (
     HIDDEN,
@@ -223,7 +223,7 @@ def find_file(name: str | Path) -> Source:
     """Return the one file that a path or URL refers to."""
     shown = str(name)
     if "://" in shown:
-        return Source(without_user(shown), shown)
+        return Source(without_secrets(shown), shown)
     path = os.path.expanduser(shown)
     inside = split_address(path)
     if inside is not None and not os.path.exists(path):
@@ -398,21 +398,21 @@ def _find_remote(url: str) -> Discovered:
                 raise InputError(
                     f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
                 )
-            return _files(without_user(url), found)
+            return _files(without_secrets(url), found)
         if system.isdir(path):
             aside: list[Aside] = []
             below = _below(system, path, aside)
             below.sort(key=lambda source: source.name)
-            return _folder(without_user(url), below, aside)
+            return _folder(without_secrets(url), below, aside)
         if not system.exists(path):
             raise InputError(f"There is no {without_password(url)}", "An existing file, folder or pattern", _CHECK)
-        return _files(without_user(url), [_remote_source(system, path)])
+        return _files(without_secrets(url), [_remote_source(system, path)])
 
 
 def _remote_source(system: object, path: str) -> Source:
     url = str(system.unstrip_protocol(path))  # type: ignore[attr-defined]
     size = system.info(path).get("size")  # type: ignore[attr-defined]
-    return Source(without_user(url), url, size)
+    return Source(without_secrets(url), url, size)
 
 
 def _below(system: object, root: str, aside: list[Aside]) -> list[Source]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.io.containers.spools import STDIN
-from neardup.io.names import path_of, shown_name, without_user
+from neardup.io.names import path_of, shown_name, without_secrets
 from neardup.io.readers.base import Documents, Format
 from neardup.io.readers.digests import DIGEST_BYTES
 from neardup.io.readers.sources import Source
@@ -74,7 +74,7 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
             "text": [text] * count,
             "id": [id] * count,
             "name": [source.name for source in sources],
-            "path": [shown_name(without_user(source.path)) for source in sources],
+            "path": [shown_name(without_secrets(source.path)) for source in sources],
             "size": [source.size for source in sources],
             "digest": [_digest(documents, number, source) for number, source in enumerate(sources)],
         },

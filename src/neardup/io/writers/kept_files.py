@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from neardup.io.containers.addresses import MARK, codec_of_container, is_mailbox, opened
 from neardup.io.containers.base import Container
-from neardup.io.names import name_below, shown_name, without_user
+from neardup.io.names import name_below, shown_name, without_secrets
 from neardup.io.readers.base import NativeFiles, Sink
 from neardup.io.readers.folders import PARTS, is_message
 from neardup.io.readers.sources import Source
@@ -58,7 +58,7 @@ def places_of_files(files: Sequence[Source]) -> dict[str, str]:
         for name, file in zip(names, files, strict=True)
     ):
         # For names that lead out of the folder, files are placed relative to the common part of their paths.
-        paths = [without_user(file.path).split("://", 1)[-1].lstrip("/") for file in files]
+        paths = [without_secrets(file.path).split("://", 1)[-1].lstrip("/") for file in files]
         base = os.path.commonpath(["/" + os.path.dirname(path) for path in paths])
         names = [shown_name(os.path.relpath("/" + path, base)) for path in paths]
     places: dict[str, str] = {}

@@ -69,13 +69,13 @@ def described(kind: Kind) -> str:
         return f"differs in {counted(kind.numbers[0], 'number')}"
     if kind.blocks is None or kind.name == MOVED:
         return _STORED[kind.name]
-    left = kind.blocks.left
     if kind.name == QUOTED:
-        own = counted(left[kind.larger], "word")
+        own = counted(kind.own, "word")
         return f"quotes it and has {own} of its own" if kind.larger else f"is quoted, with {own} around it"
     if kind.name in (CONTAINED, INSERTED):
         passage = "a passage of " if kind.name == INSERTED else ""
-        return f"{'adds' if kind.larger else 'lacks'} {passage}{counted(left[kind.larger], 'word')}"
+        return f"{'adds' if kind.larger else 'lacks'} {passage}{counted(kind.own, 'word')}"
+    left = kind.blocks.left
     most = "at most " if kind.blocks.at_most else ""
     parts = [f"{verb} {most}{n:,}" for verb, n in (("lacks", left[0]), ("adds", left[1])) if n]
     words = "word" if left[1] == 1 and parts[-1].startswith("adds") else "words"

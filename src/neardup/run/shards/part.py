@@ -12,7 +12,7 @@ from neardup.errors import SettingError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.folder import FingerprintFolder, SavedColumn, SavedInput, SavedSource
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
-from neardup.io.names import shown_name, without_user
+from neardup.io.names import shown_name, without_secrets
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
@@ -126,7 +126,11 @@ def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
     name = documents.names[0] if documents.format == "text" else ""
     return tuple(
         SavedSource(
-            file.name, _full(file, documents, name), shown_name(without_user(file.path)), file.size, file.partition
+            file.name,
+            _full(file, documents, name),
+            shown_name(without_secrets(file.path)),
+            file.size,
+            file.partition,
         )
         for file in sources
     )
