@@ -186,8 +186,7 @@ def _cautious(chosen: Outlook) -> Iterator[str]:
     if chosen.outcome == "template":
         yield (
             f"--threshold {chosen.threshold:g}: strangers in one template are as alike as versions of one text. "
-            "This is "
-            "above all such pairs, so no document goes only because it is in the same template."
+            "This is above all such pairs, so no document goes only because it is in the same template."
         )
     elif chosen.outcome == "one family":
         yield (
@@ -217,8 +216,7 @@ def _why_groups(chosen: Outlook, asked: Settings) -> str:
         share = percent(chained - principal, max(chained, 1))
         return (
             f"--groups components: {share} of the pairs within groups are linked only through others, and no "
-            "chain "
-            "leads to a stranger. Versions that moved far from the first one stay together."
+            "chain leads to a stranger. Versions that moved far from the first one stay together."
         )
     if chosen.outcome in ("gap", "one family"):
         more = counted(chained - principal, "further pair") if chained > principal else "nothing more"
@@ -240,8 +238,7 @@ def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -
         )
     return (
         "--method auto: the run chooses by its cost and reports how. The exact method misses no pair; the fast "
-        "one "
-        f"(lsh) would miss {missed}."
+        f"one (lsh) would miss {missed}."
     )
 
 

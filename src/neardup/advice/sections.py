@@ -61,8 +61,7 @@ def relatives(advice: AdviceRecord) -> AdviceSection:
     part = "all that are different" if seen.documents == _different(advice) else "a part of the sample"
     before = [
         f"All pairs of {counted(seen.documents, 'document')} ({size(seen.bytes)}; {part}), counted by several "
-        "kinds "
-        f"of runs. {OUTCOMES[seen.outcome]} "
+        f"kinds of runs. {OUTCOMES[seen.outcome]} "
         + ("The advice is sure." if seen.sure else f"The advice is unsure. {seen.doubt}"),
         "Strangers: 99 of 100 pairs in different groups are at or below this value. Relatives: 19 of 20 pairs in "
         "one group reach this value. Gap: the thresholds that find nearly the same groups. F1: that of these "
@@ -135,9 +134,8 @@ def line(advice: AdviceRecord) -> Iterator[AdviceSection]:
         "Pairs around the recommended line",
         (
             f"By {near.measure} of {runs}: the recommended command finds those at or above {near.threshold:g}, "
-            "and "
-            "not those below. A and B are the longest passage in which the two differ. If pairs above the line "
-            "should both be kept, raise the threshold; if pairs below it are versions of one text, lower it.",
+            "and not those below. A and B are the longest passage in which the two differ. If pairs above the "
+            "line should both be kept, raise the threshold; if pairs below it are versions of one text, lower it.",
         ),
         after=tuple(after),
     )
@@ -307,10 +305,9 @@ def _shingles(advice: AdviceRecord) -> AdviceSection:
         f"Other shingles, at threshold {advice.near.threshold:g}",
         (
             f"The pairs that other runs would find.{part} Short: documents that fall below the threshold if one "
-            "word "
-            "changes. Random: the resemblance of two random documents, the median, and the value that 1 such pair "
-            "in 20 exceeds. Values near 0 are good; near the threshold, pairs are meaningless. <- marks the runs "
-            "asked for.",
+            "word changes. Random: the resemblance of two random documents, the median, and the value that 1 such "
+            "pair in 20 exceeds. Values near 0 are good; near the threshold, pairs are meaningless. <- marks the "
+            "runs asked for.",
         ),
         ("a run of", "pairs", "removed", "runs (median)", "short", "random"),
         tuple(_shingle_row(choice) for choice in advice.shingles),
@@ -337,8 +334,7 @@ def _bands(advice: AdviceRecord) -> AdviceSection:
             "The exact method misses no pair. The fast one compares only documents whose signatures agree in a "
             "band. Expected for the pairs of this sample: the pairs at or above the threshold that are found and "
             f"missed, and those from resemblance {advice.histogram[0].low:g} up to the threshold that are "
-            "compared "
-            "in vain.",
+            "compared in vain.",
         ),
         ("slots", "recall", "bands x rows", "found", "missed", "in vain", "bytes a doc."),
         tuple(_band_row(choice) for choice in advice.bands),

@@ -200,12 +200,10 @@ def _template(templates: Templates, looked_at: int) -> Trap:
     number_of = counted(templates.families, "template")
     text = (
         f"One template, many contents: {counted(templates.documents, 'document')} in {number_of} share a long "
-        "form, "
-        f"with contents that have nothing in common. Two of them have resemblance {similarity(median, 2)} by "
-        "runs of "
-        f"5 words (highest: {similarity(high, 2)}), although neither stands for the other. Their contents would "
-        "be "
-        "lost if all but one were removed: keep the threshold above that, or compare them without the form."
+        f"form, with contents that have nothing in common. Two of them have resemblance {similarity(median, 2)} "
+        f"by runs of 5 words (highest: {similarity(high, 2)}), although neither stands for the other. Their "
+        "contents would be lost if all but one were removed: keep the threshold above that, or compare them "
+        "without the form."
     )
     return Trap(TEMPLATE, templates.documents / max(looked_at, 1), text)
 
@@ -253,9 +251,8 @@ def _excerpts(
     if quoting >= QUOTED * len(texts):
         text = (
             f"Quotes: {counted(quoting, 'document quotes', 'documents quote')} another in lines that begin with "
-            ">, "
-            f"and in {percent(share, 1)} of the links the shorter document is nearly all in the longer one. The "
-            "longer one has the text written since."
+            f">, and in {percent(share, 1)} of the links the shorter document is nearly all in the longer one. "
+            "The longer one has the text written since."
         )
         yield Trap("quotes", share, text)
     else:

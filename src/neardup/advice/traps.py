@@ -153,6 +153,5 @@ def _boilerplate(stock: Boilerplate) -> str:
     return (
         f"{percent(stock.share, 1)} of an average document is text that more than {COMMON * 100:g} % of the "
         f"{number(stock.documents)} documents share.{shown} It makes unlike documents look alike, most of all "
-        "short "
-        "ones: a high resemblance may come from the form, not from the content."
+        "short ones: a high resemblance may come from the form, not from the content."
     )
