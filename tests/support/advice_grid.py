@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from neardup.advice import outlook
-from neardup.advice.effects import unit_counts
 from neardup.advice.gap import groups_at, spanning_tree
-from neardup.advice.sample import KINDS, counts_of
+from neardup.advice.sample import KINDS, counts_of, unit_counts
 from neardup.settings import Settings
+from neardup.settings.records import Shingles
 from support.reference_advice import as_texts
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
@@ -23,7 +23,7 @@ ENOUGH = 0.9
 
 def grid(texts: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Yield each command in words, and int64[n]: the group of each document."""
-    units = unit_counts(as_texts(texts), Settings())
+    units = unit_counts(as_texts(texts), Shingles())
     for kind, measure in product(KINDS, outlook.MEASURES):
         similar = counts_of(as_texts(texts), kind, Settings()).similar(measure)
         tree = spanning_tree(similar)

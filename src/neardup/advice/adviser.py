@@ -50,6 +50,7 @@ from neardup.run.asked_columns import check_columns
 from neardup.run.found import Found
 from neardup.runtime import Progress, Silent
 from neardup.settings import SELECTION, SettingKeywords, Settings
+from neardup.settings.records import Shingles
 from neardup.tables import Bools
 
 NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
@@ -171,12 +172,12 @@ def advise_on(
             advance(1)
     with progress.stage("choices", None, "choices") as advance:
         shingles = tuple(shingle_choices(sample, found, settings))
-    units = unit_counts(sample.texts, settings)
+    units = unit_counts(sample.texts, settings.shingles)
     stock = _stock(results[threshold], sample, units, settings)
-    bands = tuple(band_choices(found.pairs, settings))
+    bands = tuple(band_choices(found.pairs, settings.search, settings.sketch))
     with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
         seen, choice, line = _looked(sample, units > 0, found, settings, advance)
-        settled = effect(sample, settings, chosen_settings(choice, settings))
+        settled = effect(sample, settings, chosen_settings(choice, settings.keep))
     taken = _taken(sample, found)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
@@ -184,13 +185,13 @@ def advise_on(
         sample=taken,
         histogram=histogram(found.pairs, low),
         thresholds=tuple(reversed([*steps(found, results)])),
-        near=near(found.pairs, sample, settings),
+        near=near(found.pairs, sample, threshold, settings.shingles),
         bands=bands,
         shingles=shingles,
         boilerplate=stock,
         traps=(
             *(trait for trait in seen.traits if trait.name == TEMPLATE),
-            *traps(taken, shingles[0], five, stock, settings),
+            *traps(taken, shingles[0], five, stock, threshold),
             *numbers_only(sample.texts, units > 0),
         ),
         seen=seen,
@@ -216,7 +217,7 @@ def _looked(
         advance(1)
     texts = [text.decode("utf-8", "replace") for text in taken.to_pylist()]
     ids = [sample.ids[k].as_py() for k in numbers.tolist()]
-    units = unit_counts(taken, Settings())
+    units = unit_counts(taken, Shingles())
     templates = find_templates(texts, counts[0])
     looks, chosen = look(counts, templates.false, units)
     choice = Separation(chosen, looks)
@@ -259,7 +260,8 @@ def _stock(found: Found, sample: SampledTexts, units: Any, settings: Settings) -
     first = len(sample.first(TRIED_BYTES).texts)
     full = np.flatnonzero(units[:first] > 0)
     kept = np.setdiff1d(full, found.removed["id"].to_numpy())
-    return boilerplate(sample.texts.take(pa.array(kept)), settings, base_of(sample, in_words(settings)))
+    words = in_words(settings)
+    return boilerplate(sample.texts.take(pa.array(kept)), words, base_of(sample, words))
 
 
 def _first_problem(sample: SampledTexts) -> str:

@@ -26,6 +26,7 @@ from neardup.run.found import Found
 from neardup.run.lost_text import lost_text
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings, ratio
+from neardup.settings.records import SearchSettings, Shingles, Sketch
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Floats, Int64s, column
 
@@ -168,9 +169,8 @@ def effect(sample: SampledTexts, settings: Settings, chosen: dict[str, Any]) -> 
     return _step(made.search.threshold, found.pairs.num_rows, found), len(part.texts)
 
 
-def near(pairs: pa.Table, sample: SampledTexts, settings: Settings) -> NearThreshold:
+def near(pairs: pa.Table, sample: SampledTexts, threshold: float, shingles: Shingles) -> NearThreshold:
     """Return the pairs within .05 of the threshold, both ends included, and the closest ones side by side."""
-    threshold = settings.search.threshold
     middle = Fraction(repr(float(threshold)))
     low, high = max(middle - WIDTH, Fraction(0)), middle + WIDTH
     union = column(pairs, "size_a") + column(pairs, "size_b") - column(pairs, "shared")
@@ -178,7 +178,7 @@ def near(pairs: pa.Table, sample: SampledTexts, settings: Settings) -> NearThres
     not_above = column(pairs, "shared") * high.denominator <= high.numerator * union
     over = alike(pairs, ratio(threshold))
     close = np.flatnonzero(enough & not_above)
-    examples = (_measured(pairs, int(k), sample, settings) for k in _closest(pairs, close, threshold))
+    examples = (_measured(pairs, int(k), sample, shingles) for k in _closest(pairs, close, threshold))
     return NearThreshold(
         threshold=threshold,
         width=float(WIDTH),
@@ -204,13 +204,12 @@ def _closest(pairs: pa.Table, among: Int64s, threshold: float) -> list[int]:
     return chosen
 
 
-def _measured(pairs: pa.Table, k: int, sample: SampledTexts, settings: Settings) -> SideBySide:
+def _measured(pairs: pa.Table, k: int, sample: SampledTexts, shingles: Shingles) -> SideBySide:
     texts, names = [], []
     for end in ("id_a", "id_b"):
         row = pairs[end][k].as_py()
         texts.append(sample.texts[row].as_py().decode("utf-8", "replace"))
         names.append(sample.ids[row].as_py())
-    shingles = settings.shingles
     measures = compare(*texts, unit=shingles.unit, length=shingles.length).measures
     return SideBySide(names[0], names[1], measures)
 
@@ -231,26 +230,25 @@ LETTERS = 5
 """Letters per word, for counting a changed word in characters."""
 
 
-def band_choices(pairs: pa.Table, settings: Settings) -> Iterator[BandChoice]:
+def band_choices(pairs: pa.Table, search: SearchSettings, sketch: Sketch) -> Iterator[BandChoice]:
     """Yield the expected results of LSH with 64, 128 and 256 slots (and the given number) at the usual recalls."""
-    threshold, sketch = settings.search.threshold, settings.sketch.sketch
-    enough = alike(pairs, ratio(threshold))
+    enough = alike(pairs, ratio(search.threshold))
     wanted, unwanted = pairs.filter(pa.array(enough)), pairs.filter(pa.array(~enough))
-    for slots in sorted({*SLOTS, settings.sketch.slots}):
-        for recall in sorted({*RECALLS, settings.search.recall}):
+    for slots in sorted({*SLOTS, sketch.slots}):
+        for recall in sorted({*RECALLS, search.recall}):
             try:
-                planned = plan(threshold, recall, slots)
+                planned = plan(search.threshold, recall, slots)
             except SettingError:
                 yield BandChoice(slots, recall, None, None, None, None, 4 * slots)
                 continue
-            missed = _missed(planned, sketch, wanted)
+            missed = _missed(planned, sketch.sketch, wanted)
             yield BandChoice(
                 slots=slots,
                 recall=recall,
                 bands=planned.bands,
                 expected_recall=float(1 - missed.mean()) if len(missed) else None,
                 missed=float(missed.sum()),
-                false_candidates=float((1 - _missed(planned, sketch, unwanted)).sum()),
+                false_candidates=float((1 - _missed(planned, sketch.sketch, unwanted)).sum()),
                 signature_bytes=4 * slots,
             )
 
@@ -288,7 +286,7 @@ def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:
     """Return the results of the shingles of ``settings`` on the sample."""
     unit, length, threshold = settings.shingles.unit, settings.shingles.length, settings.search.threshold
     texts, found = sample.texts, exactly(sample, threshold, settings)
-    units, sets = unit_counts(texts, settings), sets_of(texts, settings, base_of(sample, settings))
+    units, sets = unit_counts(texts, settings.shingles), sets_of(texts, settings, base_of(sample, settings))
     full = sets.sizes > 0
     once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
     median, high = np.quantile(random_resemblances(sets, once), [0.5, HIGH])
@@ -301,24 +299,26 @@ def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:
         removed=found.run["counts"]["removed"],
         median_shingles=float(np.median(sets.sizes[full])) if full.any() else 0.0,
         shorter=int((full & (units < length)).sum()) / documents,
-        fragile=int((full & (sets.sizes < sturdy_from(settings))).sum()) / documents,
+        fragile=int((full & (sets.sizes < sturdy_from(threshold, shingles_lost(unit, length)))).sum()) / documents,
         random_median=float(median),
         random_high=float(high),
     )
 
 
-def sturdy_from(settings: Settings) -> float:
-    """Return the number of shingles from which a document stays at the threshold if one of its words changes.
+def shingles_lost(unit: str, length: int) -> int:
+    """Return how many shingles a changed word destroys; it adds as many new ones."""
+    return length + (LETTERS - 1 if unit == "char" else 0)
 
-    The word destroys x shingles and adds x new ones, so n shingles keep resemblance (n − x)/(n + x) ≥ t,
-    or n ≥ x (1 + t)/(1 − t). For words, x is the shingle length; for characters, the shingle length plus the
-    letters of a word less one.
 
-    >>> sturdy_from(Settings()), sturdy_from(Settings.of(unit="char", threshold=0.5))
+def sturdy_from(threshold: float, lost: int) -> float:
+    """Return the number of shingles from which a document stays at the threshold if a change takes ``lost`` ones.
+
+    As many new ones come, so n shingles keep resemblance (n − x)/(n + x) ≥ t, or n ≥ x (1 + t)/(1 − t).
+
+    >>> sturdy_from(0.8, shingles_lost("word", 5)), sturdy_from(0.5, shingles_lost("char", 5))
     (45.0, 27.0)
     """
-    top, whole = ratio(settings.search.threshold)
-    lost = settings.shingles.length + (LETTERS - 1 if settings.shingles.unit == "char" else 0)
+    top, whole = ratio(threshold)
     return lost * (whole + top) / (whole - top) if whole > top else float("inf")
 
 

@@ -11,6 +11,7 @@ from neardup.advice.record import BandChoice, Look, Recommendation, Seen, Step, 
 from neardup.display import counted, percent, similarity
 from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings
+from neardup.settings.records import Keep
 from neardup.settings.rules import KEEP_NONE
 
 TOLD = ("threshold", "unit", "length", "method", "measure", "groups")
@@ -32,13 +33,14 @@ def recommend(
 
     ``effect`` is that of the settings, with the number of documents it was measured on.
     """
-    values = asked.as_dict() | chosen_settings(choice, asked)
+    values = asked.as_dict() | chosen_settings(choice, asked.keep)
     values["method"] = "exact" if taken.complete else "auto"
-    reasons = [*_why_ignored(choice), *_reasons(seen, choice, asked), _why_method(taken, bands, asked)]
+    own = next(one for one in bands if (one.slots, one.recall) == (asked.sketch.slots, asked.search.recall))
+    reasons = [*_why_ignored(choice), *_reasons(seen, choice, asked.keep), _why_method(taken, own)]
     return Recommendation(command_line(words, values), values, *effect, tuple(reasons))
 
 
-def chosen_settings(choice: Separation, asked: Settings) -> dict[str, Any]:
+def chosen_settings(choice: Separation, keep: Keep) -> dict[str, Any]:
     """Return the settings that are chosen from the sample; without near copies, they are those asked for."""
     values: dict[str, Any] = {}
     chosen = choice.outlook
@@ -48,7 +50,7 @@ def chosen_settings(choice: Separation, asked: Settings) -> dict[str, Any]:
         kind = chosen.counts.kind
         values |= {"unit": kind.unit, "length": kind.length, "measure": chosen.measure}
         values |= {"threshold": chosen.threshold, "groups": chosen.groups}
-    if asked.keep.keep == KEEP_NONE:
+    if keep.keep == KEEP_NONE:
         values["groups"] = "components"
     return values
 
@@ -97,7 +99,7 @@ def _why_ignored(choice: Separation) -> Iterator[str]:
         )
 
 
-def _reasons(seen: Seen, choice: Separation, asked: Settings) -> Iterator[str]:
+def _reasons(seen: Seen, choice: Separation, keep: Keep) -> Iterator[str]:
     chosen = choice.outlook
     if chosen.outcome == "no near copies":
         yield (
@@ -114,7 +116,7 @@ def _reasons(seen: Seen, choice: Separation, asked: Settings) -> Iterator[str]:
         yield _why_threshold(chosen, look)
     else:
         yield from _cautious(chosen)
-    yield _why_groups(chosen, asked)
+    yield _why_groups(chosen, keep)
 
 
 def look_of(looks: Sequence[Look], chosen: Outlook) -> Look:
@@ -208,8 +210,8 @@ def _cautious(chosen: Outlook) -> Iterator[str]:
     yield "--measure resemblance: near copies share nearly all text of both."
 
 
-def _why_groups(chosen: Outlook, asked: Settings) -> str:
-    if asked.keep.keep == KEEP_NONE:
+def _why_groups(chosen: Outlook, keep: Keep) -> str:
+    if keep.keep == KEEP_NONE:
         return "--groups components: with --keep none, all documents of a family go."
     chained, principal = chosen.chained_pairs, chosen.principal_pairs
     if chosen.groups == "components":
@@ -224,13 +226,8 @@ def _why_groups(chosen: Outlook, asked: Settings) -> str:
     return "--groups principal: without a gap, chains of pairs lead from one text to a stranger."
 
 
-def _why_method(taken: Taken, bands: Sequence[BandChoice], settings: Settings) -> str:
-    asked = next(
-        choice
-        for choice in bands
-        if (choice.slots, choice.recall) == (settings.sketch.slots, settings.search.recall)
-    )
-    missed = "" if asked.missed is None else f"{expected(asked.missed)} of the pairs at the threshold asked for"
+def _why_method(taken: Taken, own: BandChoice) -> str:
+    missed = "" if own.missed is None else f"{expected(own.missed)} of the pairs at the threshold asked for"
     if taken.complete:
         return (
             "--method exact: the sample is small enough to miss no pair. For a much larger collection leave it "

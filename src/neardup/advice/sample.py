@@ -26,6 +26,8 @@ from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.run.found import Found
 from neardup.runtime import Progress
 from neardup.settings import Cleaning, Settings
+from neardup.settings.records import Shingles
+from neardup.settings.settings import JoinSettings, TextSettings
 from neardup.sketch.cleaning import cleaned
 from neardup.sketch.documents import (
     NO_BASE_TEXT,
@@ -275,14 +277,14 @@ TRIED_BYTES = 20_000_000
 """Other shingles are tried only on the first documents: characters make five times as many shingles."""
 
 
-def unit_counts(texts: pa.Array, settings: Settings) -> Int64s:
+def unit_counts(texts: pa.Array, shingles: Shingles) -> Int64s:
     """Return int64[n]: the tokens (characters) of each text."""
-    least = Settings.of(unit=settings.shingles.unit, length=settings.shingles.length, slots=1)
+    least = Settings.of(unit=shingles.unit, length=shingles.length, slots=1)
     units, _ = sign(texts, least, np.empty((len(texts), 1), np.uint32), np.empty((0, 2), np.uint64))
     return units
 
 
-def sets_of(texts: pa.Array, settings: Settings, base: BaseText = NO_BASE_TEXT) -> ShingleSets:
+def sets_of(texts: pa.Array, settings: TextSettings, base: BaseText = NO_BASE_TEXT) -> ShingleSets:
     """Return the shingle set of every text, in order, without ``base``; empty for a text without a token."""
     rows = np.arange(len(texts))
     if len(base):
@@ -290,7 +292,7 @@ def sets_of(texts: pa.Array, settings: Settings, base: BaseText = NO_BASE_TEXT) 
     return shingle_sets(texts, rows, settings, process_key())
 
 
-def base_of(sample: SampledTexts, settings: Settings) -> BaseText:
+def base_of(sample: SampledTexts, settings: JoinSettings) -> BaseText:
     """Return the shingles of ``settings`` that do not count: of the base texts, and those that are too common.
 
     They are learned from the first documents of the sample, see TRIED_BYTES.
@@ -304,7 +306,7 @@ def base_of(sample: SampledTexts, settings: Settings) -> BaseText:
     once = pc.unique(texts)
     sets = sets_of(once, settings, ignored)
     hashes, documents = np.unique(sets.hashes, return_counts=True)
-    different = int((unit_counts(once, settings) > 0).sum())
+    different = int((unit_counts(once, settings.shingles) > 0).sum())
     return ignored | BaseText(
         hashes[documents > most_documents(settings.base.ignore_common, different)], np.empty(0, np.uint64)
     )

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.advice.effects import LETTERS, sturdy_from
+from neardup.advice.effects import shingles_lost, sturdy_from
 from neardup.advice.record import Boilerplate, ShingleChoice, Taken, Trap
 from neardup.advice.sample import sets_of
 from neardup.display import counted, number, percent, similarity
 from neardup.settings import Settings
+from neardup.settings.settings import JoinSettings, TextSettings
 from neardup.sketch.documents import NO_BASE_TEXT, BaseText
 from neardup.tables import UInt64s
 from neardup.text.unicode import tokens
@@ -26,15 +27,14 @@ FEW = 20
 SHOWN_WORDS = 40
 
 
-def boilerplate(texts: pa.Array, settings: Settings, base: BaseText = NO_BASE_TEXT) -> Boilerplate | None:
+def boilerplate(texts: pa.Array, words: TextSettings, base: BaseText = NO_BASE_TEXT) -> Boilerplate | None:
     """Find the boilerplate of texts (large_binary[n]) without near copies; None if there are too few texts.
 
-    ``base`` does not count. Counts words even if shingles are characters: a common run of letters is not a
-    passage.
+    ``words`` has runs of words, see ``in_words``: a common run of letters is not a passage. ``base`` does not
+    count.
     """
     if len(texts) < FEW:
         return None
-    words = in_words(settings)
     sets = sets_of(texts, words, base)
     hashes, documents = np.unique(sets.hashes, return_counts=True)
     common = hashes[documents > COMMON * len(texts)]
@@ -49,13 +49,13 @@ def boilerplate(texts: pa.Array, settings: Settings, base: BaseText = NO_BASE_TE
     return Boilerplate(len(texts), length, float(of_each.mean()), passage, int(documents.max()))
 
 
-def in_words(settings: Settings) -> Settings:
+def in_words(settings: JoinSettings) -> JoinSettings:
     """Return the settings themselves, or runs of words instead of runs of characters."""
     by_word = settings.shingles.unit == "word"
     return settings if by_word else Settings.of(ignore_common=settings.base.ignore_common)
 
 
-def _passage(text: str, seeds: UInt64s, common: UInt64s, settings: Settings) -> str:
+def _passage(text: str, seeds: UInt64s, common: UInt64s, settings: TextSettings) -> str:
     """Return the tokens of the run of common shingles around the first of the ``seeds``, cut if it is long."""
     found, length = tokens(text), settings.shingles.length
     windows = [" ".join(found[k : k + length]) for k in range(max(len(found) - length, 0) + 1)]
@@ -80,21 +80,20 @@ SHORTER, FRAGILE, BOILERPLATE, COPIES = 0.01, 0.1, 0.1, 0.1
 
 
 def traps(
-    taken: Taken, own: ShingleChoice, words: ShingleChoice, stock: Boilerplate | None, settings: Settings
+    taken: Taken, own: ShingleChoice, words: ShingleChoice, stock: Boilerplate | None, threshold: float
 ) -> Iterator[Trap]:
-    """Yield the traps; ``own`` are the shingles of ``settings``, ``words`` those of five words."""
-    unit, length = settings.shingles.unit, settings.shingles.length
-    noun = "words" if unit == "word" else "characters"
-    if unit == "char" and own.random_median >= ALIKE_AT_RANDOM:
+    """Yield the traps; ``own`` are the shingles asked for, ``words`` those of five words."""
+    noun = "words" if own.unit == "word" else "characters"
+    if own.unit == "char" and own.random_median >= ALIKE_AT_RANDOM:
         yield Trap("character-shingles", own.random_median, _alike_at_random(own, words))
     if own.shorter >= SHORTER:
         text = (
-            f"{percent(own.shorter, 1)} of the documents have fewer than {length} {noun}, less than one shingle. "
-            "Such a document can be an exact copy, but not a near copy, of another one."
+            f"{percent(own.shorter, 1)} of the documents have fewer than {own.length} {noun}, less than one "
+            "shingle. Such a document can be an exact copy, but not a near copy, of another one."
         )
         yield Trap("shorter-than-a-shingle", own.shorter, text)
-    if own.fragile >= FRAGILE and settings.search.threshold < 1:
-        yield Trap("short-documents", own.fragile, _fragile(own, settings))
+    if own.fragile >= FRAGILE and threshold < 1:
+        yield Trap("short-documents", own.fragile, _fragile(own, threshold))
     if stock is not None and stock.share >= BOILERPLATE:
         yield Trap("boilerplate", stock.share, _boilerplate(stock))
     if taken.exact_copies >= COPIES * max(taken.documents, 1):
@@ -135,14 +134,13 @@ def _alike_at_random(own: ShingleChoice, words: ShingleChoice) -> str:
     )
 
 
-def _fragile(own: ShingleChoice, settings: Settings) -> str:
-    threshold, length, unit = settings.search.threshold, settings.shingles.length, settings.shingles.unit
-    lost = length if unit == "word" else length + LETTERS - 1
+def _fragile(own: ShingleChoice, threshold: float) -> str:
+    lost = shingles_lost(own.unit, own.length)
     return (
-        f"{percent(own.fragile, 1)} of the documents have fewer than {sturdy_from(settings):.0f} shingles. One "
-        f"changed word in the middle takes such a document below {threshold:g}: it replaces {lost} of n shingles "
-        f"by {lost} others, so the resemblance is (n - {lost}) / (n + {lost}). Shorter shingles or a lower "
-        "threshold find them."
+        f"{percent(own.fragile, 1)} of the documents have fewer than {sturdy_from(threshold, lost):.0f} shingles. "
+        f"One changed word in the middle takes such a document below {threshold:g}: it replaces {lost} of n "
+        f"shingles by {lost} others, so the resemblance is (n - {lost}) / (n + {lost}). Shorter shingles or a "
+        "lower threshold find them."
     )
 
 

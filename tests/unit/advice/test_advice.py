@@ -163,7 +163,8 @@ def test_measures_of_any_two_texts(a: str, b: str, unit: str, length: int) -> No
 def test_bands_are_expected_on_the_pairs_found(name: str, threshold: float, sketch: str) -> None:
     naive = naive_of(name)
     found = nd.find(texts_of(name), threshold=0.3, **effects.EXACT)
-    chosen = [*effects.band_choices(found.pairs, Settings.of(threshold=threshold, sketch=sketch))]
+    asked = Settings.of(threshold=threshold, sketch=sketch)
+    chosen = [*effects.band_choices(found.pairs, asked.search, asked.sketch)]
     kinds = [(choice.slots, choice.recall) for choice in chosen]
     assert kinds == [(slots, recall) for slots in (64, 128, 256) for recall in (0.9, 0.99, 0.999)]
     for choice in chosen:
@@ -240,7 +241,7 @@ def sample_of(texts: Sequence[str]) -> Any:
 @pytest.mark.parametrize("threshold", [0.5, 0.57, 0.8, 0.9])
 @pytest.mark.parametrize("length", [1, 3, 5])
 def test_from_so_many_shingles_one_changed_word_is_survived(threshold: float, length: int) -> None:
-    sturdy = effects.sturdy_from(Settings.of(threshold=threshold, length=length))
+    sturdy = effects.sturdy_from(threshold, effects.shingles_lost("word", length))
     for shingles in range(2 * length, 120):
         words = [f"w{k}" for k in range(shingles + length - 1)]
         changed = [*words]

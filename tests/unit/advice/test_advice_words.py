@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.advice.adviser import ADVISED, NOT_TOLD, Advice
 from neardup.advice.recommend import command_line, quoted
-from neardup.advice.traps import SHOWN_WORDS, boilerplate
+from neardup.advice.traps import SHOWN_WORDS, boilerplate, in_words
 from neardup.advice.views import HEIGHT, svg
 from neardup.errors import InputError, SettingError
 from neardup.settings import Settings
@@ -106,7 +106,7 @@ def as_array(texts: list[str]) -> pa.Array:
 def test_boilerplate_is_what_a_fifth_of_the_documents_share(unit: str, extra: int) -> None:
     header = [*HEADER, *(f"more{k}" for k in range(extra))]
     texts = with_header(header)
-    found = boilerplate(as_array(texts), Settings.of(unit=unit))
+    found = boilerplate(as_array(texts), in_words(Settings.of(unit=unit)))
     assert found is not None
     share, most = Naive(texts).common_share(range(30), Fraction(1, 5))
     assert found.share == pytest.approx(share)
