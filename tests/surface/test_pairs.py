@@ -51,13 +51,13 @@ def test_documents_in_other_pairs_are_compared(run: Run, tmp_path: Path) -> None
     run("dedup", write_rows(tmp_path / "a.jsonl", rows), "-o", tmp_path / "r", "--threshold", "0.6")
     said = run("compare", tmp_path / "r", "d", "c")
     assert "d: row 3 of" in said.out
-    assert "they are not a stored pair; pairs have resemblance 0.600 or above" in said.out
+    assert has_parts(said.out, "not a stored pair", "0.600")
 
 
 def test_the_text_of_a_document_in_no_pair_is_not_stored(run: Run, result: Path) -> None:
     said = run("compare", result, "d", "c")
     assert (said.status, said.out) == (2, "")
-    assert "The text of d is not stored" in said.err
+    assert "text of d is not stored" in said.err
     assert run("show", result, "d").status == 2
 
 
@@ -224,7 +224,7 @@ def test_a_result_of_documents_in_memory_reads_them_while_they_are_there(tmp_pat
     with pytest.raises(InputError, match="no document 3"):
         found.look(3)
     found.save(tmp_path / "private", store_texts=False)
-    with pytest.raises(InputError, match="holds no texts to show"):
+    with pytest.raises(InputError, match="no texts to show"):
         nd.load(tmp_path / "private").look(0)
     found.save(tmp_path / "texts")
     stored = nd.load(tmp_path / "texts")
@@ -280,7 +280,7 @@ def test_a_stored_result_is_as_it_was_when_the_input_changes(run: Run, mails: Pa
     assert nd.load(tmp_path / "strict").look("b").text == NEAR
     said = run("apply", tmp_path / "dedup", "-o", tmp_path / "final")  # the kept rows are read from the input
     assert said.status == 2
-    assert f"error: {mails} has changed since the result was made: its content is another" in said.err
+    assert has_parts(said.err, f"{mails} has changed", "its content")
     assert "Give --inputs" in said.err
 
 
@@ -307,14 +307,14 @@ def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path
     secret = tmp_path / "secret.jsonl"
     write_rows(secret, [{"id": "a", "text": "my secret"}] * 4)
     replaced(result, "places", path=str(secret), size=secret.stat().st_size)
-    with pytest.raises(InputError, match=r"secret\.jsonl has changed since the result was made") as refused:
+    with pytest.raises(InputError, match=r"secret\.jsonl has changed since") as refused:
         inputs_of(result)
     assert "my secret" not in str(refused.value)
     replaced(result, "places", digest=None)
-    with pytest.raises(InputError, match="the result has no digest to recognise it by"):
+    with pytest.raises(InputError, match="no digest"):
         inputs_of(result)
     replaced(result, "places", path="http://127.0.0.1:9/a.jsonl")
-    with pytest.raises(InputError, match="a URL in a result is not fetched unasked"):
+    with pytest.raises(InputError, match=r"URL .*not fetched"):
         inputs_of(result)
     replaced(result, "places", path=str(tmp_path))
     with pytest.raises(InputError, match="cannot be used"):
@@ -343,7 +343,7 @@ def test_a_result_without_places_shows_its_texts(run: Run, result: Path, tmp_pat
     assert nd.load(result).look("b").text == NEAR
     said = run("apply", result, "-o", tmp_path / "final")
     assert said.status == 2
-    assert "does not record where its documents are" in said.err
+    assert "not record where" in said.err
 
 
 def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_changed_stored_texts_are_refused(run: Run, mails: Path, tmp_path: Path)
     shutil.copytree(tmp_path / "r", tmp_path / "other")
     pq.write_table(pq.read_table(path).slice(1), tmp_path / "other" / "texts.parquet")
     seal(tmp_path / "other")
-    with pytest.raises(InputError, match="texts of other documents"):
+    with pytest.raises(InputError, match="texts of other"):
         nd.load(tmp_path / "other").look("a")
     for fields in ("no json", "[1]", '{"a": 1}'):
         values = pa.array([fields] * 3, pa.string())

@@ -1,0 +1,178 @@
+"""Counts that only fall: whoever lowers one lowers its limit in the table, which has all of them.
+
+A module has 100 to 700 lines and is named by a noun; few of its lines are imports; a local variable is named for
+what it holds. A test compares the parts of a message, and hands in what it replaces.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "neardup"
+
+LIMITS = {
+    "modules": 385,
+    "import lines in 10,000 lines": 704,
+    "modules below 100 lines": 25,
+    "modules named by a participle": 20,
+    "locals named found": 703,
+    "locals named at": 296,
+    "locals named made": 153,
+    "locals named asked": 134,
+    "locals named said": 83,
+    "locals named held": 98,
+    "locals named told": 17,
+    "sentences in assertions": 198,
+    "replaced attributes": 287,
+    "attributes replaced by a string of their path": 3,
+}
+
+SMALL = 100
+"""Lines of a module below which it belongs into another one."""
+KERNELS = SOURCE / "kernels"
+"""Each of its modules is compiled on its own, so that a change compiles few of them again: small ones stay."""
+IRREGULAR = re.compile(
+    "asked|begun|bound|broken|built|drawn|found|given|gone|held|hidden|kept|known|left|lost|made|met|put|read|said|seen"
+    "|sent|set|shown|spent|spread|split|stood|taken|thought|told|torn|understood|worn|written"
+)
+NOUNS = {"banding", "cleaning", "hamming", "hashing", "matching", "monitoring", "shingling", "sorting", "tiling"}
+"""Nouns that end as participles do."""
+PLAIN = re.compile(r"[A-Za-z][a-z]*(?:'[a-z]+)?")
+SENTENCE = 5
+"""Plain words in a row from which on a string in an assertion is a sentence."""
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n")
+
+
+def is_participle(stem: str) -> bool:
+    last = stem.rpartition("_")[2]
+    return last not in NOUNS and (bool(IRREGULAR.fullmatch(last) or re.fullmatch(r"\w+(ed|ing)", last)))
+
+
+class Statements(NamedTuple):
+    """What the syntax trees of a module have to say."""
+
+    import_lines: int
+    names: Counter[str]
+    """Names that are bound: parameters, assignments, loops and comprehensions."""
+
+
+@cache
+def of_modules() -> dict[str, Statements]:
+    return {name(path): of_module(path) for path in modules()}
+
+
+def of_module(path: Path) -> Statements:
+    imports, names = 0, Counter[str]()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports += (node.end_lineno or node.lineno) - node.lineno + 1
+        elif isinstance(node, ast.arg):
+            names[node.arg] += 1
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names[node.id] += 1
+    return Statements(imports, names)
+
+
+def longest_run(text: str) -> int:
+    """Plain words in a row: no number, name of an option, quoted value, file or pattern between them."""
+    longest = run = 0
+    for word in text.split():
+        run = run + 1 if PLAIN.fullmatch(word.strip('.,;:"()!?')) else 0
+        longest = max(longest, run)
+    return longest
+
+
+def asserted(node: ast.AST) -> Iterator[str]:
+    """The strings of an assertion, or the pattern of the message that is expected."""
+    if isinstance(node, ast.Assert):
+        parts: list[ast.expr] = [node.test]
+    elif isinstance(node, ast.Call):
+        parts = [keyword.value for keyword in node.keywords if keyword.arg == "match"]
+    else:
+        return
+    for inner in (inner for part in parts for inner in ast.walk(part)):
+        if isinstance(inner, ast.Constant) and isinstance(inner.value, str):
+            yield inner.value
+
+
+class Places(NamedTuple):
+    """Places in the tests."""
+
+    sentences: list[str]
+    replaced: list[str]
+    by_path: list[str]
+
+
+@cache
+def of_tests() -> Places:
+    places = Places([], [], [])
+    for path in tests():
+        for node in ast.walk(tree(path)):
+            places.sentences.extend(
+                f"{name(path)}: {text}" for text in asserted(node) if longest_run(text) >= SENTENCE
+            )
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+                places.replaced.append(f"{name(path)}:{node.lineno}")
+                if isinstance(node.args[0], ast.Constant | ast.JoinedStr):
+                    places.by_path.append(f"{name(path)}:{node.lineno}")
+    return places
+
+
+def tests() -> list[Path]:
+    return [path for path in sorted((ROOT / "tests").rglob("*.py")) if path.parent != Path(__file__).parent]
+
+
+def per_module(counts: dict[str, int]) -> tuple[int, object]:
+    return sum(counts.values()), Counter(counts).most_common(10)
+
+
+def counted(what: str) -> tuple[int, object]:
+    """The number that a limit is about, and its places."""
+    if what == "modules":
+        return len(modules()), ""
+    if what == "import lines in 10,000 lines":
+        total, worst = per_module({file: of.import_lines for file, of in of_modules().items()})
+        return 10_000 * total // sum(map(lines, modules())), worst
+    if what.startswith("locals named "):
+        local = what.removeprefix("locals named ")
+        return per_module({file: of.names[local] for file, of in of_modules().items()})
+    places = {
+        "modules below 100 lines": lambda: [
+            name(path)
+            for path in modules()
+            if lines(path) < SMALL and not path.stem.startswith("__") and KERNELS not in path.parents
+        ],
+        "modules named by a participle": lambda: [name(path) for path in modules() if is_participle(path.stem)],
+        "sentences in assertions": lambda: of_tests().sentences,
+        "replaced attributes": lambda: of_tests().replaced,
+        "attributes replaced by a string of their path": lambda: of_tests().by_path,
+    }[what]()
+    return len(places), places
+
+
+@pytest.mark.parametrize("what", LIMITS)
+def test_a_count_only_falls(what: str) -> None:
+    count, places = counted(what)
+    assert count <= LIMITS[what], f"{count} {what}, {LIMITS[what]} allowed: {places}"
