@@ -17,8 +17,7 @@ from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers.exports import FORMS, protected, unprotected
-from neardup.run.exported import exported
-from neardup.run.imported import import_into
+from neardup.run.exchange import exported, import_into
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
 from support.messages import has_parts

@@ -174,7 +174,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     declared: Any
     if option.spelling:
         complete = _completing(option.choices) if option.choices else None
-        pair = ("/".join(reversed(option.spelling)),)  # what typer calls a switch that is on by default
+        pair = ("/".join(reversed(option.spelling)),)  # the form in typer of a switch that is on by default
         spelling = pair if option.default is True else option.spelling
         declared = typer.Option(*spelling, help=option.help, metavar=option.metavar, autocompletion=complete)
     else:

@@ -41,7 +41,7 @@ from neardup.errors import InputError, OutputError, SettingError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from neardup.run.exported import Exported
+    from neardup.run.exchange import Exported
     from neardup.run.found import Found
     from neardup.run.looking import Outside
     from neardup.run.records import Group, Id, Looked
@@ -213,8 +213,8 @@ def report(options: ReportOptions) -> int:
 def apply(options: ApplyOptions) -> int:
     """Write the documents that stay after the review of a result, as people decided."""
     from neardup.io.writers import common_access
-    from neardup.run.final import fill_final, final_result
     from neardup.run.found import load
+    from neardup.run.save import fill_final, final_result
     from neardup.run.stored_review import review_in
 
     with reports_aside(options.out):
@@ -267,7 +267,7 @@ def export(options: ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
     from neardup.io.writers import common_access
     from neardup.io.writers.exports import OutputExport
-    from neardup.run.exported import described, export_bytes, require_export
+    from neardup.run.exchange import described, export_bytes, require_export
 
     if options.what in (DOCUMENTS, KEPT):
         return _export_documents(options)
@@ -318,7 +318,7 @@ def _table(path: Path, what: Exported) -> pa.Table:
         with opened(path) as collection:
             return collection_table(collection, what)
     from neardup.io.decisions.store import DecisionStore
-    from neardup.run.exported import export_table
+    from neardup.run.exchange import export_table
     from neardup.run.found import load
 
     found = load(path)
@@ -328,7 +328,7 @@ def _table(path: Path, what: Exported) -> pa.Table:
 
 def import_tags(options: ImportOptions) -> int:
     """Read tags from a file of another program into a result."""
-    from neardup.run.imported import import_into
+    from neardup.run.exchange import import_into
 
     added = import_into(
         options.out, options.file, options.form or _form_of(options.file), options.by, options.columns

@@ -17,6 +17,7 @@ from neardup.errors import InputError
 from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
+from neardup.run.found_view import ShownPairs, shown_pairs
 from neardup.run.looking import Outside, is_known, links, looked, outside, stored_pairs
 from neardup.run.places import StoredPlaces
 from neardup.run.records import (
@@ -32,7 +33,6 @@ from neardup.run.records import (
     unknown_id,
 )
 from neardup.run.regroup import regroup
-from neardup.run.shown_pairs import ShownPairs, shown_pairs
 from neardup.run.stored import read_result
 from neardup.run.texts import StoredTexts
 from neardup.run.views import DRAWN_MEMBERS
@@ -88,7 +88,7 @@ class Found(ResultRecord):
     def mask(self) -> Bools:
         """Return bool[documents]: whether each document of the input stays, in input order.
 
-        It selects from the input of the run, or from what is parallel to it: ``frame[found.mask()]`` in pandas.
+        It selects from the input of the run, or from a column beside it: ``frame[found.mask()]`` in pandas.
         Rows that could not be read have no entry. Raises InputError for a loaded result with removed documents
         that its tables do not locate: those of a run with a reference set, or named by a column and without text.
 

@@ -280,7 +280,7 @@ class RunCost:
 
     @property
     def least(self) -> int:
-        """The smallest limit that can be kept: the process, and what is held for every document."""
+        """The smallest limit that can be kept: the process, and the part held for every document."""
         return self.process + A_DOCUMENT * self.documents
 
     @property

@@ -7,15 +7,20 @@ read, not mapped; and all their content is checked before it is used.
 from __future__ import annotations
 
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
 
-from neardup.display import printable
+from neardup.display import WITHOUT_TEXT, printable
 from neardup.errors import FormatError, InputError
+from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
 from neardup.io.readers.base import Problem
 from neardup.io.readers.manifest import (
     RUN_FILE,
@@ -27,9 +32,15 @@ from neardup.io.readers.manifest import (
     read_regular,
     read_whole,
 )
+from neardup.join.criterion import at_least, criterion_of
+from neardup.measures import ALWAYS, MEASURES, Measure
+from neardup.run.kinds import KIND, counts_of
+from neardup.run.lost_text import COLUMNS as LOST_COLUMNS
+from neardup.run.lost_text import lost_counts
+from neardup.run.represented import COUNTED, SOURCES
 from neardup.run.stored_account import check_run, decoded
-from neardup.run.stored_tables import check_kinds, check_together, decode_table
-from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE
+from neardup.settings import SearchSettings
+from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE, Int64s, column
 
 _ALLOWED = "A folder that neardup dedup or neardup group has written"
 
@@ -66,15 +77,15 @@ def read_result(folder: Path) -> StoredResult:
         search = check_run(run).search
         names = [*RESULT_TABLES, *(name for name in OPTIONAL_TABLES if f"{name}.parquet" in manifest.files)]
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
-        tables = {name: decode_table(name, data, search) for name, data in files.items()}
-        check_together(tables, run, search)
+        tables = {name: _decode_table(name, data, search) for name, data in files.items()}
+        _check_together(tables, run, search)
         places = {
             name: decoded_table(name, read_whole(folder, f"{name}.parquet", manifest))
             for name in PLACE_TABLES
             if f"{name}.parquet" in manifest.files
         }
-        texts = has_texts(folder, manifest)
-        check_kinds(tables["pairs"], run)
+        texts = _has_texts(folder, manifest)
+        _check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
         if run["counts"]["rejected"] and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
@@ -106,7 +117,7 @@ def _run(folder: Path) -> dict[str, Any]:
     return run
 
 
-def has_texts(folder: Path, manifest: Manifest) -> bool:
+def _has_texts(folder: Path, manifest: Manifest) -> bool:
     """Return whether the folder has stored texts. Raises ChangedError if they are not as long as those written."""
     written = manifest.files.get(TEXTS_FILE)
     if written is None:
@@ -126,3 +137,240 @@ def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:
         return tuple(msgspec.json.decode(line, type=Problem) for line in lines if line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise ChangedError(f"problems.jsonl cannot be used: {error}") from error
+
+
+_MOST = 1 << 40
+"""A document has at most this many shingles or tokens: with more, 64 bits could not compare thresholds."""
+
+_COUNTS = ("shared", "size_a", "size_b")
+_MEASURED = ("common", "total_a", "total_b")
+_ID = "an id"
+
+_COLUMNS: dict[str, dict[str, Any]] = {
+    "pairs": {
+        **dict.fromkeys(("id_a", "id_b"), _ID),
+        **dict.fromkeys(_COUNTS, pa.int64()),
+        **dict.fromkeys(ALWAYS, pa.float64()),
+    },
+    "groups": {
+        **dict.fromkeys(("id", "group"), _ID),
+        **dict.fromkeys(("representative", "kept"), pa.bool_()),
+        "similarity": pa.float64(),
+        "reason": pa.string(),
+        **LOST_COLUMNS,
+        "size": pa.int64(),
+    },
+    "copies": dict.fromkeys(("id", "copy_of"), _ID),
+    "ranks": {
+        "id": _ID,
+        **dict.fromkeys(("row", "first", "rank"), pa.int64()),
+        "reference": pa.bool_(),
+        "bytes": pa.int64(),
+    },
+}
+_COLUMNS["missed"] = _COLUMNS["pairs"]
+_COLUMNS["not_judged"] = {
+    "id": _ID,
+    **dict.fromkeys(("kind", "reason"), pa.string()),
+    "bytes": pa.int64(),
+    "kept": pa.bool_(),
+}
+_COLUMNS["common"] = {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()}
+_FULL = ("full_size_a", "full_size_b")
+_CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
+_CARRIED["missed"] = _CARRIED["pairs"]
+_OPTIONAL = {
+    "copies": {KIND: pa.string()},
+    "groups": {**dict.fromkeys(COUNTED, pa.int64()), SOURCES: pa.list_(pa.large_string())},
+    "ranks": {"across": pa.int64(), "source": pa.large_string()},
+}
+"""Columns that a table has only under some settings."""
+_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND, *LOST_COLUMNS, *_OPTIONAL["groups"], "source")
+
+
+def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
+    """Decode a table of a result from the bytes of its file, each column with its type. Raises ChangedError."""
+    table = decoded_table(name, data)
+    expected = dict(_COLUMNS[name])
+    if name in ("pairs", "missed"):
+        expected.update(_of_measure(search))
+        table = _with_present_names(table, MEASURES[search.measure])
+        if "a_in_reference" in table.column_names:
+            expected["a_in_reference"] = pa.bool_()
+        expected.update({name: pa.int64() for name in _FULL if name in table.column_names})
+        if KIND in table.column_names:
+            expected[KIND] = pa.string()
+    carried = _CARRIED.get(name, "")
+    if carried and carried in table.column_names:
+        expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
+    optional = _OPTIONAL.get(name, {}).items()
+    expected.update((key, kind) for key, kind in optional if key in table.column_names)
+    _check_columns(name, table, expected)
+    return table
+
+
+def _check_together(tables: dict[str, pa.Table], run: Mapping[str, Any], search: SearchSettings) -> None:
+    """Raise ChangedError unless the tables and the counts are those of one run."""
+    counts: dict[str, int] = run["counts"]
+    ranks, groups = tables["ranks"], tables["groups"]
+    _check_ranks(ranks)
+    _check_not_judged(tables["not_judged"])
+    _check_ids(tables, ranks["id"])
+    for name in ("pairs", "missed"):
+        if name in tables:
+            _check_pairs(name, tables[name], search)
+    _check_groups(groups, _any(ranks["reference"]))
+    for count, found in (
+        ("pairs", tables["pairs"].num_rows),
+        ("not_judged", tables["not_judged"].num_rows),
+        ("exact_copies", tables["copies"].num_rows),
+        ("groups", pc.count_distinct(groups["group"]).as_py()),
+    ):
+        _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
+    _check_lost(groups, run["lost"])
+
+
+def _check_kinds(pairs: pa.Table, run: dict[str, Any]) -> None:
+    """Raise ChangedError unless the kinds of the pairs are those that the account of the run counts."""
+    found = counts_of(pairs).get("kinds", {})
+    _require(sum(found.values()) in (0, pairs.num_rows), "pairs has kinds of difference that do not exist")
+    _require(found == run.get("kinds", {}), "run.json counts other kinds of pairs than the table has")
+
+
+def _with_present_names(table: pa.Table, measure: Measure) -> pa.Table:
+    """The table with the column of the measure under its present name: earlier results have it under the alias."""
+    earlier = measure.alias.replace("-", "_")
+    if not earlier or not measure.column or measure.column in table.column_names:
+        return table
+    return table.rename_columns([measure.column if name == earlier else name for name in table.column_names])
+
+
+def _of_measure(search: SearchSettings) -> dict[str, Any]:
+    """The columns that a measure adds to the pairs."""
+    measure = MEASURES[search.measure]
+    added: dict[str, Any] = {} if measure.of_shingles else dict.fromkeys(_MEASURED, pa.int64())
+    if measure.column:
+        added[measure.column] = pa.float64()
+    return added
+
+
+def _check_columns(name: str, table: pa.Table, expected: dict[str, Any]) -> None:
+    missing = [key for key in expected if key not in table.column_names]
+    if missing:
+        raise ChangedError(f"{name}.parquet cannot be used: it lacks the columns {', '.join(missing)}")
+    if len(set(table.column_names)) < table.num_columns:
+        raise ChangedError(f"{name}.parquet cannot be used: two columns have one name")
+    wrong = [key for key, kind in expected.items() if not _is_of(table.schema.field(key).type, kind)]
+    if wrong:
+        raise ChangedError(
+            f"{name}.parquet cannot be used: of another type than they should be are {', '.join(wrong)}"
+        )
+    nullable = (*_NULLABLE, "bytes") if name == "not_judged" else _NULLABLE
+    gaps = [key for key in expected if key not in nullable and table[key].null_count]
+    if gaps:
+        raise ChangedError(f"{name}.parquet cannot be used: values are missing in {', '.join(gaps)}")
+
+
+def _is_of(found: pa.DataType, kind: Any) -> bool:
+    if isinstance(kind, pa.DataType):
+        return bool(found == kind)
+    return bool(pt.is_integer(found) or pt.is_string(found) or pt.is_large_string(found))
+
+
+def _check_ids(tables: dict[str, pa.Table], ids: pa.ChunkedArray) -> None:
+    """Refuse documents that ranks does not name; those of not_judged are in no other table, common names none."""
+    named = [
+        (name, key, table[key])
+        for name, table in tables.items()
+        for key in ("id", "id_a", "id_b", "group", "copy_of")
+        if name not in ("not_judged", "common", "ranks") and key in table.column_names
+    ]
+    for name, key, column_of in named:
+        _require(column_of.type == ids.type, f"{key} in {name} is of another type than ids are")
+    together = pa.chunked_array([chunk for _, _, found in named for chunk in found.chunks], ids.type)
+    if not _all(pc.is_in(together, value_set=ids)):  # the ids are hashed once; which table it is matters only now
+        for name, _, found in named:
+            _require(_all(pc.is_in(found, value_set=ids)), f"{name} names documents that ranks does not")
+
+
+def _check_ranks(ranks: pa.Table) -> None:
+    row, first, rank, size = (column(ranks, name) for name in ("row", "first", "rank", "bytes"))
+    old = ranks["reference"].to_numpy().astype(np.int8)
+    _require(bool((np.diff(row) > 0).all()), "the rows in ranks are not in order")
+    _require(
+        _within(row, 0, _MOST) and _within(rank, 0, _MOST) and _within(size, 0, 1 << 53), "ranks is beyond bounds"
+    )
+    _require(bool(np.isin(first, row).all()), "ranks names first documents that it does not have")
+    own = first[np.searchsorted(row, first)]
+    _require(bool((first <= row).all() and (own == first).all()), "the first documents in ranks are copies")
+    _require(bool((np.diff(np.sort(rank)) > 0).all()), "two documents in ranks have one rank")
+    _require(bool((np.diff(old) <= 0).all()), "reference documents in ranks are not the first ones")
+
+
+def _check_pairs(name: str, pairs: pa.Table, search: SearchSettings) -> None:
+    shared, size_a, size_b = (column(pairs, key) for key in _COUNTS)
+    sane = _within(size_a, 1, _MOST) and _within(size_b, 1, _MOST) and bool((shared >= 0).all())
+    _require(sane and bool((shared <= np.minimum(size_a, size_b)).all()), f"the counts in {name} are impossible")
+    for key, whole in zip(ALWAYS, (size_a + size_b - shared, size_a, size_b), strict=True):
+        _require(np.array_equal(pairs[key].to_numpy(), shared / whole), f"{key} in {name} contradicts its counts")
+    counted = [shared, size_a, size_b]
+    if not MEASURES[search.measure].of_shingles:
+        counted = [column(pairs, key) for key in _MEASURED]
+        _require(all(_within(numbers, 0, _MOST) for numbers in counted), f"the counts in {name} are impossible")
+    near = at_least(pa.table(counted, names=list(_COUNTS)), criterion_of(search))
+    _require(bool(near.all()), f"pairs in {name} are below the threshold")
+
+
+def _check_groups(groups: pa.Table, reference: bool) -> None:
+    known = pc.drop_null(groups["similarity"])
+    similarity = known.to_numpy()
+    _require(bool(((similarity >= 0) & (similarity <= 1)).all()), "similarities in groups are not between 0 and 1")
+    if not reference:  # a document of the reference set may have the same id as another one
+        leads = pc.equal(groups["id"], groups["group"])
+        _require(leads.equals(groups["representative"]), "representatives in groups do not lead their groups")
+        _require(pc.count_distinct(groups["id"]).as_py() == groups.num_rows, "groups names a document twice")
+        if groups.num_rows:
+            _check_sizes(groups)
+
+
+def _check_sizes(groups: pa.Table) -> None:
+    of = pc.dictionary_encode(groups["group"].combine_chunks()).indices.to_numpy()
+    _require(
+        bool((np.bincount(of)[of] == column(groups, "size")).all()), "sizes in groups are not those of the groups"
+    )
+
+
+def _check_lost(groups: pa.Table, lost: dict[str, Any]) -> None:
+    """Refuse lost text of documents that stay, impossible counts, and totals that are not those of the table."""
+    stays = groups.filter(groups["kept"])
+    empty = all(stays[key].null_count == stays.num_rows for key in LOST_COLUMNS)
+    _require(empty, "groups has lost text of documents that stay")
+    for key in ("shingles", "lost_shingles", "lost_units"):
+        known = column(groups.filter(pc.is_valid(groups[key])), key)
+        _require(_within(known, 0, _MOST), f"{key} in groups is beyond bounds")
+    _require(not _any(pc.greater(groups["lost_shingles"], groups["shingles"])), "groups loses more than there is")
+    _require(lost == lost_counts(groups), "run.json counts another text that is lost than groups")
+
+
+def _check_not_judged(found: pa.Table) -> None:
+    sizes = pc.fill_null(found["bytes"], 0).to_numpy()
+    _require(_within(sizes, 0, 1 << 53), "not_judged is beyond bounds")
+    gone = found.filter(pc.invert(found["kept"]))["kind"]
+    _require(_all(pc.equal(gone, WITHOUT_TEXT)), "documents in not_judged go that --empty does not remove")
+
+
+def _within(numbers: Int64s, low: int, high: int) -> bool:
+    return bool(((numbers >= low) & (numbers <= high)).all())
+
+
+def _all(flags: pa.ChunkedArray) -> bool:
+    return bool(pc.all(flags, min_count=0).as_py())
+
+
+def _any(flags: pa.ChunkedArray) -> bool:
+    return bool(pc.any(flags, min_count=0).as_py())
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ChangedError(f"its tables do not belong together: {otherwise}")

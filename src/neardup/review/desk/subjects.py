@@ -26,7 +26,7 @@ from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
 from neardup.run import show
-from neardup.run.exported import exported
+from neardup.run.exchange import exported
 from neardup.run.found import Found
 from neardup.run.records import Looked, ResultRecord
 from neardup.settings import as_compared
