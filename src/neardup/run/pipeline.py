@@ -1,4 +1,4 @@
-"""A run as a list of stages: each declares the records it reads and gives; those no later one reads are dropped."""
+"""A run as a list of stages: each declares its records, and those that no later one reads are dropped."""
 
 from __future__ import annotations
 
