@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 EDGES = "a long, b long"
+_FOREST = pa.schema([("a", pa.int64()), ("b", pa.int64())])
 IN_DRIVER = 20_000_000
 """Contracted edges that the driver may hold: 320 MB."""
 _MOST_ROUNDS = 60
@@ -38,7 +39,7 @@ def components(edges: DataFrame, job: SparkJob, name: str) -> DataFrame:
     """(row, part): the smallest row that is connected with each row of the ``edges`` (a, b)."""
     left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted", counted=True)
     if job.rows[f"{name}-contracted"] <= IN_DRIVER:
-        forest = pa.Table.from_batches(contract(iter(left.toArrow().to_batches())), _schema())
+        forest = pa.Table.from_batches(contract(iter(left.toArrow().to_batches())), _FOREST)
         found = job.spark.createDataFrame(forest)
     else:
         found = _stars(left, job, name)
@@ -125,10 +126,6 @@ def _with_first(batches: Batches) -> Iterator[tuple[Int64s, Int64s, Int64s]]:
             firsts[0] = open_first
         open_row, open_first = a[-1], int(firsts[-1])
         yield a, b, np.repeat(firsts, np.diff(np.append(starts, len(a))))
-
-
-def _schema() -> pa.Schema:
-    return pa.schema([("a", pa.int64()), ("b", pa.int64())])
 
 
 class Families(NamedTuple):

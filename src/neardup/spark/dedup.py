@@ -9,7 +9,7 @@ from neardup.errors import InputError, SettingError
 from neardup.join.method import choose, is_close, reconsider, surely_exact
 from neardup.lsh.bands import plan
 from neardup.settings import SettingKeywords, Settings
-from neardup.spark.components import components, families
+from neardup.spark.components import Families, components, families
 from neardup.spark.groups import CLOSED, HUB, PAIR, ROW, decide, schema_of, tables_of
 from neardup.spark.job import (
     OWN,
@@ -108,21 +108,20 @@ def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicat
     documents = made.where("units > 0").join(copies.select("row"), "row", "left_anti")
     method, entries = _method(documents, shingles, job)
     if entries is not None:
-        pairs, hub, closed = none, documents.select("row"), none.selectExpr("a as row")
-        part = components(chains(entries), job, "parts")
+        pairs, part = none, components(chains(entries), job, "parts")
+        parts = Families(part, documents.select("row"), none.selectExpr("a as row"), shingles, 0)
     else:
         met, in_buckets = candidates(documents, job)
         pairs = verified(met, documents.select("row", "shingles"), job)
-        known = families(pairs, in_buckets, documents.select("row", "units"), job)
-        part, hub, closed = known.part, known.hub, known.closed
+        parts = families(pairs, in_buckets, documents.select("row", "units"), job)
         if job.rows["joined"]:
-            joined = documents.select("row", "shingles").join(hub, "row")
-            edges = pairs.select("a", "b").union(chains(prefixes(joined, known.shingles, job)))
-            part = components(edges, job, "parts")
+            joined = documents.select("row", "shingles").join(parts.hub, "row")
+            edges = pairs.select("a", "b").union(chains(prefixes(joined, parts.shingles, job)))
+            parts = parts._replace(part=components(edges, job, "parts"))
         counts |= {"met": job.rows["candidates"], "verified": job.rows["verified"]}
-        counts |= {"joined": job.rows["joined"], "left_out": known.left_out}
-    decided = _decided(made, copies, part, pairs, hub, closed, job)
-    return _result(df, made, decided, id, method, counts, job)
+        counts |= {"joined": job.rows["joined"], "left_out": parts.left_out}
+    tables = _tables(made, copies, pairs, parts, job)
+    return _result(df, made, tables, id, method, counts, job)
 
 
 def _method(documents: DataFrame, shingles: int, job: SparkJob) -> tuple[str, DataFrame | None]:
@@ -158,29 +157,17 @@ def _totals(made: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[str
     return counts, sums[3] - again[1]
 
 
-def _decided(
-    made: DataFrame,
-    copies: DataFrame,
-    part: DataFrame,
-    pairs: DataFrame,
-    hub: DataFrame,
-    closed: DataFrame,
-    job: SparkJob,
-) -> DataFrame:
+def _tables(made: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Families, job: SparkJob) -> DataFrame:
     """The rows of all tables of the result: those of components, and of copies that are in none; kept."""
-    of_id = made.schema["id"].dataType.simpleString()
-    doubled = (
-        copies.selectExpr("first as row")
-        .distinct()
-        .join(part, "row", "left_anti")
-        .selectExpr("row", "row as part")
-    )
+    of_id, part = made.schema["id"].dataType.simpleString(), parts.part
+    copied = copies.selectExpr("first as row").distinct()
+    doubled = copied.join(part, "row", "left_anti").selectExpr("row", "row as part")
     firsts = part.union(doubled)
     members = firsts.selectExpr("row", "row as first", "part").union(
         copies.join(firsts.withColumnRenamed("row", "first"), "first").select("row", "first", "part")
     )
-    marked = members.join(hub.selectExpr("row", f"{HUB} as h"), "row", "left")
-    marked = marked.join(closed.selectExpr("row", f"{CLOSED} as c"), "row", "left")
+    marked = members.join(parts.hub.selectExpr("row", f"{HUB} as h"), "row", "left")
+    marked = marked.join(parts.closed.selectExpr("row", f"{CLOSED} as c"), "row", "left")
     rows = marked.join(made.select("row", "units", "bytes", "id", "shingles"), "row").selectExpr(
         "part",
         f"{ROW} as kind",
@@ -210,18 +197,12 @@ def _decided(
 
 
 def _result(
-    df: DataFrame,
-    made: DataFrame,
-    decided: DataFrame,
-    id: str,
-    method: str,
-    counts: dict[str, int],
-    job: SparkJob,
+    df: DataFrame, made: DataFrame, rows: DataFrame, id: str, method: str, counts: dict[str, int], job: SparkJob
 ) -> Deduplicated:
     from pyspark.sql import functions
 
     tables = {
-        name: decided.where(f"of = '{name}'").selectExpr(*(f"{name}_{one} as `{one}`" for one in columns))
+        name: rows.where(f"of = '{name}'").selectExpr(*(f"{name}_{one} as `{one}`" for one in columns))
         for name, columns in tables_of(job.settings, job.first_new > 0).items()
     }
     gone = tables["groups"].where("not kept").select("id")
@@ -231,7 +212,7 @@ def _result(
     kind = gone.schema["id"].dataType.simpleString()
     out = gone.withColumnRenamed("id", GONE)
     kept = df.join(out, functions.col(quoted(id)).cast(kind) == functions.col(GONE), "left_anti")
-    numbers = decided.selectExpr(
+    numbers = rows.selectExpr(
         "count_if(of = 'copies') as copies",
         "count_if(of = 'pairs') as pairs",
         "count_if(groups_representative) as groups",
@@ -239,5 +220,4 @@ def _result(
     assert numbers is not None
     removed = job.rows["removed"]
     counts |= {**numbers.asDict(), "kept": counts["read"] - removed, "removed": removed}
-    groups, pairs, copied = tables["groups"], tables["pairs"], tables["copies"]
-    return Deduplicated(kept, groups, pairs, copied, counts, job.settings, method, job)
+    return Deduplicated(kept, **tables, counts=counts, settings=job.settings, method=method, job=job)

@@ -84,39 +84,36 @@ def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: st
             f"The input has {len(files):,} files", f"At most {(1 << _FILE) - 1:,}", "Join small files"
         )
     lines = read(*inputs)
-    number = _number_of(spark, files)
+    number, text, id = _number_of(spark, files), text or "text", id or "id"
+    path = f"regexp_replace(_metadata.file_path, {_SLASHES}) as {_FILED}"
     if format == PARQUET:
         require_free(lines)
-        text, id = text or "text", id or "id"
         require_column(spark, lines.columns, text, "Name it with --text")
         require_column(spark, lines.columns, id, "Name it with --id")
-        path = f"regexp_replace(_metadata.file_path, {_SLASHES}) as {_FILED}"
         table = lines.selectExpr("*", path, f"_metadata.row_index as {_PLACED}").join(number, _FILED, "left")
         row = f"({_LISTED} << {_BLOCK + _PLACE}) + {_PLACED} as {_ROW}"
         return Opened(table.selectExpr(*map(quoted, lines.columns), row), format, text, id)
-    text, id = text or "text", id or "id"
     _refuse_made((text, id))
     whole = isinstance(_first_id(lines, id), int)
     at = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
     within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as {_PLACED}"
-    path = f"regexp_replace(_metadata.file_path, {_SLASHES}) as {_FILED}"
     placed = lines.selectExpr(_LINE, path, at, within).join(number, _FILED, "left")
     numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + {_PLACED} as {_ROW}")
     schema = f"{_LINE} string, {_ROW} long, id {'bigint' if whole else 'string'}, text string"
     return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, "text", "id", lines)
 
 
-def write(made: Deduplicated, out: str, given: Opened, overwrite: bool, account: dict[str, Any]) -> None:
+def write(result: Deduplicated, out: str, given: Opened, overwrite: bool, account: dict[str, Any]) -> None:
     """Write the folders kept, groups, pairs and copies, and the file run.json, last."""
     mode = "overwrite" if overwrite else "error"
-    kept = made.kept.drop(_ROW)
+    kept = result.kept.drop(_ROW)
     if given.format == JSONL:
         kept.select(_LINE).write.mode(mode).text(f"{out}/kept")
     else:
         kept.write.mode(mode).parquet(f"{out}/kept")
-    for name, table in (("groups", made.groups), ("pairs", made.pairs), ("copies", made.copies)):
+    for name, table in (("groups", result.groups), ("pairs", result.pairs), ("copies", result.copies)):
         table.write.mode(mode).parquet(f"{out}/{name}")
-    _write_text(made.groups.sparkSession, f"{out}/run.json", json.dumps(account, indent=2, ensure_ascii=False))
+    _write_text(result.groups.sparkSession, f"{out}/run.json", json.dumps(account, indent=2, ensure_ascii=False))
 
 
 def require_new(spark: SparkSession, out: str, overwrite: bool) -> None:
@@ -215,13 +212,13 @@ def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.Rec
         for number, line in enumerate(lines.to_pylist()):
             try:
                 row = msgspec.json.decode(line)
-                named, told = row[id], row.get(text)
+                row_id, row_text = row[id], row.get(text)
             except (msgspec.MsgspecError, KeyError, TypeError, AttributeError):
                 continue
-            if isinstance(named, kind) and (told is None or isinstance(told, str)):
+            if isinstance(row_id, kind) and (row_text is None or isinstance(row_text, str)):
                 good.append(number)
-                ids.append(named)
-                texts.append(told)
+                ids.append(row_id)
+                texts.append(row_text)
         chosen = pa.array(good, pa.int64())
         arrays = [lines.take(chosen).cast(pa.string()), batch.column(_ROW).take(chosen)]
         yield pa.record_batch([*arrays, pa.array(ids, of_id), pa.array(texts, pa.string())], schema=schema)

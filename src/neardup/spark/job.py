@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -130,8 +130,6 @@ class Deduplicated:
 
     def account(self) -> dict[str, Any]:
         """The settings, the method, the counts, and the seconds of the stages, as plain data."""
-        from dataclasses import asdict
-
         values = {name: value for record in asdict(self.settings).values() for name, value in record.items()}
         seconds = {name: round(spent, 3) for name, spent in self.job.seconds.items()}
         return {"settings": values, "method": self.method, "counts": self.counts, "seconds": seconds}

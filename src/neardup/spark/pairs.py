@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.errors import InputError
 from neardup.join.candidates import HUB, keys_of
 from neardup.join.criterion import criterion_of
 from neardup.kernels.lsh.buckets import bucket_pairs
@@ -97,8 +98,6 @@ def copies_of(made: DataFrame, job: SparkJob) -> DataFrame:
 
 def require_ids(made: DataFrame, first_new: int) -> None:
     """Raise InputError unless each id names one row of the new input."""
-    from neardup.errors import InputError
-
     faults = made.where(f"row >= {first_new}").groupBy("id").count().where("count > 1 or id is null").limit(3)
     examples = ", ".join(repr(row["id"]) for row in faults.collect())
     if examples:
@@ -196,12 +195,11 @@ def _verify(criterion: Criterion, batches: Batches) -> Iterator[pa.RecordBatch]:
         hashes, offsets = np.concatenate((of_a, of_b)), np.concatenate((ends_a, ends_a[-1] + ends_b[1:]))
         shared, number = np.empty(n, np.int64), np.arange(n)
         verify_pairs(hashes, offsets, number, number + n, criterion, shared)
-        found = pa.array(shared >= 0)
-        made = batch_of(
+        compared = batch_of(
             a=batch.column("a"),
             b=batch.column("b"),
             shared=shared,
             size_a=np.diff(ends_a),
             size_b=np.diff(ends_b),
         )
-        yield made.filter(found)
+        yield compared.filter(pa.array(shared >= 0))
