@@ -128,7 +128,7 @@ class Places(NamedTuple):
 @cache
 def of_tests() -> Places:
     places = Places([], [], [])
-    for path in tests():
+    for path in files_of_tests():
         for node in ast.walk(tree(path)):
             places.sentences.extend(
                 f"{name(path)}: {text}" for text in asserted(node) if longest_run(text) >= SENTENCE
@@ -140,7 +140,7 @@ def of_tests() -> Places:
     return places
 
 
-def tests() -> list[Path]:
+def files_of_tests() -> list[Path]:
     return [path for path in sorted((ROOT / "tests").rglob("*.py")) if path.parent != Path(__file__).parent]
 
 
