@@ -9,7 +9,7 @@ import pytest
 
 from neardup.errors import SettingError
 from neardup.io.formats.charsets import SAMPLE_BYTES, charset_of, decoded
-from neardup.io.readers import Documents, csv_records, lines, open_documents, open_files, read_document
+from neardup.io.readers import Documents, csv, lines, open_documents, open_files, read_document
 from neardup.settings import ReadingSettings, Settings
 from support.reading import read_all
 from support.shared_data import folder
@@ -148,8 +148,8 @@ def test_the_first_lines_show_the_delimiter(tmp_path: Path, head: bytes, delimit
         documents = open_documents(tmp_path)
         assert [column.name for column in documents.columns] == ["id", "text"]
         assert bool(documents.findings.notes) == (delimiter != ",")
-    named = csv_records.Source("a.csv", str(tmp_path / "a.csv"))
-    assert csv_records.dialect_of(named, head).delimiter == delimiter
+    named = csv.Source("a.csv", str(tmp_path / "a.csv"))
+    assert csv.dialect_of(named, head).delimiter == delimiter
 
 
 def test_a_delimiter_that_is_given(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from neardup.errors import InputError, OutputError
 from neardup.io.readers import (
     base,
     choose_columns,
-    csv_records,
+    csv,
     lines,
     open_documents,
     parquet,
@@ -166,7 +166,7 @@ def test_a_line_that_is_too_long_is_left_out_alone(
 
 
 def test_two_gigabytes_of_zeros_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_records, "ROW_BYTES", 4 << 20)
+    monkeypatch.setattr(csv, "ROW_BYTES", 4 << 20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(bytes(16 << 20), 1))
     with pytest.raises(InputError, match="no header row"):
         open_documents(tmp_path / "a.csv.gz")
@@ -194,7 +194,7 @@ def test_a_csv_record_that_is_too_long_is_left_out_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, packed: bool, bad: bytes
 ) -> None:
     """The rest of the file was lost. Quotes within, commas and line ends do not end the record."""
-    monkeypatch.setattr(csv_records, "ROW_BYTES", 60_000)
+    monkeypatch.setattr(csv, "ROW_BYTES", 60_000)
     first = b'a,"' + LINES + b'"' + end
     second = b"b," + LONG + end
     whole = csv_around(first, second + b'c,"' + LONG + b'"' + end) + bad
@@ -217,7 +217,7 @@ def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It swallowed the rest of the file. Reading resumes behind the limit, and the lost part is reported."""
-    monkeypatch.setattr(csv_records, "ROW_BYTES", 60_000)
+    monkeypatch.setattr(csv, "ROW_BYTES", 60_000)
     rows = [b"%d,some more words\n" % i for i in range(20_000)]
     rows[5000] = b'5000,"some more words\n'
     whole = b"id,text\n" + b"".join(rows)

@@ -1,27 +1,33 @@
 """CSV and TSV: decoded in order by the iterating thread, since a quoted field may contain line ends.
 
 The end of a record can only be found by parsing from the start of the file, so a chunk is a piece of Arrow's
-record stream. Every column is a string; no value is converted to a number, a date or a null.
+record stream. Arrow is fast, but it neither numbers the records it rejects nor gets past a long or a broken one;
+from its first failure on, the reader of the standard library is used. Every column is a string; no value is
+converted to a number, a date or a null.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pacsv
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow import valid_strings
 from neardup.io.readers.base import (
     CHUNK_BYTES,
+    RAW_CHARACTERS,
+    ROW_BYTES,
     Chunk,
     Column,
     Format,
@@ -35,18 +41,11 @@ from neardup.io.readers.base import (
     failure_text,
     named,
     refuse_columns,
-)
-from neardup.io.readers.csv_records import (
-    Batch,
-    CsvStream,
-    Dialect,
-    dialect_of,
-    header_of,
-    usual_delimiter,
+    too_long,
 )
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE, FileChunk
-from neardup.io.readers.lines import HEAD_BYTES, StreamDocuments
+from neardup.io.readers.lines import BYTE_ORDER_MARK, HEAD_BYTES, Stream, StreamDocuments
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.readers.tables import constant, partition_columns
 from neardup.io.writers.kept_formats import CsvSink, extended
@@ -57,6 +56,21 @@ TAB = "\t"
 
 # The kinds of the columns are guessed from this many first rows.
 SAMPLE_ROWS = 100
+
+DELIMITERS = ",;\t|"
+"""Delimiters that sniffing can find; any other must be given explicitly."""
+
+# The sniffer's patterns may take time quadratic in the length of their input.
+_SNIFFED_BYTES = 8 << 10
+_LINES = 50
+
+_READ_BYTES = 256 << 10
+
+# How the parser sees them: each byte as a character.
+_MARK, _LINE_END = BYTE_ORDER_MARK.decode("latin-1"), ("\n", "\r")
+
+# A record that is too long is looked through for its end this many times as far as it may be long.
+_FAR = 4
 
 
 class CsvDocuments(StreamDocuments):
@@ -161,6 +175,7 @@ class CsvDocuments(StreamDocuments):
         """Yield the chunks of one file."""
         names = self.header if columns is None else tuple(self.virtual.roots(columns))
         stream = CsvStream(
+            self.names[position],
             partial(self.stream, position),
             self.dialects[position],
             self.headers[position],
@@ -186,7 +201,7 @@ class _RecordsChunk(FileChunk):
         table = self.owner.virtual.table(self.batch.table, columns)
         if self.owner.text is not None:
             table = valid_strings(table, self.owner.text)
-        return ReadRows(table, self._row_numbers(), self._problems())
+        return ReadRows(table, self._row_numbers(), self.batch.rejected)
 
     def read_native(self, *, own: bool = False) -> NativeRows:
         table = self.batch.table
@@ -198,11 +213,8 @@ class _RecordsChunk(FileChunk):
 
     def _row_numbers(self) -> RowNumbers:
         good = np.ones(self.batch.records, np.bool_)
-        good[[bad.record - self.batch.first for bad in self.batch.rejected]] = False
+        good[[problem.row - self.first_row for problem in self.batch.rejected if problem.row is not None]] = False
         return np.flatnonzero(good) + self.batch.first
-
-    def _problems(self) -> tuple[Problem, ...]:
-        return tuple(Problem(self.source, bad.record, bad.reason, bad.raw) for bad in self.batch.rejected)
 
 
 def _kind(column: Any) -> Kind:
@@ -231,3 +243,355 @@ def _check_header(first: str, header: Sequence[str], name: str, other: Sequence[
                 "All files of one input have the same columns",
                 "Run the files separately",
             )
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The field delimiter, the quote character, and whether both were found by sniffing."""
+
+    delimiter: str
+    quote: str = '"'
+    sniffed: bool = False
+
+
+def usual_delimiter(source: Source) -> str:
+    """Return the tab for ``.tsv`` files, the comma for others."""
+    return "\t" if ".tsv" in source.path.lower()[-8:] else ","
+
+
+def dialect_of(source: Source, head: bytes, asked: str = "auto") -> Dialect:
+    r"""Return the dialect of a file that begins with ``head`` (UTF-8); ``asked`` is a delimiter, tab or auto.
+
+    Keeps the usual delimiter unless only another one splits the first lines into equal numbers of fields.
+
+    >>> dialect_of(Source("a.csv", "a.csv"), b"id;text\n1;a, b\n2;c\n").delimiter
+    ';'
+    """
+    usual = Dialect(usual_delimiter(source))
+    if asked != "auto":
+        return Dialect("\t" if asked == "tab" else asked)
+    lines = _lines(head)
+    if not lines or _fits(lines, usual):
+        return usual
+    try:
+        found = csv.Sniffer().sniff("".join(lines), DELIMITERS)
+    except csv.Error:
+        return usual
+    quote = "'" if found.quotechar == "'" and '"' not in "".join(lines) else '"'
+    sniffed = Dialect(found.delimiter, quote, sniffed=True)
+    return sniffed if _fits(lines, sniffed) else usual
+
+
+def _lines(head: bytes) -> list[str]:
+    """Return the first whole lines."""
+    text = head[:_SNIFFED_BYTES].decode("utf-8", "replace").removeprefix("\ufeff").replace("\0", "")
+    lines = text.splitlines(keepends=True)
+    return lines[:_LINES] if len(head) <= _SNIFFED_BYTES else lines[:-1][:_LINES]
+
+
+def _fits(lines: list[str], dialect: Dialect) -> bool:
+    """Return whether all records have the same number of fields, at least two."""
+    try:
+        rows = csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote)
+        widths = [len(row) for row in islice(rows, _LINES) if row]
+    except csv.Error:
+        return False
+    whole = widths[:-1] or widths  # the last record may continue after these lines
+    return len(set(whole)) == 1 and whole[0] > 1
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Consecutive records: ``records`` in all, including the ``rejected`` ones, which are not in the table."""
+
+    first: int
+    records: int
+    table: Any
+    rejected: tuple[Problem, ...] = ()
+
+
+class CsvStream:
+    """The records of one file from its start; a failure ends the stream and is kept in ``error``.
+
+    The values are the bytes of the file, as strings that need not be UTF-8.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        opened: Callable[[], Stream],
+        dialect: Dialect,
+        header: Sequence[str],
+        names: Sequence[str],
+        block_bytes: int,
+    ) -> None:
+        self._name, self._opened, self._dialect = name, opened, dialect
+        self._header, self._names = header, names
+        self._block = block_bytes
+        self.records = 0
+        self.error: BaseException | None = None
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the records in batches; the same batches in every pass over an unchanged file."""
+        last: Batch | None = None
+        for batch in self._all():
+            if last is not None:
+                yield last
+            last = batch
+        if last is not None:
+            yield last if self.error is None else self._without_last(last)
+
+    def _all(self) -> Iterator[Batch]:
+        try:
+            try:
+                yield from self._by_arrow()
+            except pa.ArrowInvalid:
+                yield from self._by_reader()
+        except UNREADABLE as error:
+            self.error = self.error or error
+
+    def _by_arrow(self) -> Iterator[Batch]:
+        with closing(_ArrowFile(self._opened())) as file, pa.PythonFile(file, "r") as stream:
+            options = pacsv.ConvertOptions(
+                check_utf8=False,
+                strings_can_be_null=False,
+                column_types=dict.fromkeys(self._header, pa.string()),
+                include_columns=list(self._names),
+            )
+            parsing = pacsv.ParseOptions(
+                delimiter=self._dialect.delimiter, quote_char=self._dialect.quote, newlines_in_values=True
+            )
+            reading = pacsv.ReadOptions(use_threads=False, block_size=self._block)
+            with pacsv.open_csv(stream, reading, parsing, options) as reader:
+                for batch in reader:
+                    first, self.records = self.records, self.records + batch.num_rows
+                    yield Batch(first, batch.num_rows, pa.Table.from_batches([batch]))
+            self.error = file.error
+
+    def _by_reader(self) -> Iterator[Batch]:
+        """Yield the records after those that Arrow has read, all of which were rows."""
+        width, columns = len(self._header), [list(self._header).index(name) for name in self._names]
+        first, begun = self.records, 0
+        rows: list[list[str]] = []
+        rejected: list[Problem] = []
+        with closing(_Records(self._opened, self._dialect)) as records:
+            each = records.fields(width)
+            for _ in range(self.records + 1):  # the header is a record, too
+                next(each)
+            for fields in each:
+                if isinstance(fields, str):
+                    rejected.append(Problem(self._name, self.records, fields, ""))
+                elif len(fields) != width:
+                    reason = f"{len(fields)} fields instead of {width}"
+                    rejected.append(Problem(self._name, self.records, reason, records.raw))
+                else:
+                    rows.append([fields[column] for column in columns])
+                self.records += 1
+                begun = begun or records.start
+                if records.offset - begun >= self._block:
+                    yield Batch(first, self.records - first, self._table(rows), tuple(rejected))
+                    first, rows, rejected, begun = self.records, [], [], records.offset
+            self.error = records.error
+        if self.records > first:
+            yield Batch(first, self.records - first, self._table(rows), tuple(rejected))
+
+    def _table(self, rows: list[list[str]]) -> Any:
+        values = list(zip(*rows, strict=True)) if rows else [()] * len(self._names)
+        return pa.Table.from_arrays([_strings(column) for column in values], names=list(self._names))
+
+    def _without_last(self, batch: Batch) -> Batch:
+        """Leave out the record in which a broken file ended: it may be cut off and still look whole."""
+        last = batch.first + batch.records - 1
+        if not batch.records or (batch.rejected and batch.rejected[-1].row == last):
+            return batch
+        self.records = last
+        return replace(batch, records=batch.records - 1, table=batch.table.slice(0, batch.table.num_rows - 1))
+
+
+class _ArrowFile:
+    """A stream as a file object for Arrow. A truncated file just ends early, and ``error`` has the reason."""
+
+    closed = False
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self.read = stream.read
+
+    @property
+    def error(self) -> BaseException | None:
+        return self._stream.error
+
+    def close(self) -> None:
+        self._stream.close()
+        self.closed = True
+
+
+class _TooLongError(Exception):
+    """The record that is read is longer than a row may be."""
+
+
+class _Records:
+    """The records of a file from ``csv.reader``, which sees each byte as the character of that number.
+
+    ``start`` and ``offset`` are the places of the last record and of the byte after it.
+    """
+
+    def __init__(self, opened: Callable[[], Stream], dialect: Dialect) -> None:
+        # The limit is one of the whole process, and only ever rises; a record is measured before it is reached.
+        csv.field_size_limit(max(csv.field_size_limit(), 2 * ROW_BYTES))
+        self._opened, self._dialect = opened, dialect
+        self._open()
+
+    def _open(self) -> None:
+        self._stream = self._opened()
+        self._blocks = _line_blocks(self._stream)
+        # the lines of the last block, and of the record before it; those of the last record end at _end
+        self._read, self._lines, self._end = list[str](), list[str](), 0
+        self.start = self.offset = 0
+        self._parse()
+
+    def _parse(self) -> None:
+        self._given = self._lines_given()
+        self._reader = csv.reader(self._given, delimiter=self._dialect.delimiter, quotechar=self._dialect.quote)
+
+    def _lines_given(self) -> Iterator[str]:
+        """Yield the lines, which are held as long as the record lasts, up to the limit of a row."""
+        for lines in self._blocks:
+            if not self.offset and lines[0].startswith(_MARK):
+                lines[0], self.offset = lines[0].removeprefix(_MARK), len(_MARK)
+            self._read, self._end = [*self._read[self._end :], *lines], 0
+            yield from lines
+            if sum(map(len, self._read[self._end :])) > ROW_BYTES:
+                raise _TooLongError
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error that ended the file early."""
+        return self._stream.error
+
+    @property
+    def ended(self) -> bool:
+        """Whether the last record has a line end."""
+        return self._lines[-1].endswith(_LINE_END) and self._quotes % 2 == 0
+
+    @property
+    def raw(self) -> str:
+        """The beginning of the last record."""
+        text = "".join(self._lines)[: 4 * RAW_CHARACTERS].rstrip("\r\n")
+        return text.encode("latin-1").decode("utf-8", "replace")[:RAW_CHARACTERS]
+
+    @property
+    def _quotes(self) -> int:
+        return sum(line.count(self._dialect.quote) for line in self._lines)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
+
+    def fields(self, width: int | None = None) -> Iterator[list[str] | str]:
+        """Yield the fields of each record, or, if it is longer than a row may be, why it is left out.
+
+        If its last quote is closed, it is left out alone. Otherwise the records continue behind the limit, with
+        the first one of ``width`` fields.
+        """
+        while (fields := self._next()) is not None:
+            if fields:  # an empty line is no record, nor is it for Arrow
+                yield fields
+            elif (start := self.start) + ROW_BYTES < self.offset:
+                if self._skip():
+                    yield f"{too_long('the record')}; bytes {start:,} to {self.offset - 1:,} are left out"
+                    continue
+                whole = self._whole(start + ROW_BYTES, width)
+                end = self.start if whole else self.offset
+                yield (
+                    f"{too_long('the text after an unclosed quote')}; bytes {start:,} to {end - 1:,} are left out "
+                    "with all rows in them, and reading goes on at the next whole record"
+                )
+                if whole:
+                    yield whole
+
+    def _next(self) -> list[str] | str | None:
+        """Return the fields of the next record, none of a long one; None at the end."""
+        self.start, reader, before = self.offset, self._reader, self._reader.line_num
+        fields: list[str] | str | None
+        try:
+            fields = next(reader, None)
+        except _TooLongError:
+            fields = []
+            self._parse()
+        except csv.Error as error:
+            fields = str(error)
+        self._take(reader.line_num - before)
+        return fields if self.offset - self.start <= ROW_BYTES else []
+
+    def _take(self, count: int) -> None:
+        self._lines = self._read[self._end : self._end + count]
+        self._end += count
+        self.offset += sum(map(len, self._lines))
+
+    def _skip(self) -> bool:
+        """Read to the end of a long record, in which quotes come in pairs; return whether its end is found."""
+        quotes, ended = self._quotes, self._lines[-1].endswith(_LINE_END)
+        while quotes % 2 or not ended:
+            if quotes % 2 and self.offset - self.start > _FAR * ROW_BYTES:
+                return False
+            line = next(self._given, "")
+            if not line:
+                return quotes % 2 == 0
+            self._take(1)
+            quotes, ended = quotes + line.count(self._dialect.quote), line.endswith(_LINE_END)
+        return True
+
+    def _whole(self, offset: int, width: int | None) -> list[str]:
+        """Read the file again, and return the first record of that width behind an offset; empty at the end."""
+        self.close()
+        self._open()
+        for line in self._given:
+            self._take(1)
+            if self.offset >= offset and line.endswith(_LINE_END):
+                break
+        while (fields := self._next()) is not None:
+            if isinstance(fields, list) and len(fields) == width:
+                return fields
+        return []
+
+
+def _line_blocks(stream: Stream) -> Iterator[list[str]]:
+    """Yield the lines of a stream with their ends, some at a time; one that is longer than a row may be is cut."""
+    rest = bytearray()
+    while part := stream.read(_READ_BYTES):
+        if rest.endswith(b"\r") and not part.startswith(b"\n"):
+            yield [rest.decode("latin-1")]
+            rest.clear()
+        first, *others = part.splitlines(keepends=True)
+        rest += first
+        if others:
+            yield [rest.decode("latin-1"), *[line.decode("latin-1") for line in others[:-1]]]
+            rest = bytearray(others[-1])
+        if rest.endswith(b"\n") or len(rest) > ROW_BYTES:
+            yield [rest.decode("latin-1")]
+            rest.clear()
+    if rest:
+        yield [rest.decode("latin-1")]
+
+
+def _strings(values: Sequence[str]) -> Any:
+    """Return the bytes behind characters, as an array of strings."""
+    offsets = np.fromiter(accumulate(map(len, values), initial=0), np.int32, len(values) + 1)
+    data = "".join(values).encode("latin-1")
+    return pa.StringArray.from_buffers(len(values), pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def header_of(opened: Callable[[], Stream], dialect: Dialect) -> tuple[str, ...]:
+    """Return the names in the first record of a file. Raises an error of UNREADABLE if it has none."""
+    with closing(_Records(opened, dialect)) as records:
+        fields = next(records.fields(), None)
+        if isinstance(fields, str):
+            raise pa.ArrowInvalid(fields)
+        if fields is None or not records.ended:
+            # a cut off file is not an empty one
+            raise records.error or pa.ArrowInvalid("no line ends the first row")
+    try:
+        return tuple(name.encode("latin-1").decode() for name in fields)
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid("the names of the columns are not UTF-8") from error

@@ -1,24 +1,35 @@
-"""JSONL: one JSON object per line; a chunk contains the raw bytes of its lines and is parsed when read."""
+"""JSONL: one JSON object per line; a chunk contains the raw bytes of its lines and is parsed when read.
+
+Whether a line is good depends only on the line and the required fields, so that every read of a chunk has the same
+rows. The required fields are decoded in every read; the others are kept as raw JSON and decoded afterwards, and a
+value that does not fit becomes null.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
     Column,
     Format,
+    Kind,
     LineProblems,
     NativeLines,
     NativeRows,
@@ -29,16 +40,17 @@ from neardup.io.readers.base import (
     shown,
     too_long,
 )
-from neardup.io.readers.fields import VirtualColumns
+from neardup.io.readers.fields import EACH, JOINED, FieldPath, Step, VirtualColumns
 from neardup.io.readers.files import UNREADABLE, FileChunk
-from neardup.io.readers.json_records import REMEMBERED, Parsed, Parser, guess_columns, guess_types, parsed_objects
 from neardup.io.readers.lines import (
     BYTE_ORDER_MARK,
     LongLine,
+    Positions,
     Span,
     StreamDocuments,
     count_lines,
     line_blocks,
+    line_bounds,
     read_span,
     with_keys,
 )
@@ -49,6 +61,21 @@ from neardup.io.writers.kept_formats import LinesSink
 SAMPLE_ROWS = 100
 _SAMPLE_BYTES = 1 << 20
 _WITHOUT_KEYS, _NO_VALUE = b"{}", b"{} \t\r\n"
+
+UNNAMEABLE = re.compile(r'["\\\x00-\x1f]')
+"""In the name of a field that msgspec cannot look up: it is written out but cannot be chosen."""
+
+Tree = dict[Any, Any]
+"""The fields below a node, by step; a leaf is its type."""
+
+_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+REMEMBERED = 1000
+"""Maximum number of rejected lines of a block that are remembered, to recognise repeats."""
+
+_SHORT = 64
+
+_LINES_AT_ONCE = 1 << 16
 
 
 class JsonlDocuments(StreamDocuments):
@@ -237,3 +264,369 @@ class LinesChunk(FileChunk):
 def _shared(raw: str, same: dict[str, str]) -> str:
     """Return one shared string for identical rejected lines, for at most ``REMEMBERED`` different ones."""
     return same.setdefault(raw, raw) if len(same) < REMEMBERED else same.get(raw, raw)
+
+
+@dataclass(frozen=True, eq=False)
+class Parsed:
+    """The lines of a block: the good ones by number, the rejected ones with their reasons."""
+
+    names: tuple[str, ...]
+    kinds: dict[str, Kind]
+    id: str | None
+    fields: JsonFields
+    records: list[Any]
+    lines: Positions
+    rejected: Positions
+    reasons: list[str]
+    starts: Positions
+    stops: Positions
+    replaced: int = 0
+
+    def column(self, name: str) -> Any:
+        """Return the values of one field, or of a virtual column, as an Arrow array."""
+        values = self._made(name) if name in self.fields.columns else self._decoded(name)
+        if values and isinstance(values[0], msgspec.Raw):
+            values = _decode_all(values)
+        return _id_array(values) if name == self.id else _array(values, self.kinds.get(name, "text"))
+
+    def _decoded(self, name: str) -> list[Any]:
+        attribute = f"f{self.names.index(name)}"
+        return [getattr(record, attribute) for record in self.records]
+
+    def _made(self, name: str) -> list[Any]:
+        make = self.fields.id if name == self.id else self.fields.text
+        roots = {root: self._decoded(root) for root, _ in self.fields.columns[name]}
+        rows = zip(*roots.values(), strict=True)
+        return [make(name, dict(zip(roots, values, strict=True))) for values in rows]
+
+
+class Parser:
+    """Parses blocks of lines, given the fields that a good line must have."""
+
+    def __init__(self, columns: Sequence[Column], text: str | None = None, id: str | None = None) -> None:
+        self._kinds: dict[str, Kind] = {column.name: column.kind for column in columns}
+        virtual = VirtualColumns.of(self._kinds, text, id)
+        self.virtual = virtual
+        self._fields = JsonFields.of(virtual.made, id if id != text else None)
+        self._required: dict[str, Any] = dict(self._fields.types)
+        if text is not None:
+            self._kinds[text] = "text"
+            if text not in virtual:
+                self._required[text] = str | None
+        if id is not None and id != text and id not in virtual:
+            self._required[id] = self._required.get(id, str | None) | int
+        self._text = None if text in virtual else text
+        self._id = id if id != text else None
+
+    def parse(self, block: bytes, names: tuple[str, ...]) -> Parsed:
+        """Parse all lines of a block for the named fields."""
+        plain = (name for name in names if name not in self._fields.columns)
+        names = (*self._required, *(name for name in plain if name not in self._required))
+        decoder = _decoder(names, tuple(self._required.items()), self._text)
+        starts, ends, stops = line_bounds(block)
+        lines = np.flatnonzero(ends > starts)
+        records = _parse_at_once(decoder, block, starts[lines], ends[lines])
+        rejected, reasons = np.empty(0, np.int64), list[str]()
+        replaced = 0
+        if records is None:
+            records, lines, rejected, reasons = _parse_each(decoder, block, starts, ends)
+            replaced = sum(_replaced(block[starts[line] : ends[line]]) for line in lines)
+        return Parsed(
+            names, self._kinds, self._id, self._fields, records, lines, rejected, reasons, starts, stops, replaced
+        )
+
+
+@lru_cache(maxsize=64)
+def _decoder(names: tuple[str, ...], required: tuple[tuple[str, Any], ...], text: str | None) -> Any:
+    types = dict(required)
+    fields: list[Any] = []
+    for i, name in enumerate(names):
+        if name == text:  # no default: a line without a text is not a document
+            fields.append((f"f{i}", types[name]))
+        else:
+            default = None if name in types else msgspec.Raw(b"null")
+            fields.append((f"f{i}", types.get(name, msgspec.Raw), default))
+    rename = {f"f{i}": name for i, name in enumerate(names)}
+    record = msgspec.defstruct("Line", fields, rename=rename, gc=False, kw_only=True)
+    return msgspec.json.Decoder(record)
+
+
+def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Positions) -> list[Any] | None:
+    """Parse a block in one call, or return None when some line must be parsed separately.
+
+    The call parses values, not lines. It is exact when every line begins with ``{`` and ends with ``}`` and there
+    are as many values as lines: inside a value no ``{`` follows a ``}`` and a line end, so no value spans a line
+    end, so each line contains at least one value, so exactly one.
+    """
+    if not len(starts):
+        return []
+    data = np.frombuffer(block, np.uint8)
+    if not ((data[starts] == ord("{")).all() and (data[ends - 1] == ord("}")).all()):
+        return None
+    try:
+        records: list[Any] = decoder.decode_lines(block)
+    except _REFUSED:
+        return None
+    return records if len(records) == len(starts) else None
+
+
+def _parse_each(
+    decoder: Any, block: bytes, starts: Positions, ends: Positions
+) -> tuple[list[Any], Positions, Positions, list[str]]:
+    """Parse line by line: return the good records, their lines, the rejected lines and the reasons.
+
+    A million lines may be rejected for the same reason, or be identical: repeats cost no object and no parsing.
+    """
+    records: list[Any] = []
+    good, bad, reasons = array("q"), array("q"), list[str]()
+    refused: dict[bytes, str] = {}
+    for i, (start, end) in enumerate(_bounds(starts, ends)):
+        line = block[start:end]
+        if not line.strip():
+            continue
+        reason = refused.get(line) if end - start <= _SHORT else None
+        if reason is None:
+            try:
+                records.append(_parse_one(decoder, line))
+                good.append(i)
+                continue
+            except _REFUSED as error:
+                reason = intern(_reason(error))
+            if end - start <= _SHORT and len(refused) < REMEMBERED:
+                refused[line] = reason
+        bad.append(i)
+        reasons.append(reason)
+    return records, np.array(good, np.int64), np.array(bad, np.int64), reasons
+
+
+def _bounds(starts: Positions, ends: Positions) -> Iterator[tuple[int, int]]:
+    """Yield starts and ends as Python numbers, created a few at a time."""
+    for first in range(0, len(starts), _LINES_AT_ONCE):
+        some = slice(first, first + _LINES_AT_ONCE)
+        yield from zip(starts[some].tolist(), ends[some].tolist(), strict=True)
+
+
+def _parse_one(decoder: Any, line: bytes) -> Any:
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError:
+        raise
+    except _REFUSED:
+        repaired = _repaired(line)
+        if repaired is None:
+            raise
+        return decoder.decode(repaired)
+
+
+def _repaired(line: bytes) -> bytes | None:
+    """Return strict JSON for common mistakes of other programs: broken UTF-8, lone surrogates, NaN."""
+    try:
+        value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
+        text = json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _replaced(line: bytes) -> int:
+    """Return how many invalid UTF-8 sequences of a line are read as U+FFFD."""
+    return line.decode("utf-8", "replace").count("\ufffd") - line.count("\ufffd".encode())
+
+
+def _reason(error: BaseException) -> str:
+    message = str(error)
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return message if isinstance(error, msgspec.ValidationError) else f"not JSON: {message}"
+
+
+def _decode_all(raws: Sequence[Any]) -> list[Any]:
+    """Decode raw values in one call, or one by one if one of them is refused."""
+    try:
+        return list(msgspec.json.decode(b"[" + b",".join(map(bytes, raws)) + b"]"))
+    except _REFUSED:
+        return [_decode_raw(bytes(raw)) for raw in raws]
+
+
+def _decode_raw(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except _REFUSED:
+        repaired = _repaired(raw)
+        try:
+            return None if repaired is None else msgspec.json.decode(repaired)
+        except _REFUSED:
+            return None
+
+
+def _id_array(values: list[Any]) -> Any:
+    """Return ids as int64 if all in this chunk are 64-bit integers, else all as strings."""
+    if values and all(value is None or type(value) is int for value in values):
+        try:
+            return pa.array(values, pa.int64())
+        except (OverflowError, pa.ArrowException):
+            pass  # integers of more than 64 bits stay exact as strings
+    return pa.array([_string(value) for value in values], pa.large_string())
+
+
+def _array(values: list[Any], kind: Kind) -> Any:
+    if kind == "integer":
+        return pa.array([v if type(v) is int and -(2**63) <= v < 2**63 else None for v in values], pa.int64())
+    if kind == "number":
+        return pa.array([_float(value) for value in values], pa.float64())
+    if kind == "truth":
+        return pa.array([value if type(value) is bool else None for value in values], pa.bool_())
+    return pa.array([_string(value) for value in values], pa.large_string())
+
+
+def _float(value: Any) -> float | None:
+    try:
+        return float(value) if type(value) in (int, float) else None
+    except OverflowError:
+        return None
+
+
+def _string(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return str(value) if type(value) is int else None
+
+
+def parsed_objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the lines that are JSON objects, fully decoded."""
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    for line in lines:
+        try:
+            yield _parse_one(decoder, line)
+        except _REFUSED:
+            continue
+
+
+def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
+    """Return the keys of the objects in order of appearance, with their kinds."""
+    values: dict[str, list[Any]] = {}
+    for item in objects:
+        for name, value in item.items():
+            values.setdefault(name, [])
+            if value is not None:
+                values[name].append(value)
+    return tuple(Column(name, _kind(found)) for name, found in values.items() if not UNNAMEABLE.search(name))
+
+
+def guess_types(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the Arrow types of the records and lists in the objects; None for values of several types."""
+    found: dict[str, list[Any]] = {}
+    for item in objects:
+        for name, value in item.items():
+            found.setdefault(name, []).append(value)
+    nested = {name: values for name, values in found.items() if any(type(v) in (dict, list) for v in values)}
+    return {name: _type(values) for name, values in nested.items()}
+
+
+def _type(values: list[Any]) -> Any:
+    try:
+        return pa.infer_type(values)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        return None
+
+
+def _kind(values: list[Any]) -> Kind:
+    """Return the kind of most values; the few of another type are rejected or become null when read."""
+    strings, integers, floats = (sum(type(v) is t for v in values) for t in (str, int, float))
+    if 2 * (strings + integers + floats) < len(values):
+        return "truth" if 2 * sum(type(v) is bool for v in values) >= len(values) else "other"
+    if strings * 2 >= len(values) or (strings and not floats):
+        return "text"  # also a column of only nulls so far: it may contain texts further on
+    return "number" if floats else "integer"
+
+
+@dataclass(frozen=True)
+class JsonFields:
+    """Virtual columns of JSON lines: ``types`` of the fields that are decoded, and the steps of each column."""
+
+    types: Mapping[str, Any]
+    columns: Mapping[str, tuple[tuple[str, tuple[Step, ...]], ...]]
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Sequence[FieldPath]], id: str | None) -> JsonFields:
+        """Return the fields of virtual ``columns``; the values of the column ``id`` may be integers.
+
+        Raises InputError for paths that contradict each other.
+        """
+        tree: Tree = {}
+        for name, paths in columns.items():
+            for path in paths:
+                _grow(tree, path, int | str | None if name == id else str | None)
+        types = {root: _type_of(node) for root, node in tree.items()}
+        steps = {
+            name: tuple((path.root, _attributes(tree[path.root], path.steps)) for path in paths)
+            for name, paths in columns.items()
+        }
+        return cls(types, steps)
+
+    def text(self, name: str, roots: Mapping[str, Any]) -> str | None:
+        """Return the joined parts of one line, given its decoded fields; None without any."""
+        parts = [part for root, steps in self.columns[name] for part in _values(roots[root], steps)]
+        return JOINED.join(map(str, parts)) if parts else None
+
+    def id(self, name: str, roots: Mapping[str, Any]) -> Any:
+        """Return the id of one line, given its decoded fields."""
+        [(root, steps)] = self.columns[name]
+        return next(_values(roots[root], steps), None)
+
+
+def _grow(tree: Tree, path: FieldPath, leaf: Any) -> None:
+    node, names = tree, (path.root, *path.steps)
+    for number, name in enumerate(names, 1):
+        if name is not EACH and UNNAMEABLE.search(name):
+            raise InputError(
+                f'The field "{printable(path.spelled)}" cannot be chosen',
+                'Names without ", \\ and control characters',
+                "Rename the field",
+            )
+        last, known = number == len(names), node.get(name)
+        if (node and (name is EACH) != (EACH in node)) or (known is not None and isinstance(known, dict) == last):
+            raise _contradicted(path)
+        if last:
+            node[name] = leaf if known is None else known | leaf
+        else:
+            node = node.setdefault(name, {})
+
+
+def _contradicted(path: FieldPath) -> InputError:
+    return InputError(
+        f'"{path.spelled}" takes a field for something else than another name does',
+        "A field is a text, a record or a list",
+        "Name each field in one way",
+    )
+
+
+def _type_of(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if EACH in node:
+        return list[_type_of(node[EACH])] | None  # type: ignore[misc]
+    fields = [(f"f{number}", _type_of(below), None) for number, below in enumerate(node.values())]
+    rename = {f"f{number}": name for number, name in enumerate(node)}
+    return msgspec.defstruct("Record", fields, rename=rename, gc=False) | None
+
+
+def _attributes(node: Any, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps with the attribute of the struct in place of the name of each field."""
+    found: list[Step] = []
+    for step in steps:
+        found.append(EACH if step is EACH else f"f{list(node).index(step)}")
+        node = node[step]
+    return tuple(found)
+
+
+def _values(value: Any, steps: Sequence[Step]) -> Iterator[Any]:
+    if value is None:
+        return
+    if not steps:
+        yield value
+    elif steps[0] is EACH:
+        for item in value:
+            yield from _values(item, steps[1:])
+    else:
+        yield from _values(getattr(value, steps[0]), steps[1:])

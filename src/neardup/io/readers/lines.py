@@ -249,10 +249,6 @@ class StreamDocuments(FileDocuments):
         """Whether the lines of a file can be found again by their place in it."""
         return self._charsets[position].encoding == "utf-8"
 
-    def charset(self, position: int) -> Charset:
-        """Return the encoding of a file."""
-        return self._charsets[position]
-
     def stream(self, position: int) -> Stream:
         """Open a file, from its start."""
         return Stream(self.sources[position], self._charsets[position])
