@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from neardup.io.readers import Problem, choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Problem
 from neardup.io.writers import OutputFolder, open_kept
 from support.reading import read_all
 

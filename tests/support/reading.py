@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers import Documents, NativeFiles, NativeLines, NativeTable, Problem
+from neardup.io.readers.base import Documents, NativeFiles, NativeLines, NativeTable, Problem
 
 
 def read_all(

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.display import counted, number
-from neardup.io.readers import join_ids
 from neardup.io.readers.base import Documents, Problem, ReadRows
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import Chosen, join_ids
 from neardup.join.base_documents import BaseDocuments, read_texts
 from neardup.join.common_shingles import most_documents
 from neardup.join.criterion import EVERYONE, Related

@@ -24,7 +24,8 @@ from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError
 from neardup.io.containers.addresses import MARK, is_container, split_address
 from neardup.io.containers.base import safe_name
-from neardup.io.readers import AUTO, Documents, open_sources, read_document
+from neardup.io.readers import AUTO, open_sources, read_document
+from neardup.io.readers.base import Documents
 from neardup.io.readers.discovery import SUFFIXES_OF_FILES, find_files, matching, split_pattern
 from neardup.io.readers.folders import walk
 from neardup.io.readers.rows import read_file_row

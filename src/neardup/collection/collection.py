@@ -34,7 +34,7 @@ from neardup.collection.store import Store
 from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.names import require_local
-from neardup.io.readers import Problem
+from neardup.io.readers.base import Problem
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
 

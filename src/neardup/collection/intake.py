@@ -36,8 +36,9 @@ from neardup.collection.store import Store
 from neardup.collection.store.writing import Writing
 from neardup.errors import InputError, SettingError
 from neardup.io.formats.content import METADATA
-from neardup.io.readers import Chunk, Documents, Problem, choose_columns, find_column, open_documents
-from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Chunk, Documents, Problem
+from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES, find_column
 from neardup.io.readers.fields import joined
 from neardup.runtime import UNLIMITED, Deadline, Progress, ordered_map
 from neardup.tables import one_array

@@ -20,9 +20,8 @@ from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.fingerprints.chunk import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
 from neardup.io.formats.content import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
-from neardup.io.readers import join_ids
 from neardup.io.readers.base import Chunk, Documents, LineProblems, Problem, Problems, RememberingChunk
-from neardup.io.readers.columns import digests, require_labels
+from neardup.io.readers.columns import digests, join_ids, require_labels
 from neardup.io.readers.parquet_pages import FooterGroup
 from neardup.io.writers.scratch import Scratch
 from neardup.join.candidates import SpilledBands, band_columns, band_names

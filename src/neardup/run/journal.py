@@ -13,8 +13,7 @@ from neardup.errors import InputError
 from neardup.io.names import without_secrets
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
-from neardup.io.readers.digests import whole_digest
-from neardup.io.readers.sources import Source, refuse_stdin
+from neardup.io.readers.sources import Source, refuse_stdin, whole_digest
 from neardup.io.writers.scratch import RunJournal, journal_of
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION

@@ -13,7 +13,7 @@ from socket import gaierror, getaddrinfo
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError, SettingError
-from neardup.io.private import exposed
+from neardup.io.writers.filesystem import exposed
 
 Right: TypeAlias = Literal["read", "write"]
 

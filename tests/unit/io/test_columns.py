@@ -4,7 +4,8 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.readers import choose_columns, join_ids, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.columns import join_ids
 from support.messages import has_parts
 
 

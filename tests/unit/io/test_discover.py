@@ -12,7 +12,8 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError
-from neardup.io.readers import Documents, choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
 from neardup.io.readers.folders import is_result
 from support.reading import lines_of, read_all
 

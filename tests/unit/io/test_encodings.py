@@ -9,7 +9,8 @@ import pytest
 
 from neardup.errors import SettingError
 from neardup.io.formats.charsets import SAMPLE_BYTES, charset_of, decoded
-from neardup.io.readers import Documents, csv, lines, open_documents, open_files, read_document
+from neardup.io.readers import csv, lines, open_documents, open_files, read_document
+from neardup.io.readers.base import Documents
 from neardup.settings import ReadingSettings, Settings
 from support.reading import read_all
 from support.shared_data import folder

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.io.readers import Documents, choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
 from support.reading import read_all
 
 

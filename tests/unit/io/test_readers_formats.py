@@ -9,7 +9,8 @@ import pytest
 from neardup.errors import InputError, install
 from neardup.io.formats.content import Content
 from neardup.io.formats.extractor import Extractor
-from neardup.io.readers import NativeFiles, open_documents, read_document, text_files
+from neardup.io.readers import open_documents, read_document, text_files
+from neardup.io.readers.base import NativeFiles
 from support.made_files import docx_of, eml_of, html_of, msg_of, pdf_of
 from support.reading import read_all
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.io.readers import Documents, choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
 from neardup.io.readers.jsonl import SAMPLE_ROWS
 from neardup.io.readers.lines import with_keys
 from support.reading import lines_of, read_all

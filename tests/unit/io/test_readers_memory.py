@@ -11,7 +11,8 @@ import pytest
 from pyarrow import dataset
 
 from neardup.errors import InputError
-from neardup.io.readers import Documents, choose_columns, open_documents
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
 from support.reading import read_all
 
 TEXTS = [f"text {i} " * (i % 9) for i in range(500)]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.readers import NativeFiles, choose_columns, open_documents, open_files
+from neardup.io.readers import choose_columns, open_documents, open_files
+from neardup.io.readers.base import NativeFiles
 from support.reading import read_all
 
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.readers.digests import BLOCK_BYTES, BLOCKS, digest_of_bytes, digest_of_file, open_regular
 from neardup.io.readers.rows import read_file_row
+from neardup.io.readers.sources import BLOCK_BYTES, BLOCKS, digest_of_bytes, digest_of_file, open_regular
 from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()

@@ -30,9 +30,9 @@ from neardup.io.fingerprints.chunk import (
     sketch_schema,
 )
 from neardup.io.fingerprints.keys import name_of, seal_of
-from neardup.io.readers import join_ids
-from neardup.io.readers.digests import digest_of_file, open_regular
+from neardup.io.readers.columns import join_ids
 from neardup.io.readers.manifest import Digest, Size, read_regular
+from neardup.io.readers.sources import digest_of_file, open_regular
 from neardup.io.writers.output import WholeFolder
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, UInt32s, UInt64s, one_array

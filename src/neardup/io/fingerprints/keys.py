@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from neardup.errors import InputError, OutputError
-from neardup.io.private import exposed
-from neardup.io.readers.digests import open_regular
+from neardup.io.readers.sources import open_regular
+from neardup.io.writers.filesystem import exposed
 
 SHARED = ".neardup-key"
 """The key file that parts in one folder share."""

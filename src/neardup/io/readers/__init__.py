@@ -8,27 +8,8 @@ from typing import cast
 
 from neardup.errors import InputError
 from neardup.io.names import without_secrets
-from neardup.io.readers.base import (
-    CHUNK_BYTES,
-    Chunk,
-    Column,
-    Documents,
-    Format,
-    NativeFiles,
-    NativeLines,
-    NativeRows,
-    NativeTable,
-    Problem,
-    ReadRows,
-)
-from neardup.io.readers.columns import (
-    Chosen,
-    Reference,
-    choose_columns,
-    choose_reference,
-    find_column,
-    join_ids,
-)
+from neardup.io.readers.base import CHUNK_BYTES, Documents, Format
+from neardup.io.readers.columns import choose_columns, choose_reference
 from neardup.io.readers.csv import CsvDocuments
 from neardup.io.readers.discovery import find_files, root_of
 from neardup.io.readers.folders import Discovered
@@ -52,21 +33,8 @@ _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] =
 """The documents of each format that files may have."""
 
 __all__ = [
-    "Chosen",
-    "Chunk",
-    "Column",
-    "Documents",
-    "NativeFiles",
-    "NativeLines",
-    "NativeRows",
-    "NativeTable",
-    "Problem",
-    "ReadRows",
-    "Reference",
     "choose_columns",
     "choose_reference",
-    "find_column",
-    "join_ids",
     "open_documents",
     "open_files",
     "open_sources",

@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from neardup.io.containers.spools import STDIN
 from neardup.io.names import path_of, shown_name, without_secrets
 from neardup.io.readers.base import Documents, Format
-from neardup.io.readers.digests import DIGEST_BYTES
-from neardup.io.readers.sources import Source
+from neardup.io.readers.sources import DIGEST_BYTES, Source
 
 PLACES = pa.schema(
     [

@@ -37,12 +37,11 @@ from neardup.io.readers.base import (
     Sink,
     failure_text,
 )
-from neardup.io.readers.digests import digest_of_bytes
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.folders import is_message, samples, samples_note
-from neardup.io.readers.sources import Source, Stamp, changed, require_same
+from neardup.io.readers.sources import Source, Stamp, changed, digest_of_bytes, require_same
 from neardup.io.writers.kept_files import document_sink
 
 # Opening a file costs about as much as reading this many bytes of it; also bounds the files in a chunk.

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from neardup.display import size
+from neardup.display import printable, size
 from neardup.errors import OutputError
 from neardup.io.readers.base import Documents
 
@@ -382,3 +382,19 @@ def try_lock(handle: int) -> bool | None:
     except OSError as error:
         return False if error.errno in _HELD else None
     return True
+
+
+def exposed(path: Path, mode: int | None = None) -> str:
+    """Return a warning with the way out if other users may read or write a file with a secret, else "".
+
+    ``mode`` is its mode where the file is open. Systems without such modes never warn.
+    """
+    if os.name != "posix":
+        return ""
+    if mode is None:
+        try:
+            mode = path.stat().st_mode
+        except OSError:
+            return ""
+    shown = printable(str(path))
+    return f"{shown} can be read by other users of this machine\nchmod 600 {shown}" if mode & 0o077 else ""
