@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode
 
+from neardup.review.desk.desk import Desk
 from neardup.review.live.app import Served, review_app
-from neardup.review.source import ReviewSource
 from support.made_service import LOCAL, scope_of
 
 OWN = "http://127.0.0.1:8321"
@@ -114,7 +114,7 @@ class Pages:
 
 
 @contextmanager
-def live(source: ReviewSource, served: Served | None = None) -> Iterator[Pages]:
-    """The pages of a source; Ann decides."""
+def live(desk: Desk, served: Served | None = None) -> Iterator[Pages]:
+    """The pages of a desk; Ann decides."""
     with asyncio.Runner() as runner:
-        yield Pages(review_app(source, served or Served(by="Ann")), runner)
+        yield Pages(review_app(desk, served or Served(by="Ann")), runner)

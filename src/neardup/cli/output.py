@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 
 import typer
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
+    from neardup.cli.options import on_files
     from neardup.io.writers import OutputFolder
     from neardup.run.found import Found
     from neardup.run.records import Group
@@ -43,31 +44,16 @@ _FOLDER_ONLY = {
     "overwrite": "--overwrite",
 }
 """Options that need a folder."""
+OutputOptions: TypeAlias = Union[
+    "on_files.DedupOptions",
+    "on_files.GroupOptions",
+    "on_files.ApplyOptions",
+    "on_files.RegroupOptions",
+    "on_files.MergeOptions",
+    "on_files.PartOptions",
+]
+"""The options of a command that writes a result."""
 _rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)
-
-
-class OutputOptions(Protocol):
-    """The options of a command that writes a result."""
-
-    @property
-    def out(self) -> Path | None:
-        """The folder, or STREAM."""
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether nothing is written."""
-
-    @property
-    def json(self) -> bool:
-        """Whether the result is printed as JSON."""
-
-    @property
-    def overwrite(self) -> bool:
-        """Whether an earlier folder is replaced."""
-
-    @property
-    def explicit(self) -> frozenset[str]:
-        """The names of the given options."""
 
 
 def refuse_unusable_out(options: OutputOptions) -> None:
@@ -294,6 +280,3 @@ def _rate(done: int, speed: float | None, unit: str) -> str:
     if unit == "bytes":
         return display.size(done) + (f", {display.size(int(speed))}/s" if speed else "")
     return f"{display.number(done)} {unit}" + (f", {display.number(int(speed))}/s" if speed else "")
-
-
-T = TypeVar("T")

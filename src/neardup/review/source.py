@@ -1,4 +1,4 @@
-"""The contract between the pages of a review and its source: the result of a run, or a collection.
+"""The records that the desk of a review gives to the pages and takes from them.
 
 Documents and groups have whole numbers (``Key``), so that no id and no text is in an address. In a result the key
 of a document is its row in ``ranks.parquet``, and that of a group the one of its representative. In a collection
@@ -7,9 +7,8 @@ they are the internal number of the document and the permanent id of the group.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 from neardup.comparison.compare import Comparison
 from neardup.io.decisions.records import Action, Fate, Id, Verdict
@@ -287,53 +286,3 @@ class Acted:
 
     action: Action
     next: tuple[Key, Key] | None = None
-
-
-class ReviewSource(Protocol):
-    """A source of groups and pairs, with the decisions on them. Methods may be called from several threads.
-
-    All raise InputError for a key that does not exist and QueryError for a filter that cannot be read. Those that
-    change something raise ``ChangedMeanwhileError`` if another action concerned the same documents since ``seen``.
-    """
-
-    def about(self) -> Reviewed:
-        """Return the name, the size and the settings of the source."""
-
-    def groups(self, question: Question) -> GroupList:
-        """Return a page of the list of groups."""
-
-    def group(self, key: Key, question: Question | None = None) -> GroupView:
-        """Return a group; ``question`` is the list the reader came from."""
-
-    def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
-        """Return two documents side by side; ``how`` are the keywords of ``compare``."""
-
-    def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
-        """Return a page of a queue."""
-
-    def threshold(self, value: float | None = None) -> ThresholdView:
-        """Return the histogram, and pairs around ``value`` (the threshold of the run unless given)."""
-
-    def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
-        """Return the pairs that a decision for a kind would concern."""
-
-    def decide(self, decision: Decide) -> Acted:
-        """Store a decision."""
-
-    def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
-        """Make another member the representative of a group."""
-
-    def keep(self, document: Key, fate: Fate | None, by: str, seen: int) -> Acted:
-        """Store the fate of one document."""
-
-    def tag(self, document: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
-        """Add a tag to a document, or take it away."""
-
-    def undo(self, by: str, action: int | None = None) -> Acted | None:
-        """Undo an action, or the last one of this reviewer; None if there is none."""
-
-    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
-        """Return actions, the latest first."""
-
-    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
-        """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat."""

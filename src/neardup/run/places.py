@@ -130,7 +130,8 @@ def _require_recorded(file: Recorded, *, named: bool) -> None:
         return
     if file.source.is_remote:
         if not named:
-            raise _refused(file, "it is a URL, and a URL in a result is not fetched unasked")
+            why = "it is a URL, which is not fetched unasked, and is stored without user, password and signature"
+            raise _refused(file, why, "Give --inputs with the whole URL")
         return
     if file.digest is None and not named:
         raise _refused(file, "the result has no digest to recognise it by")
@@ -152,11 +153,11 @@ def _changed(file: Recorded, how: str) -> InputError:
     )
 
 
-def _refused(file: Recorded, why: str) -> InputError:
+def _refused(file: Recorded, why: str, do: str = "Give --inputs with its place of today") -> InputError:
     return InputError(
         f"{printable(file.path)}, where the documents of the result were, cannot be used: {why}",
         "The input as the run read it",
-        "Give --inputs with its place of today",
+        do,
     )
 
 

@@ -13,7 +13,7 @@ from neardup.io.readers import choose_columns, open_files
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.thresholds import WIDTHS
-from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ReviewSource, ThresholdView
+from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ThresholdView
 from neardup.run import find
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings
@@ -258,10 +258,3 @@ def test_decisions_are_exported(desk: Desk) -> None:
     assert b"duplicate" in whole
     with pytest.raises(SettingError, match="jsonl"):
         desk.export("decisions", "docx")
-
-
-def test_the_desk_is_a_source_of_reviews() -> None:
-    methods = {name for name in vars(ReviewSource) if not name.startswith("_")}
-    assert methods <= {name for name in vars(Desk) if callable(getattr(Desk, name))}
-    source: type[ReviewSource] = Desk  # the type checker compares signatures
-    assert source

@@ -1,1 +1,1 @@
-"""The data behind the pages of a review: the result of a run, or a collection, as a ``ReviewSource``."""
+"""The data behind the pages of a review: the result of a run, or a collection."""

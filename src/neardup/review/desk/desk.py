@@ -78,7 +78,10 @@ class _Listed:
 
 
 class Desk:
-    """The groups and pairs of a subject: a ``ReviewSource``.
+    """The groups and pairs of a subject, with the decisions on them. Methods may be called from several threads.
+
+    All raise InputError for a key that does not exist and QueryError for a filter that cannot be read. Those that
+    change something raise ``ChangedMeanwhileError`` if another action concerned the same documents since ``seen``.
 
     The tables are put in order once, and again when the groups of a collection change; decisions that come later,
     also from other processes, are applied one by one.

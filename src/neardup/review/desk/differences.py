@@ -82,16 +82,6 @@ def described(kind: Kind) -> str:
     return f"{' and '.join(parts)} {words} in {counted(kind.blocks.places, 'place')}"
 
 
-def difference_of(text: str, head: str) -> str:
-    """Return how a text differs from that of the representative, in a few words; "" for long texts."""
-    if len(text) + len(head) > MOST_BYTES:
-        return ""
-    from neardup.comparison.kinds.rules import kind_of  # imported late: lists need no kernels
-    from neardup.text.units import read
-
-    return described(kind_of(read(head), read(text)))
-
-
 class Kernels:
     """Whether the kernels that compare texts are loaded; ``ended`` is set when loading them has ended."""
 

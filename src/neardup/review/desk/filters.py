@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow.compute as pc
@@ -193,20 +193,13 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold().replace("_", " ")))
 
 
-class Fields(Protocol):
-    """The clauses that a filter can evaluate."""
-
-    def holds(self, clause: FieldClause, query: str) -> Bools:
-        """Return the groups for which a comparison holds."""
-
-
 Words = Callable[[WordsClause, str], Bools]
 """Returns the groups with a member that contains the words."""
 Alike = Callable[[Fingerprint, str], Bools]
 """Returns the groups with a member that a fingerprint clause finds."""
 
 
-def filtered(text: str, groups: int, fields: Fields, words: Words, alike: Alike) -> tuple[Bools, str]:
+def filtered(text: str, groups: int, fields: GroupFields, words: Words, alike: Alike) -> tuple[Bools, str]:
     """Return which groups a filter finds, and its canonical form; all for a blank one.
 
     Raises QueryError, with the position, for a filter that cannot be read or names something unknown.

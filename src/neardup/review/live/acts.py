@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from neardup.io.decisions.records import Fate, Verdict
 from neardup.review.live.pages import came_from, queue_of
 from neardup.review.live.requests import Elsewhere, ReviewRequest
-from neardup.review.source import Acted, Asked, Decide, ReviewSource
+from neardup.review.source import Acted, Asked, Decide
 from neardup.web.refusals import RefusedError
+
+if TYPE_CHECKING:
+    from neardup.review.desk.desk import Desk
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FATES: tuple[Fate, ...] = get_args(Fate)
@@ -17,14 +20,14 @@ CLEAR = "none"
 """The value of the button that withdraws a decision."""
 
 
-def decide(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
+def decide(desk: Desk, asked: ReviewRequest) -> Elsewhere:
     """Store a decision about a pair, a group, a part of it, or a kind."""
     given = asked.one_of("verdict", (*VERDICTS, CLEAR))
     whom = asked.one_of("asked", WHOM)
     above = asked.share("above") if whom == "above" else None
     if whom == "above" and above is None:
         raise RefusedError(422, "The least similarity is missing", "From 0 to 1", "Enter it, or choose all")
-    done = source.decide(
+    done = desk.decide(
         Decide(
             whom,
             None if given == CLEAR else given,  # type: ignore[arg-type]
@@ -60,27 +63,27 @@ def _after(asked: ReviewRequest, done: Acted) -> str:
     return asked.to("/" if group is None else f"/groups/{group}", **came, done=number)
 
 
-def represent(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
+def represent(desk: Desk, asked: ReviewRequest) -> Elsewhere:
     """Make another member the representative."""
     group = asked.need("group")
-    done = source.represent(group, asked.need("document"), asked.by, asked.need("seen"))
+    done = desk.represent(group, asked.need("document"), asked.by, asked.need("seen"))
     return _back_to_group(asked, done)
 
 
-def keep(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
+def keep(desk: Desk, asked: ReviewRequest) -> Elsewhere:
     """Store the fate of a document."""
     fate = asked.one_of("fate", (*FATES, CLEAR))
     document, seen = asked.need("document"), asked.need("seen")
-    done = source.keep(document, None if fate == CLEAR else fate, asked.by, seen)  # type: ignore[arg-type]
+    done = desk.keep(document, None if fate == CLEAR else fate, asked.by, seen)  # type: ignore[arg-type]
     return _back_to_group(asked, done)
 
 
-def tag(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
+def tag(desk: Desk, asked: ReviewRequest) -> Elsewhere:
     """Add a tag to a document, or take it away."""
     name = asked.text("tag").strip()
     if not name:
         raise RefusedError(422, "The tag is empty", "A word or a few", "Enter one")
-    done = source.tag(asked.need("document"), name, asked.text("on") != "no", asked.by, asked.need("seen"))
+    done = desk.tag(asked.need("document"), name, asked.text("on") != "no", asked.by, asked.need("seen"))
     return _back_to_group(asked, done)
 
 
@@ -89,9 +92,9 @@ def _back_to_group(asked: ReviewRequest, done: Acted) -> Elsewhere:
     return Elsewhere(asked.to(f"/groups/{asked.need('group')}", **came, done=done.action.number))
 
 
-def undo(source: ReviewSource, asked: ReviewRequest) -> Elsewhere:
+def undo(desk: Desk, asked: ReviewRequest) -> Elsewhere:
     """Undo an action, and return to the page with the button; from a pair, to the pair that was decided."""
-    done = source.undo(asked.by, asked.whole("action"))
+    done = desk.undo(asked.by, asked.whole("action"))
     number = None if done is None else done.action.number
     queue, came = queue_of(asked), came_from(asked)
     if asked.text("then") == "history":

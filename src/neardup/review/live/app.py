@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from jinja2 import Environment
@@ -34,7 +34,6 @@ from neardup.review.live.requests import (
 )
 from neardup.review.parts.charts import histogram
 from neardup.review.parts.frame import environment, style
-from neardup.review.source import ReviewSource
 from neardup.runtime import Deadline
 from neardup.web import monitoring
 from neardup.web.limits import Limits
@@ -44,13 +43,16 @@ from neardup.web.refusals import RefusedError, internal, of_status, timeout
 from neardup.web.server import Workers, run
 from neardup.web.tokens import Tokens
 
+if TYPE_CHECKING:
+    from neardup.review.desk.desk import Desk
+
 ROOM = "neardup.review.live"
 FILES = {
     "review.css": "text/css; charset=utf-8",
     "review.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
-Work: TypeAlias = Callable[[ReviewSource, ReviewRequest], ReviewAnswer]
+Work: TypeAlias = "Callable[[Desk, ReviewRequest], ReviewAnswer]"
 READ: dict[str, Work] = {
     "/": pages.groups,
     "/groups/{group:int}": pages.group,
@@ -81,14 +83,14 @@ class Served:
     limits: Limits = field(default_factory=Limits)
 
 
-def serve_review(source: ReviewSource, served: Served, listening: socket.socket) -> bool:
-    """Serve the pages until a signal arrives; return whether all threads that use the source ended in time.
+def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
+    """Serve the pages until a signal arrives; return whether all threads that use the desk ended in time.
 
     Requests are logged only if other machines can send them.
     """
     monitoring.log_to_stderr()
     monitoring.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
-    app = review_app(source, served)
+    app = review_app(desk, served)
     try:
         run(app, served.limits, listening, lambda: None)
     finally:
@@ -113,7 +115,7 @@ def served_file(name: str) -> bytes:
 
 
 class ReviewApp:
-    """The pages of a review as an ASGI application, whose threads read the source until it is closed."""
+    """The pages of a review as an ASGI application, whose threads read the desk until it is closed."""
 
     def __init__(self, app: ASGIApp, workers: Workers) -> None:
         self._app, self._workers = app, workers
@@ -127,9 +129,9 @@ class ReviewApp:
         return self._workers.close(seconds)
 
 
-def review_app(source: ReviewSource, served: Served) -> ReviewApp:
+def review_app(desk: Desk, served: Served) -> ReviewApp:
     """The pages of a review as an ASGI application."""
-    live = _Live(source, served)
+    live = _Live(desk, served)
     routes = [
         *(Route(path, live.page(path, show), methods=["GET"]) for path, show in READ.items()),
         *(Route(path, live.page(path, change), methods=["POST"]) for path, change in CHANGE.items()),
@@ -154,8 +156,8 @@ class _Named:
 class _Live:
     """The answers to requests: work in threads, templates, and pages of errors."""
 
-    def __init__(self, source: ReviewSource, served: Served) -> None:
-        self._source, self._served = source, served
+    def __init__(self, desk: Desk, served: Served) -> None:
+        self._desk, self._served = desk, served
         self.workers = Workers(served.limits.threads)
 
     def page(self, path: str, work: Work) -> Any:
@@ -193,13 +195,13 @@ class _Live:
 
     def _answer(self, asked: ReviewRequest, work: Work) -> Response:
         try:
-            answer = work(self._source, asked)
+            answer = work(self._desk, asked)
             if isinstance(answer, Elsewhere):
                 return RedirectResponse(answer.address, 303)
             if isinstance(answer, Download):
                 headers = {"Content-Disposition": f'attachment; filename="{quote(answer.name)}"'}
                 return StreamingResponse(self._pieces(answer.pieces), headers=headers, media_type=answer.media)
-            return self._html(asked, answer, self._source)
+            return self._html(asked, answer, self._desk)
         except NeardupError as error:
             return self._error(asked, refusal_of(error, changing=bool(asked.form)))
 
@@ -212,15 +214,15 @@ class _Live:
                 return
             yield piece
 
-    def _html(self, asked: ReviewRequest, page: LivePage, source: ReviewSource | None) -> Response:
+    def _html(self, asked: ReviewRequest, page: LivePage, desk: Desk | None) -> Response:
         frame: dict[str, Any] = {
             "asked": asked,
             "root": asked.root,
             "style_href": f"{asked.root}/files/review.css",
         }
         frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None)
-        if source is not None:
-            actions, about = source.history(limit=pages.NEAREST_ACTIONS), source.about()
+        if desk is not None:
+            actions, about = desk.history(limit=pages.NEAREST_ACTIONS), desk.about()
             frame.update(about=about, undoable=undoable(actions, asked.by), done=done(actions, asked))
         content = templates().get_template(page.template).render({**frame, **page.values})
         return Response(content.encode("utf-8", "replace"), page.status, media_type="text/html; charset=utf-8")
@@ -312,7 +314,7 @@ def done(actions: tuple[Action, ...], asked: ReviewRequest) -> Action | None:
 
 
 def refusal_of(error: NeardupError, *, changing: bool) -> RefusedError:
-    """Return an error of the source as an answer."""
+    """Return an error of the desk as an answer."""
     status = 500
     if isinstance(error, ChangedMeanwhileError):
         status = 409

@@ -1,10 +1,10 @@
-"""The pages to read: each is a function of a source and a request; and the two sides of a pair."""
+"""The pages to read: each is a function of a desk and a request; and the two sides of a pair."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -23,7 +23,10 @@ from neardup.comparison.show.words import (
 from neardup.display import number, tail
 from neardup.errors import QueryError
 from neardup.review.live.requests import Download, LivePage, ReviewRequest
-from neardup.review.source import ORDERS, QUEUES, PairView, Question, Queue, ReviewSource
+from neardup.review.source import ORDERS, QUEUES, PairView, Question, Queue
+
+if TYPE_CHECKING:
+    from neardup.review.desk.desk import Desk
 
 LINES = 50
 """Groups, pairs or actions on a page."""
@@ -67,20 +70,20 @@ def came_from(asked: ReviewRequest) -> dict[str, Any]:
     return {"filter": asked.text("filter").strip(), "order": "" if order == ORDERS[0] else order}
 
 
-def groups(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def groups(desk: Desk, asked: ReviewRequest) -> LivePage:
     """The list of groups."""
     question, error, found = question_of(asked), None, None
     try:
-        found = source.groups(question)
+        found = desk.groups(question)
     except QueryError as mistake:
         error = mistake
     values = {"list": found, "question": question, "error": error, "orders": ORDER_WORDS}
     return LivePage("groups.html", {**values, "came": came_from(asked)}, 400 if error else 200)
 
 
-def group(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def group(desk: Desk, asked: ReviewRequest) -> LivePage:
     """A group."""
-    view = source.group(asked.path["group"], question_of(asked))
+    view = desk.group(asked.path["group"], question_of(asked))
     first = next((member for member in view.members if member.representative), view.members[0])
     others = [member for member in view.members if member is not first]
     begin = asked.whole("from") or 0
@@ -95,15 +98,15 @@ def group(source: ReviewSource, asked: ReviewRequest) -> LivePage:
     return LivePage("group.html", {"group": view, **values})
 
 
-def pair(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def pair(desk: Desk, asked: ReviewRequest) -> LivePage:
     """Two documents side by side, or their differences as a list."""
     keys: tuple[int, int] = asked.path["a"], asked.path["b"]
     queue = queue_of(asked)
     how = {"ignore_numbers": True} if asked.text("numbers") == "off" else {}
-    view = source.pair(*keys, queue, **how)
+    view = desk.pair(*keys, queue, **how)
     swapped, shown = asked.text("swap") == "1", view
     if swapped:
-        shown = source.pair(*keys[::-1], queue, **how)
+        shown = desk.pair(*keys[::-1], queue, **how)
     mode = asked.one_of("view", VIEWS, "sides")
     options = {
         "view": "list" if mode == "list" else "",
@@ -121,56 +124,56 @@ def queue_of(asked: ReviewRequest) -> Queue | None:
     return asked.one_of("queue", QUEUES) if asked.text("queue") else None
 
 
-def queue(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def queue(desk: Desk, asked: ReviewRequest) -> LivePage:
     """A list of pairs."""
     name = ReviewRequest(query={"queue": asked.path["queue"]}).one_of("queue", QUEUES)
-    found = source.queue(name, asked.text("after"), LINES)
+    found = desk.queue(name, asked.text("after"), LINES)
     return LivePage("queue.html", {"queue": name, "queues": QUEUE_WORDS, "list": found})
 
 
-def threshold(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def threshold(desk: Desk, asked: ReviewRequest) -> LivePage:
     """The effect of other thresholds, and pairs to label around one."""
     value = asked.share("value")
-    view = source.threshold(value)
-    at = source.about().threshold if value is None else value
-    return LivePage("threshold.html", {"view": view, "at": at, "seen": last_number(source)})
+    view = desk.threshold(value)
+    at = desk.about().threshold if value is None else value
+    return LivePage("threshold.html", {"view": view, "at": at, "seen": last_number(desk)})
 
 
-def kinds(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def kinds(desk: Desk, asked: ReviewRequest) -> LivePage:
     """The pairs of one kind of difference, with samples; or all kinds."""
     kind = asked.text("kind")
-    sample = source.sample_of_kind(kind, asked.text("filter").strip()) if kind else None
-    values = {"kinds": KINDS, "kind": kind, "sample": sample, "seen": last_number(source)}
+    sample = desk.sample_of_kind(kind, asked.text("filter").strip()) if kind else None
+    values = {"kinds": KINDS, "kind": kind, "sample": sample, "seen": last_number(desk)}
     return LivePage("kinds.html", {**values, "came": came_from(asked)})
 
 
-def history(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def history(desk: Desk, asked: ReviewRequest) -> LivePage:
     """All actions, the latest first."""
-    actions = source.history(asked.whole("before"), LINES)
+    actions = desk.history(asked.whole("before"), LINES)
     before = actions[-1].number if len(actions) == LINES else None
     return LivePage("history.html", {"actions": actions, "before": before})
 
 
-def export(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def export(desk: Desk, asked: ReviewRequest) -> LivePage:
     """The files to save."""
     return LivePage("export.html", {})
 
 
-def saved(source: ReviewSource, asked: ReviewRequest) -> Download:
+def saved(desk: Desk, asked: ReviewRequest) -> Download:
     """A file to save."""
     given = ReviewRequest(query=asked.path)
     what, form = given.one_of("what", EXPORTS), given.one_of("form", tuple(FORMS))
-    return Download(f"{what}.{form}", FORMS[form], source.export(what, form))  # type: ignore[arg-type]
+    return Download(f"{what}.{form}", FORMS[form], desk.export(what, form))  # type: ignore[arg-type]
 
 
-def keys(source: ReviewSource, asked: ReviewRequest) -> LivePage:
+def keys(desk: Desk, asked: ReviewRequest) -> LivePage:
     """The keys."""
     return LivePage("keys.html")
 
 
-def last_number(source: ReviewSource) -> int:
+def last_number(desk: Desk) -> int:
     """Return the number of the last action, 0 before the first."""
-    actions = source.history(limit=1)
+    actions = desk.history(limit=1)
     return actions[0].number if actions else 0
 
 
