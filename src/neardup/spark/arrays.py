@@ -21,8 +21,7 @@ _WORD = 8
 
 def whole(batch: pa.RecordBatch | pa.Table, name: str) -> Int64s:
     """int64[rows]: a column of whole numbers, in memory that the kernels may write to."""
-    values = batch.column(name)
-    numbers: Int64s = np.array(values.to_numpy(zero_copy_only=False) if _chunk(values) else values, np.int64)
+    numbers: Int64s = np.array(batch.column(name).to_numpy(zero_copy_only=False), np.int64)
     return numbers
 
 
@@ -102,10 +101,6 @@ def whole_runs(batches: Batches, name: str, enough: int) -> Iterator[pa.Table]:
         size = held[0].nbytes
     if held:
         yield pa.Table.from_batches(held)
-
-
-def _chunk(values: Any) -> bool:
-    return isinstance(values, pa.Array | pa.ChunkedArray)
 
 
 def concatenated(parts: Sequence[Int64s]) -> Int64s:

@@ -172,21 +172,19 @@ def _plain(value: Any) -> str:
 
 
 def _csv(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.column_names)
+    yield _csv_lines([table.column_names])
     for rows in _rows(table):
-        for row in rows:
-            writer.writerow(
-                [
-                    protected(_plain(value)) if isinstance(value, str | list) else _plain(value)
-                    for value in row.values()
-                ]
-            )
-        yield text.getvalue().encode()
-        text.seek(0)
-        text.truncate()
-    yield text.getvalue().encode()
+        yield _csv_lines([map(_csv_value, row.values()) for row in rows])
+
+
+def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _csv_value(value: Any) -> str:
+    return protected(_plain(value)) if isinstance(value, str | list) else _plain(value)
 
 
 def _jsonl(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:

@@ -332,9 +332,6 @@ class StreamOutput(OutputFolder):
     def write_json(self, name: str, value: object) -> None:
         """Drop a value."""
 
-    def write_jsonl(self, name: str, rows: Iterable[object]) -> None:
-        """Drop rows."""
-
 
 class StreamSink:
     """Writes rows to a stream: lines of JSONL as they are, all others as JSON objects."""
@@ -392,19 +389,15 @@ def _plain(table: pa.Table, text: str | None) -> pa.Table:
         elif pt.is_duration(kind) and kind.unit == "ns":
             column = column.cast(pa.int64())
         elif field.name == text and is_bytes(kind):
-            column = column.cast(pa.large_string(), safe=False) if _is_utf8(column) else _replaced(column)
+            column = _texts(column)
         table = table.set_column(position, field.name, column)
     return valid_strings(table, "")
 
 
-def _is_utf8(column: Any) -> bool:
+def _texts(column: Any) -> Any:
+    """Return bytes as texts; invalid UTF-8 is replaced."""
     try:
-        column.cast(pa.large_string())
+        return column.cast(pa.large_string())
     except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _replaced(column: Any) -> Any:
-    texts = [None if value is None else value.decode("utf-8", "replace") for value in column.to_pylist()]
-    return pa.chunked_array([pa.array(texts, pa.large_string())])
+        texts = [None if value is None else value.decode("utf-8", "replace") for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(texts, pa.large_string())])
