@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
     "modules": 385,
-    "import lines in 10,000 lines": 704,
+    "import lines in 10,000 lines": 710,
     "modules below 100 lines": 25,
     "modules named by a participle": 20,
     "locals named found": 703,

@@ -1,4 +1,4 @@
-"""The record of the first pass: what is known of every row, and the feature sets of some rows on request."""
+"""The record of the first pass: all columns of every row, and the feature sets of some rows on request."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Stage:
 
     @property
     def summary(self) -> str:
-        """What the stage does: the first sentence of the documentation of its function."""
+        """Summary of the stage: the first sentence of the documentation of its function."""
         return (self.work.__doc__ or "").strip().partition("\n")[0]
 
     @cached_property

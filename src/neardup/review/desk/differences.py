@@ -139,7 +139,7 @@ class Differences:
         return found
 
     def forget(self) -> None:
-        """Drop what was computed: texts have changed."""
+        """Drop all computed results: texts have changed."""
         with self._lock:
             self._held.clear()
 
@@ -177,7 +177,7 @@ class ComputedPairs:
         self._counts: OrderedDict[tuple[int, int], Counts] = OrderedDict()
 
     def forget(self) -> None:
-        """Drop what was counted: texts have changed."""
+        """Drop all counts: texts have changed."""
         with self._lock:
             self._sets.clear()
             self._counts.clear()
