@@ -241,8 +241,7 @@ class Collection(Questions, GroupsAndDecisions):
         if isinstance(metadata, str):
             raise InputError(f"metadata is {metadata!r}", "A list of names of columns", f"Give [{metadata!r}]")
         near, on_near, role = _arrival(**arrival)
-        asked = None if near is None else Near.of(near)
-        adding = Adding(self.store, on_duplicate, asked, on_near, self._on_problem, role=role)
+        adding = Adding(self.store, on_duplicate, near, on_near, self._on_problem, role=role)
         intake = intake_of(documents, text, id, metadata, own_files(self.path))
         return adding.run(intake, progress or Silent())
 
@@ -307,9 +306,8 @@ class Collection(Questions, GroupsAndDecisions):
         ...     list(mails)
         ['a', 'b']
         """
-        asked = None if near is None else Near.of(near)
         deadline = deadline_in(seconds)
-        return Adding(self.store, on_duplicate, asked, on_near, deadline=deadline, role=role).put(documents)
+        return Adding(self.store, on_duplicate, near, on_near, deadline=deadline, role=role).put(documents)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -137,7 +137,7 @@ class Adding:
         self,
         store: Store,
         on_duplicate: OnDuplicate,
-        near: Near | None,
+        near: float | str | Near | None,
         on_near: OnNear,
         on_problem: Callable[[Problem], None] | None = None,
         deadline: Deadline = UNLIMITED,
@@ -147,8 +147,9 @@ class Adding:
             allowed = ", ".join(get_args(OnDuplicate))
             raise SettingError(f"on_duplicate is {on_duplicate!r}", f"One of {allowed}")
         self._store, self._on_duplicate, self._role = store, on_duplicate, role
-        self._near, self._on_near, self._on_problem, self._deadline = near, on_near, on_problem, deadline
-        self._outcome = Added(recall=near.recall if near else None)
+        self._near = None if near is None else Near.of(near)
+        self._on_near, self._on_problem, self._deadline = on_near, on_problem, deadline
+        self._outcome = Added(recall=self._near.recall if self._near else None)
 
     def run(self, intake: Intake, progress: Progress) -> Added:
         """Add the documents, or none if the call or an id is invalid."""

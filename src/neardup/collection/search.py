@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from neardup.collection.query.plan import (
 )
 from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted
 from neardup.collection.query.target import Open
+from neardup.collection.records import PlainData
 from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import InputError, QueryError, SettingError
@@ -443,7 +444,7 @@ Reason = Literal["found", "unknown id", "itself", "below", "missed", "filtered"]
 
 
 @dataclass(frozen=True)
-class Cause:
+class Cause(PlainData):
     """One clause and its part in the result.
 
     A fingerprint clause has counts; A is the query document.
@@ -458,7 +459,7 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class WhyNot:
+class WhyNot(PlainData):
     """The answer: ``reason`` in a word, and every clause that causes it; ``str()`` returns sentences."""
 
     id: str
@@ -474,10 +475,6 @@ class WhyNot:
         return "\n".join(
             [*lines, *(f"  {display.printable(cause.clause)}: {cause.sentence}" for cause in self.causes)]
         )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the answer as plain data."""
-        return asdict(self)
 
 
 def why_not(

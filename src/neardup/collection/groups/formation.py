@@ -163,40 +163,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Journal:
-    """Lines for the log. ``write`` looks up the ids, so call it before documents are removed."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._lines: list[tuple[str, int, int, About]] = []
-
-    def add(self, what: str, group: int, document: int, about: About) -> None:
-        """Add a change of a group."""
-        self._lines.append((what, group, document, about))
-
-    def decision(self, what: str, pair: tuple[int, int], about: About) -> None:
-        """Add a change of the decision about a pair."""
-        self._lines.append((what, 0, pair[0], replace(about, of=pair[1])))
-
-    def write(self) -> None:
-        """Store the lines and clear them."""
-        at = now()
-        named = sorted({number for _, _, document, about in self._lines for number in (document, about.of)})
-        ids = self._ids(named)
-        self._store.groups.log(
-            ChangeRow(0, at, what, group, document, _plain(about, ids, document))
-            for what, group, document, about in self._lines
-        )
-        self._lines = []
-
-    def _ids(self, numbers: Sequence[int]) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for begin in range(0, len(numbers), _NAMED):
-            part = np.array(numbers[begin : begin + _NAMED], np.int64)
-            found.update((row.number, row.id) for row in self._store.rows(part))
-        return found
-
-
 def _plain(about: About, ids: dict[int, str], document: int) -> dict[str, Any]:
     of = ids.get(about.of) if about.of != document else None
     values = {**asdict(about), "document": ids.get(document, ""), "of": of}
@@ -216,7 +182,7 @@ class Grouping:
     def __init__(self, store: Store, sets: Sets) -> None:
         self._store, self._sets = store, sets
         self._tables, self._log = store.groups, store.decisions
-        self._journal = Journal(store)
+        self._lines: list[tuple[str, int, int, About]] = []
 
     def removing(self, documents: Sequence[int]) -> None:
         """Prepare the groups for the removal of documents, and withdraw the decisions about them."""
@@ -226,7 +192,7 @@ class Grouping:
         action = self._log.begin(None, "verdict withdrawn", len(decisions)) if decisions else 0
         for row in decisions:
             cause = About("removed", row.a if row.a in gone else row.b)
-            self._journal.decision("withdrawn", (row.a, row.b), _of_decision(cause, row))
+            self._note_decision("withdrawn", (row.a, row.b), _of_decision(cause, row))
             self._log.decide(action, Decided(("pair", row.a, row.b), None, ""))
         bound = _bound(decisions)
         for group, members in _by_group(memberships).items():
@@ -245,7 +211,7 @@ class Grouping:
         self._sets.forget(documents)
         for row in decisions:
             cause = About("replaced", row.a if row.a in new else row.b)
-            self._journal.decision("stays", (row.a, row.b), _of_decision(cause, row))
+            self._note_decision("stays", (row.a, row.b), _of_decision(cause, row))
         bound = _bound(decisions)
         for group, members in _by_group(memberships).items():
             known = self._tables.rows([group])[group]
@@ -288,7 +254,7 @@ class Grouping:
         row = made or was
         assert row is not None
         cause = replace(about, why="decided" if made else "withdrawn", verdict=row.value, note=row.note)
-        self._journal.decision(cause.why, pair, cause)
+        self._note_decision(cause.why, pair, cause)
         cause = replace(cause, action=None, undoes=None)
         verdict: Verdict | None = None if made is None else made.value
         groups = {row.group for row in self._tables.memberships(pair).values()}
@@ -302,14 +268,34 @@ class Grouping:
         groups = self._tables.memberships([a, b])
         one, other = (a, b) if b in groups else (b, a)
         if one not in groups:
-            sizes = self._sizes([one, other])
+            sizes = self._sets.sizes([one, other])
             [shared] = self._sets.shared(one, [other]).tolist()
             cause = About("withdrawn", verdict="not alike", by=by).counted(shared, sizes[one], sizes[other])
             self.link(one, [other], threshold, replace(cause, of=other))
 
     def finish(self) -> None:
-        """Write the log."""
-        self._journal.write()
+        """Write the lines of the log. It names documents, so call this before any are removed."""
+        at, named = (
+            now(),
+            sorted({number for *_, document, about in self._lines for number in (document, about.of)}),
+        )
+        ids: dict[int, str] = {}
+        for begin in range(0, len(named), _NAMED):
+            rows = self._store.rows(np.array(named[begin : begin + _NAMED], np.int64))
+            ids.update((row.number, row.id) for row in rows)
+        self._tables.log(
+            ChangeRow(0, at, what, group, document, _plain(about, ids, document))
+            for what, group, document, about in self._lines
+        )
+        self._lines = []
+
+    def _note(self, what: str, group: int, document: int, about: About) -> None:
+        """Add a line about a group to the log."""
+        self._lines.append((what, group, document, about))
+
+    def _note_decision(self, what: str, pair: Pair, about: About) -> None:
+        """Add a line about the decision on a pair."""
+        self._lines.append((what, 0, pair[0], replace(about, of=pair[1])))
 
     def threshold_of(self, pair: Pair) -> float | None:
         """The threshold of the group that both documents are in; None if they are not in one group."""
@@ -324,33 +310,33 @@ class Grouping:
 
     def _pair(self, first: int, second: int, threshold: float, cause: About) -> int:
         """Create a group of two, represented by the first; return 0 if a new text has made them unlike."""
-        sizes = self._sizes([first, second])
+        sizes = self._sets.sizes([first, second])
         [shared] = self._sets.shared(first, [second]).tolist()
         if not reaches(shared, sizes[first], sizes[second], threshold):
             return 0
         group = self._tables.save(GroupRow(0, first, threshold))
         self._tables.join([MemberRow(first, group, sizes[first]), MemberRow(second, group, shared)])
         made = replace(cause, why="repeated", of=second, size=cause.of_size, of_size=cause.size)
-        self._journal.add("made", group, first, made)
-        self._journal.add("joined", group, second, cause)
+        self._note("made", group, first, made)
+        self._note("joined", group, second, cause)
         return group
 
     def _takes(self, group: int, document: int, apart: set[int], cause: About) -> bool:
         """Add a document to a group, and return whether the group accepts it."""
         row = self._tables.rows([group])[group]
-        sizes = self._sizes([document, row.representative])
+        sizes = self._sets.sizes([document, row.representative])
         [shared] = self._sets.shared(row.representative, [document]).tolist()
         if not reaches(shared, sizes[document], sizes[row.representative], row.threshold):
             return False
         if any(known.group == group for known in self._tables.memberships(sorted(apart)).values()):
             return False
         self._tables.join([MemberRow(document, group, shared)])
-        self._journal.add("joined", group, document, cause)
+        self._note("joined", group, document, cause)
         return True
 
     def _count_again(self, row: GroupRow, documents: list[int]) -> None:
         """Recount unbound members that have new texts; they stay if they still reach the representative."""
-        sizes = self._sizes([row.representative, *documents])
+        sizes = self._sets.sizes([row.representative, *documents])
         size = sizes[row.representative]
         counts = self._sets.shared(row.representative, documents).tolist()
         staying = {
@@ -365,21 +351,21 @@ class Grouping:
         for document, shared in staying.items():
             cause = About("replaced", document).counted(shared, sizes[document], size)
             self._tables.join([MemberRow(document, row.number, shared)])
-            self._journal.add("changed", row.number, document, cause)
+            self._note("changed", row.number, document, cause)
         if leaving:
             self._leave(row, leaving, About("replaced", leaving[0]))
 
     def _leave(self, row: GroupRow, documents: Sequence[int], cause: About) -> None:
         """Take unbound members out of a group; a group with one remaining member ends."""
         for document in documents:
-            self._journal.add("left", row.number, document, cause.about(document))
+            self._note("left", row.number, document, cause.about(document))
         self._tables.leave(documents)
         rest = self._tables.members(row.number, limit=2)
         if len(rest) == 1:
-            self._journal.add("left", row.number, rest[0].document, cause)
+            self._note("left", row.number, rest[0].document, cause)
             self._tables.leave([rest[0].document])
         if len(rest) < 2:
-            self._journal.add("ended", row.number, row.representative, cause)
+            self._note("ended", row.number, row.representative, cause)
             self._tables.end(row.number)
 
     def _form_again(
@@ -399,7 +385,7 @@ class Grouping:
         heads = [rows[group].representative for group in sorted(groups)]
         heads = [head for head in heads if head not in gone]
         order = [*heads, *(one for one in staying if one not in heads)]
-        sizes = self._sizes(order)
+        sizes = self._sets.sizes(order)
 
         def threshold(leader: int) -> float:
             return rows[before[leader].group].threshold if leader in before else THRESHOLD
@@ -449,30 +435,27 @@ class Grouping:
         leaving = [one for one, known in old.members.items() if now.get(one) != known.group]
         for one in leaving:
             own = About("removed", one) if one in gone else cause
-            self._journal.add("left", old.members[one].group, one, own)
+            self._note("left", old.members[one].group, one, own)
         self._tables.leave([one for one in leaving if one not in now])
         for group, row in old.groups.items():
             if group not in named:
-                self._journal.add("ended", group, row.representative, cause)
+                self._note("ended", group, row.representative, cause)
                 self._tables.end(group)
         for group, made in named.items():
             size = old.sizes[made.leader]
             if group not in old.groups:
-                self._journal.add("made", group, made.leader, cause)
+                self._note("made", group, made.leader, cause)
             elif old.groups[group].representative != made.leader:
-                self._journal.add("leads", group, made.leader, cause)
+                self._note("leads", group, made.leader, cause)
             for one, shared in made.shared.items():
                 known = old.members.get(one)
                 counts = cause.counted(shared, old.sizes[one], size)
                 if known is None or known.group != group:
                     if one != made.leader or group in old.groups:
-                        self._journal.add("joined", group, one, counts)
+                        self._note("joined", group, one, counts)
                 elif one in changed:
-                    self._journal.add("changed", group, one, counts)
+                    self._note("changed", group, one, counts)
             self._tables.join([MemberRow(one, group, shared) for one, shared in made.shared.items()])
-
-    def _sizes(self, documents: Sequence[int]) -> dict[int, int]:
-        return self._sets.sizes(documents)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, get_args
 
 import numpy as np
@@ -306,53 +306,28 @@ def collection_table(collection: GroupsAndDecisions, what: str) -> pa.Table:
     ``number`` is the permanent id of the group, ``group`` the id of its representative. Raises SettingError for
     anything else.
     """
-    if what == "groups":
-        return pa.Table.from_pylist(_members(collection), _GROUPS)
-    if what == "decisions":
-        return pa.Table.from_pylist(_decisions(collection), _DECISIONS)
-    raise SettingError(f"The export is {what!r}", "One of groups, decisions: a collection has no tags")
+    if what not in ("groups", "decisions"):
+        raise SettingError(f"The export is {what!r}", "One of groups, decisions: a collection has no tags")
+    schema = _GROUPS if what == "groups" else _DECISIONS
+    with collection.store.reading():
+        rows = _members(collection.store) if what == "groups" else reversed([*_decisions(collection.store)])
+        return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
 
 
-def _members(collection: GroupsAndDecisions) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    after: int | None = None
-    while True:
-        page = collection.groups(after, _PAGE)
-        for group in page.groups:
-            members = list(group.members)
-            while len(members) < group.size and (more := collection.members(group.id, members[-1].id)):
-                members += more
-            found += [
-                {
-                    "id": member.id,
-                    "group": group.representative,
-                    "representative": member.held_by == "representative",
-                    "similarity": member.resemblance,
-                    "held_by": member.held_by,
-                    "number": group.id,
-                }
-                for member in members
-            ]
-        if page.next is None:
-            return found
-        after = page.next
-
-
-def _decisions(collection: GroupsAndDecisions) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _members(store: Store) -> Iterator[tuple[Any, ...]]:
     after = 0
-    while decisions := collection.decisions(after, _PAGE):
-        after = decisions[-1].number
-        found += [
-            {
-                "decision": one.verdict,
-                "id": one.a,
-                "other": one.b,
-                "note": one.note,
-                "by": one.by,
-                "at": one.at,
-                "action": one.number,
-            }
-            for one in decisions
-        ]
-    return found[::-1]
+    while page := store.groups.page(after, _PAGE):
+        after = page[-1].number
+        for row in page:
+            members = members_of(store, row, store.groups.members(row.number))
+            [head] = [member.id for member in members if member.held_by == "representative"]
+            for member in members:
+                yield member.id, head, member.id == head, member.resemblance, member.held_by, row.number
+
+
+def _decisions(store: Store) -> Iterator[tuple[Any, ...]]:
+    after = 0
+    while page := store.decisions.pairs_after(after, _PAGE):
+        after = page[-1].number
+        for one in decisions_of(store, page):
+            yield one.verdict, one.a, one.b, one.note, one.by, one.at, one.number
