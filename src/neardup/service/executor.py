@@ -15,20 +15,11 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from neardup import errors
 from neardup.collection import Collection
 from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.collection.near import RECALL, Near
 from neardup.collection.view import View
-from neardup.errors import (
-    FormatError,
-    InputError,
-    LimitError,
-    NeardupError,
-    OutputError,
-    QueryError,
-    SettingError,
-    UnknownIdError,
-)
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
@@ -102,9 +93,9 @@ class Executor:
         await self._warmed(deadline)
         try:
             return await workers.run(work, deadline)
-        except NeardupError as error:
+        except errors.NeardupError as error:
             refusal = refusal_of(error, self.collection.path)
-            if isinstance(error, OutputError):  # the disk cannot be read
+            if isinstance(error, errors.OutputError):  # the disk cannot be read
                 refusal.code = CODES[refusal.status]
             raise refusal from error
 
@@ -159,9 +150,9 @@ class Executor:
         await self._warmed(deadline)
         try:
             result = await self._writer.run(work, deadline)
-        except LimitError as error:
+        except errors.LimitError as error:
             raise timeout() from error
-        except NeardupError as error:
+        except errors.NeardupError as error:
             refusal = refusal_of(error, self.collection.path)
             if refusal.status >= 500:
                 self.metrics.writable.set(0)
@@ -229,29 +220,29 @@ def bad_request_as(status: int) -> Iterator[None]:
         raise
 
 
-def refusal_of(error: NeardupError, path: Path) -> RefusedError:
+def refusal_of(error: errors.NeardupError, path: Path) -> RefusedError:
     """Return an error of the library as an answer; the path of the collection is not revealed."""
     given, allowed, do = (
         part.replace(str(path), "the collection") for part in (error.given, error.allowed, error.do)
     )
-    if isinstance(error, QueryError):
+    if isinstance(error, errors.QueryError):
         place = error.position if error.query else None
         # the body has the position as a number, so the caret is left out
         given = given.partition(f" (character {error.position + 1}):\n")[0]
         return RefusedError(400, given, allowed, do, code="query", position=place)
     if isinstance(error, StoreUnavailableError):
         return RefusedError(503, given, allowed, do)
-    if isinstance(error, LimitError):
+    if isinstance(error, errors.LimitError):
         return RefusedError(503, given, allowed, do, code="timeout")
-    if isinstance(error, OutputError):
+    if isinstance(error, errors.OutputError):
         return RefusedError(503, given, allowed, do, code="unwritable")
-    if isinstance(error, UnknownIdError):
+    if isinstance(error, errors.UnknownIdError):
         return RefusedError(404, given, allowed, do, code="unknown_id")
-    if isinstance(error, SettingError):
+    if isinstance(error, errors.SettingError):
         return RefusedError(400, given, allowed, do, code="setting")
-    if isinstance(error, InputError):
+    if isinstance(error, errors.InputError):
         return RefusedError(400, given, allowed, do)
-    if isinstance(error, FormatError):
+    if isinstance(error, errors.FormatError):
         return RefusedError(500, "The collection is damaged", "", "Restore it from a copy", code="damaged")
     return internal()
 
