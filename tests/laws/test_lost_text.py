@@ -316,3 +316,9 @@ def test_removals_of_real_texts_of_any_share_and_of_what_is_contained(name: str)
     assert nd.find(texts).run["counts"]["removed"] == PUBLISHED[name][0]
     contained = nd.find(texts, only_contained=1.0).run["counts"]["removed"]
     assert contained == {"site_policy": 28, "license_texts": 25, "law_de": 0}[name]
+
+
+def test_a_member_of_one_shingle_has_its_count() -> None:
+    found = nd.find(["a b c d e", "a b c d e f g h i"], measure="containment", threshold=0.9)
+    counts = {row["id"]: (row["shingles"], row["lost_shingles"]) for row in found.groups.to_pylist()}
+    assert counts == {0: (1, 0), 1: (None, None)}

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.io.readers import choose_columns, open_files
-from neardup.join.method import choose
+from neardup.join.method import Choice, choose
 from neardup.run.predict import A_DOCUMENT, Amounts, RunCost, memory_bytes, predict, process_bytes
 from neardup.settings import Settings
 from neardup.settings.records import CHUNK, PROCESS
@@ -133,3 +133,12 @@ def test_characters_and_low_thresholds_have_longer_lists() -> None:
 
     assert 8 * few.shingles < join() < join(unit="char") < join(unit="char", threshold=0.5)
     assert join(unit="char") < 20 * few.shingles
+
+
+def test_only_a_search_by_signatures_holds_them() -> None:
+    """With few shingles the signatures of LSH are most of the memory; an exact join makes none."""
+    amounts = Amounts(1_000_000, 10_000_000, 1_000_000)
+    few, many = Settings.of(slots=128), Settings.of(slots=4096)
+    for method, more in (("lsh", 4 * (4096 - 128) * amounts.documents), ("exact", 0)):
+        choice = Choice("auto", method, "", amounts.shingles)
+        assert memory_bytes(amounts, many, choice) == memory_bytes(amounts, few, choice) + more

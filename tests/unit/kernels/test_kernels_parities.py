@@ -63,3 +63,16 @@ def test_unlike_sets_are_told() -> None:
     most = 2 * 380 - 2 * 338  # |A∩B| ≥ 338 of twice 380 is J ≥ .8
     left = sum(not differ_in_more(words, begin, x, y, most) for x in range(60) for y in range(x))
     assert left <= 60 * 59 // 2 // 20
+
+
+def test_large_sets_are_compared_word_by_word() -> None:
+    """More words than are compared at once."""
+    random = np.random.default_rng(4)
+    pool = [int(value) for value in random.integers(0, 2**64, 1000, dtype=np.uint64)]
+    sets = [set(pool[:900]), set(pool[50:950]), set(pool[100:])]
+    words, begin = parities(sets)
+    length = int(begin[1])
+    assert length >= 32
+    for x, y in ((0, 1), (1, 2), (0, 2), (2, 0)):
+        apart = (naive(sets[x], length) ^ naive(sets[y], length)).bit_count()
+        assert [differ_in_more(words, begin, x, y, apart - k) for k in (0, 1)] == [False, True]
