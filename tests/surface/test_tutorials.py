@@ -9,7 +9,7 @@ from support.paths import DOCS
 
 IN_FOLDERS = {
     *("kept.jsonl", "ranks.parquet", "not_judged.parquet", "manifest.json"),
-    *("places.parquet", "located.parquet"),
+    *("places.parquet", "located.parquet", "texts.parquet"),
 }
 """Files of a result that the tutorial leaves to the reference."""
 

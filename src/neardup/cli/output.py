@@ -39,7 +39,7 @@ _LONG = 1000
 STREAM = Path("-")
 _FOLDER_ONLY = {
     "resume": "--resume",
-    "store_texts": "--no-store-texts",
+    "store_texts": "--store-texts",
     "shard_size": "--shard-size",
     "overwrite": "--overwrite",
 }

@@ -139,10 +139,13 @@ class InputTexts:
 
     def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
         """Read ``rows`` with their texts and their other values, as JSON; None without other columns."""
-        owners = self._owners(rows)
+        owners, begins = np.unique(self._owners(rows), return_index=True)
+        wanted = [
+            (self._pieces[k], some) for k, some in zip(owners.tolist(), np.split(rows, begins[1:]), strict=False)
+        ]
         for number, part in enumerate(self._parts):
-            mine = {self._pieces[k].chunk: k for k in np.unique(owners).tolist() if self._pieces[k].part == number}
-            work = partial(self._read, part, {chunk: rows[owners == k] for chunk, k in mine.items()}, mine)
+            mine = {piece.chunk: (piece, some) for piece, some in wanted if piece.part == number}
+            work = partial(_stored_rows, part, mine)
             chunks = part.documents.chunks(mine.keys(), _columns_of(part)) if mine else ()
             yield from chain.from_iterable(ordered_map(work, chunks, self._corpus.settings.work.threads))
 
@@ -150,21 +153,6 @@ class InputTexts:
         """Read the other values of the document of a row, shortened; {} if it has none."""
         ((_, _, values),) = self.to_store(np.array([row]))
         return {} if values is None else msgspec.json.decode(values, type=dict[str, str])
-
-    def _read(
-        self, part: Part, wanted: dict[int, Int64s], owner: dict[int, int], chunk: Chunk
-    ) -> list[tuple[int, bytes, str | None]]:
-        rows, piece, names = wanted[chunk.index], self._pieces[owner[chunk.index]], _columns_of(part)
-        places = rows - piece.first
-        table = chunk.read(names).table
-        if table.num_rows != piece.count:  # another column is damaged
-            table, names = chunk.read(names[:1]).table, names[:1]
-        chosen = table.take(pa.array(places))
-        texts = map(as_bytes, chosen.column(0).to_pylist())
-        if len(names) == 1:
-            return [(row, text, None) for row, text in zip(rows.tolist(), texts, strict=True)]
-        others = map(_as_json, chosen.select(range(1, len(names))).to_pylist())
-        return list(zip(rows.tolist(), texts, others, strict=True))
 
     def _owners(self, rows: Int64s) -> Int64s:
         """The pieces of rows, by number."""
@@ -241,6 +229,28 @@ def _path(documents: Documents, source: str, number: int) -> str:
     if not sources:
         return ""
     return str(sources[number if documents.format == "text" else documents.names.index(source)].path)
+
+
+def _stored_rows(
+    part: Part, wanted: Mapping[int, tuple[_Piece, Int64s]], chunk: Chunk
+) -> list[tuple[int, bytes, str | None]]:
+    """Read the wanted rows of a chunk. Raises InputError if it has other rows than before."""
+    (piece, rows), names = wanted[chunk.index], _columns_of(part)
+    table = chunk.read(names).table
+    if table.num_rows != piece.count:  # another column is damaged
+        table, names = chunk.read(names[:1]).table, names[:1]
+    if table.num_rows != piece.count:
+        raise InputError(
+            f"{piece.source} has changed while it was read",
+            "Inputs that do not change during a run",
+            "Start again when nothing writes to it",
+        )
+    chosen = table.take(pa.array(rows - piece.first))
+    texts = map(as_bytes, chosen.column(0).to_pylist())
+    if len(names) == 1:
+        return [(row, text, None) for row, text in zip(rows.tolist(), texts, strict=True)]
+    others = map(_as_json, chosen.select(range(1, len(names))).to_pylist())
+    return list(zip(rows.tolist(), texts, others, strict=True))
 
 
 def _columns_of(part: Part) -> list[str]:
