@@ -19,7 +19,16 @@ import numpy as np
 
 from neardup.kernels.bits import bit_count
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
+from neardup.kernels.join.prefix_index import (
+    FARTHEST,
+    above,
+    farthest,
+    more_rows,
+    one_side,
+    related,
+    restricted,
+    shared_of,
+)
 from neardup.kernels.sets import (
     ANY_SIZE,
     differ_in_more,
@@ -139,6 +148,7 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
     left_out = searched.left_out
     size, most = sizes[x], largest[x]
     across, within, run_begin, run_end = hubs.across, hubs.within, hubs.run_begin, hubs.run_end
+    limits = restricted(across, within, documents, reference, x)
     at, until, step = span
     while at != until:
         y = members[at]
@@ -148,7 +158,8 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
         if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
-            if other <= most and size <= largest[y] and related(across, within, documents, reference, x, y):
+            fits = other <= most and size <= largest[y]
+            if fits and (not limits or related(across, within, documents, reference, x, y)):
                 apart = size + other - 2 * least_shared(size, other, criterion)
                 if not differ_in_more(words, words_at, x, y, apart):
                     return at
@@ -167,7 +178,7 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
     each = bits.size // max(1, inside.size)
     sizes, largest, across, within = hubs.sizes, hubs.largest, hubs.across, hubs.within
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
-    size = sizes[x]
+    size, limits = sizes[x], restricted(across, within, documents, reference, x)
     own = np.int64(searched.place[x]) if by_bits else np.int64(0)
     other, least = np.int64(-1), np.int64(0)
     at, until, step = span
@@ -176,7 +187,7 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
         if sizes[y] != other:
             other = sizes[y]
             least = least_shared(size, other, criterion)
-        if size <= largest[y] and related(across, within, documents, reference, x, y):
+        if size <= largest[y] and (not limits or related(across, within, documents, reference, x, y)):
             if by_bits:
                 shared = shared_bits(bits, own, at, each)
                 few = min(rest_at[own + 1] - rest_at[own], rest_at[at + 1] - rest_at[at])

@@ -227,8 +227,14 @@ def related(across, within, documents, reference, x, y):
     return (
         not one_side(across, x, y)
         and (within.size == 0 or within[x] == within[y])
-        and not (documents[x] < reference and documents[y] < reference)
+        and not (reference > 0 and documents[x] < reference and documents[y] < reference)
     )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def restricted(across, within, documents, reference, x):
+    """Return whether x may be unrelated to some documents: a loop over many asks this once before ``related``."""
+    return across.size > 0 or within.size > 0 or documents[x] < reference
 
 
 @njit(cache=True, nogil=True)
