@@ -18,7 +18,6 @@ from pydantic import Field
 
 from neardup import __version__, display
 from neardup.collection import Collection
-from neardup.collection.pages import Hit
 from neardup.collection.search import search
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError
@@ -310,7 +309,10 @@ class Tools:
         with Collection(path, readonly=True) as opened, opened.view(self.seconds) as view:
             page = search(view, query, limit=limit)
             texts = {hit.id: excerpt(opened.get(hit.id).text, WORDS) for hit in page.hits}
-        return {"hits": [_hit(hit, texts[hit.id]) for hit in page.hits], "more": page.next is not None}
+        return {
+            "hits": [{**hit.as_dict(), "first_words": texts[hit.id]} for hit in page.hits],
+            "more": page.next is not None,
+        }
 
     def add(
         self,
@@ -381,10 +383,6 @@ def _group(group: Group, words: Mapping[Any, str], places: Mapping[Any, str]) ->
         for member in group.members[:MOST]
     ]
     return {"members": members, "members_left_out": len(group.members) - len(members)}
-
-
-def _hit(hit: Hit, text: str) -> dict[str, Any]:
-    return {**hit.as_dict(), "first_words": text}
 
 
 class _InTime(NoProgress):

@@ -228,15 +228,12 @@ def _value(where: str, value: Any, option: Option) -> Any:
     if field is not None:
         meant = field.rule.value(value) if not isinstance(value, list) else tuple(map(field.rule.value, value))
         if not (right or field.right_type(meant)) or not field.right_type(meant) or not field.rule.holds(meant):
-            raise SettingError(f"{where} is {_quoted(value)}", field.rule.allowed, _hint(field.rule.hint, meant))
+            hint = field.rule.hint(meant) if isinstance(meant, str) else ""
+            raise SettingError(f"{where} is {_quoted(value)}", field.rule.allowed, hint)
         return [*map(str, value)] if isinstance(value, list) else [value] if many else value
     if not right:
         raise SettingError(f"{where} is {_quoted(value)}", _KINDS[list if many else _kind(option)])
     return [value] if many and not isinstance(value, list) else value
-
-
-def _hint(hint: Any, value: Any) -> str:
-    return str(hint(value)) if isinstance(value, str) else ""
 
 
 def _kind(option: Option) -> type:
@@ -269,7 +266,11 @@ def _misplaced(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) 
     """The error for a key at the top that is no setting: of one command, or of none."""
     shared = sorted(one.replace("_", "-") for one in _top(commands))
     near = get_close_matches(key.replace("_", "-"), shared, 1)
-    of = [command for command, options in commands.items() if _name(key) in map(_spelled_or_none, options)]
+    of = [
+        command
+        for command, options in commands.items()
+        if _name(key) in {_spelled(option) for option in options if option.spelling}
+    ]
     if of and not near:
         return SettingError(
             f"{name}: {key} is an option of single commands",
@@ -281,7 +282,3 @@ def _misplaced(name: str, key: str, commands: Mapping[str, tuple[Option, ...]]) 
         "The settings, text and id; and tables of commands, such as [dedup]",
         f"Did you mean {near[0]}?" if near else "neardup dedup --help lists them",
     )
-
-
-def _spelled_or_none(option: Option) -> str | None:
-    return _spelled(option) if option.spelling else None

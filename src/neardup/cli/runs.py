@@ -249,15 +249,16 @@ def _journal(
     journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
     if len(journal):
         typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
+
+    def unfinished() -> str:
+        parts = display.counted(len(journal), "finished part")
+        return f"no result was written; {parts} kept, with which the command goes on"
+
     try:
-        with told_if_stopped(lambda: _unfinished(len(journal))):
+        with told_if_stopped(unfinished):
             yield journal
     finally:
         journal.close()
-
-
-def _unfinished(parts: int) -> str:
-    return f"no result was written; {display.counted(parts, 'finished part')} kept, with which the command goes on"
 
 
 def _with_config(outcome: Outcome) -> Outcome:

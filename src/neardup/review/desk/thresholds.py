@@ -64,6 +64,7 @@ class Thresholds:
             )
         counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
         near = self._near(value)
+        values = self._lines.index.pairs.similarity[near]
         drawn = self._drawn(near)
         verdicts = [judged.verdict for pair in drawn if (judged := self._lines.judged(*pair)) is not None]
         known = [verdict for verdict in verdicts if verdict != "unsure"]
@@ -83,7 +84,7 @@ class Thresholds:
             None if precision is None else (precision.value, precision.low, precision.high),
             around,
             tuple(self._notes()),
-            self._range(near),
+            (float(values.min()), float(values.max())) if len(values) else None,
             len(near),
             budget.short or not done,
         )
@@ -109,11 +110,6 @@ class Thresholds:
         """Return some of these pairs, spread evenly, always the same ones."""
         ends = self._lines.index.pairs.ends
         return [(int(ends[0][place]), int(ends[1][place])) for place in spread(near, AROUND).tolist()]
-
-    def _range(self, near: Int64s) -> tuple[float, float] | None:
-        """Return the lowest and the highest similarity of some pairs; None without any."""
-        values = self._lines.index.pairs.similarity[near]
-        return (float(values.min()), float(values.max())) if len(values) else None
 
     def _start(self) -> None:
         with self._lock:

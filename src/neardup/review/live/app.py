@@ -32,8 +32,7 @@ from neardup.review.live.requests import (
     ReviewRequest,
     Sessions,
 )
-from neardup.review.parts.charts import histogram
-from neardup.review.parts.frame import environment, style
+from neardup.review.parts.frame import environment, histogram, style
 from neardup.runtime import Deadline
 from neardup.web import monitoring
 from neardup.web.limits import Limits

@@ -6,6 +6,7 @@ policy by hash; a served page links to the style, and its policy is a header.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -15,6 +16,7 @@ from markupsafe import Markup
 
 from neardup.comparison.show.page import escaped, named, style_sheet
 from neardup.display import counted, number, percent, printable, similarity, size
+from neardup.display.charts import PAIR, Histogram, Noun
 from neardup.display.view import policy_for
 
 PARTS = "neardup.review.parts"
@@ -96,3 +98,13 @@ def name_of(id: object) -> Markup:
     if len(name) > NAME:
         name = f"{name[: NAME // 2]}…{name[-NAME // 2 :]}"
     return Markup(named(name))
+
+
+def histogram(
+    edges: Sequence[float], counts: Sequence[int], *, line: float | None, measure: str, noun: Noun = PAIR
+) -> Markup:
+    """Return a histogram as a figure: bars, a line at ``line`` (the threshold), and the numbers as a table.
+
+    ``edges`` has one value more than ``counts``; the last interval includes its end.
+    """
+    return Markup(Histogram(edges, counts, line, measure, noun).figure())

@@ -16,8 +16,7 @@ from neardup.display.charts import bars
 from neardup.errors import LimitError, SettingError
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.desk.index import ResultIndex
-from neardup.review.parts.charts import histogram
-from neardup.review.parts.frame import NAME, environment, self_contained, share
+from neardup.review.parts.frame import NAME, environment, histogram, self_contained, share
 from neardup.review.report import lists
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
@@ -379,28 +378,15 @@ def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     except LimitError as error:
         shown.missing = f"{error.given}."
         return
-    prefix = f"p{shown.number}-"
-    shown.body = comparison(made, (names[0], names[1]), prefix=prefix, level=4, most=SHOWN, measures=False)
+    shown.body = bounded(made, (names[0], names[1]), f"p{shown.number}-", SHOWN)
 
 
-def comparison(
-    found: ComparisonRecord,
-    names: tuple[str, str],
-    *,
-    prefix: str,
-    level: int = 3,
-    full: bool = False,
-    most: int | None = None,
-    measures: bool = True,
-) -> Markup:
-    """Return the parts of a comparison as HTML: facts, list of differences, the two texts, the measures.
+def bounded(found: ComparisonRecord, names: tuple[str, str], prefix: str, most: int) -> Markup:
+    """Return the parts of a comparison as HTML: facts, list of differences, the two texts.
 
-    ``prefix`` makes ids unique on the page; ``level`` is the level of its headings. ``full`` unfolds long equal
-    passages. If the texts have more than ``most`` characters, equal passages are left out, and the page ends after
-    that many.
+    ``prefix`` makes ids unique on the page. If the texts have more than ``most`` characters, equal passages are
+    left out, and the page ends after that many.
     """
-    if most is not None and len(found.a.text) + len(found.b.text) <= most:
-        most = None
-    body = ComparisonBody(found, names, full, prefix, level, most)
-    parts = [*body.summary(), *body.differences(), *body.texts(), *(body.measures() if measures else ())]
-    return Markup("".join(parts))
+    fits = len(found.a.text) + len(found.b.text) <= most
+    body = ComparisonBody(found, names, False, prefix, 4, None if fits else most)
+    return Markup("".join([*body.summary(), *body.differences(), *body.texts()]))
