@@ -206,7 +206,7 @@ def merged(before: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 def plain(value: Any) -> Any:
     """Convert a value of a table to JSON: dates in ISO 8601, decimals as numbers, bytes as text.
 
-    Values that JSON cannot represent are refused before (``limits.metadata_fault``).
+    Values that JSON cannot represent are refused before (``metadata_fault``).
     """
     if value is None or isinstance(value, bool | int):
         return value

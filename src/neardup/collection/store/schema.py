@@ -12,7 +12,7 @@ APPLICATION_ID = 0x4E44_5550
 """The bytes "NDUP" at offset 68 of the file: this SQLite database is a neardup collection."""
 
 FORMAT_VERSION = 4
-"""The version of the tables, stored in ``user_version``. A change of the tables needs a step in migrations.py.
+"""The version of the tables, stored in ``user_version``. A change of the tables needs a step in file.py.
 
 2: the hashes are keyed by a secret in the header. 4: decisions are in a log. No earlier version was released, and
 none has a step to this one.
