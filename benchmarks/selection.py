@@ -32,7 +32,7 @@ neardup.find(["to load the code", "and the machine code"], **{**form, "within": 
 used = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
 begin = used()
 found = neardup.find(sys.argv[1], **form)
-counts = found.run["counts"]
+counts = found.run.counts
 print(json.dumps({"seconds": used() - begin, "pairs": counts["pairs"], "removed": counts["removed"]}))
 """
 

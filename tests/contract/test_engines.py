@@ -87,7 +87,7 @@ def on_one_machine(case: str) -> Tables:
     old = reference() if against else None
     found = nd.find(documents(), text="text", id="id", against=old, **settings)
     gone = {*_not_kept(found.groups), *_not_kept(found.not_judged)}
-    counts = {one: found.run["counts"][one] for one in COUNTS}
+    counts = {one: getattr(found.run.counts, one) for one in COUNTS}
     kept = set(documents()["id"].to_pylist()) - gone
     return Tables(rows_of(found.pairs), rows_of(found.groups), rows_of(found.copies), kept, counts)
 

@@ -81,8 +81,8 @@ def test_new_rows_that_repeat_old_ones_go_and_name_them(keep: str) -> None:
     ends = {(row["id_a"], row["id_b"], row["a_in_reference"]) for row in found.pairs.to_pylist()}
     # no pair of two old rows: nobody asked for it
     assert ends == {("old-a", "a-longer", True), ("old-a2", "a-longer", True), ("d", "d-longer", False)}
-    counts = found.run["counts"]
-    assert (counts["read"], counts["removed"], counts["kept"]) == (9, 5, 4)
+    counts = found.run.counts
+    assert (counts.read, counts.removed, counts.kept) == (9, 5, 4)
     # a document without text repeats none of the reference set, unless that is asked for
     assert found.not_judged.select(["id", "kind", "kept"]).to_pylist() == [
         {"id": "empty", "kind": "without text", "kept": True}
@@ -166,8 +166,8 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
     texts = [" ".join(words) for words in evaluation]
 
     def warned(found: nd.Found) -> list[str]:
-        assert found.run["counts"]["pairs"] == 3 or found.run["counts"]["removed"]
-        return [text for text in found.run["warnings"] if "nothing removed" in text or "that hold" in text]
+        assert found.run.counts.pairs == 3 or found.run.counts.removed
+        return [text for text in found.run.warnings if "nothing removed" in text or "that hold" in text]
 
     (said,) = warned(nd.find(train, against=texts, measure="containment"))
     assert has_parts(said, "3 of 3 documents", "0.8", "stay")
@@ -176,9 +176,9 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
     assert "held old-in-new removes them" in said
     for held in ("old-in-new", "either"):
         other = nd.find(train, against=texts, measure="containment", held=held)
-        assert (other.run["counts"]["removed"], warned(other)) == (3, [])
+        assert (other.run.counts.removed, warned(other)) == (3, [])
         assert set(other.removed["similarity"].to_pylist()) == {1.0}
-    assert nd.find(train, against=texts, measure="overlap").run["counts"]["removed"] == 3
+    assert nd.find(train, against=texts, measure="overlap").run.counts.removed == 3
     assert warned(nd.find(train, against=texts, measure="overlap")) == []
     first = nd.find([*texts, *train], measure="containment", keep="first")
     assert warned(first) == [
@@ -190,4 +190,4 @@ def test_a_run_that_finds_pairs_and_removes_nothing_says_why() -> None:
         "3 pairs found, nothing removed: the documents that stay hold less than 1 of the shingles of the others "
         "(only_contained)"
     ]
-    assert nd.find(["none of them"], against=[*texts, *longer], threshold=0.7).run["warnings"] == []
+    assert nd.find(["none of them"], against=[*texts, *longer], threshold=0.7).run.warnings == []

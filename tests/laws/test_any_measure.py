@@ -52,8 +52,8 @@ def test_all_pairs_of_real_texts_with_their_integers(name: str, measure: str, ma
             assert (row["common"], row["total_a"], row["total_b"]) == tuple(vars(counts).values())
             assert row[measure.replace("-", "_")] == float(counts.value(measure))
             assert (row["shared"], row["size_a"], row["size_b"]) == shingles(row["id_a"], row["id_b"])
-        assert found.run["choice"]["method"] == "exact"
-        assert measure in found.run["recall"]["statement"]
+        assert found.run.choice.method == "exact"
+        assert measure in found.run.recall.statement
 
 
 @cache
@@ -259,8 +259,8 @@ def test_an_audit_of_sets_finds_nothing_missed(measure: str) -> None:
     found = nd.find(
         different(shared_data.or_own("django_docs")), measure=measure, threshold=0.5, audit=1000, pairs="all"
     )
-    audit = found.run["audit"]
-    assert audit["pairs"] == audit["found"] == found.pairs.num_rows > 0
+    audit = found.run.audit
+    assert audit.pairs == audit.found == found.pairs.num_rows > 0
     assert found.missed is not None
     assert found.missed.schema.equals(found.pairs.schema)
     assert found.missed.num_rows == 0
@@ -298,9 +298,9 @@ def test_what_is_not_counted_in_full_is_said(monkeypatch: pytest.MonkeyPatch) ->
     chosen = random.Random(1)
     texts = [" ".join(chosen.choices(("x", "y"), k=600)) for _ in range(2)]
     found = nd.find(texts, measure="chunk-union", threshold=0.1)
-    (warning,) = found.run["warnings"]
+    (warning,) = found.run.warnings
     assert has_parts(warning, "undercounted", "1 pair: ")
-    assert nd.find(["a b c d e f", "a b c d e g"], measure="chunk-union", threshold=0.1).run["warnings"] == []
+    assert nd.find(["a b c d e f", "a b c d e g"], measure="chunk-union", threshold=0.1).run.warnings == []
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,8 @@ def test_pairs_by_their_overlap_are_audited_as_such(name: str, threshold: float)
     found = nd.find(texts_of(name), threshold=threshold, measure="overlap", audit=EVERYTHING)
     least = Fraction(repr(threshold))
     true = [p for p, c in shared_data.all_pairs(name).items() if c.shared >= least * min(c.size_a, c.size_b)]
-    said = found.run["audit"]
-    assert said["pairs"] == said["found"] == len(true) > 0
+    said = found.run.audit
+    assert said.pairs == said.found == len(true) > 0
 
 
 @pytest.mark.part(2)
@@ -87,11 +87,11 @@ def test_pairs_by_their_overlap_are_audited_as_such(name: str, threshold: float)
 @pytest.mark.parametrize("name", ["own", "django_docs", "license_texts", "irplag_java"])
 def test_the_exact_method_has_no_miss(name: str, threshold: float) -> None:
     found = nd.find(texts_of(name), threshold=threshold, method="exact", audit=EVERYTHING)
-    said = found.run["audit"]
-    assert said["pairs"] == said["found"] == len(true_pairs(name, threshold)) > 0
+    said = found.run.audit
+    assert said.pairs == said.found == len(true_pairs(name, threshold)) > 0
     assert pairs_in(found.missed) == set()
-    assert (said["recall"], said["low"], said["high"]) == (1, 1, 1)
-    assert said["by_document"]["recall"] == 1
+    assert (said.recall, said.low, said.high) == (1, 1, 1)
+    assert said.by_document.recall == 1
 
 
 def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +107,7 @@ def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyP
     found = nd.find(texts_of(name), threshold=0.5, method="exact", audit=EVERYTHING)
     assert pairs_in(found.missed) == true_pairs(name, 0.5) - pairs_in(found.pairs)
     assert len(pairs_in(found.missed)) == -(-len(true_pairs(name, 0.5)) // 3)
-    assert any("defect" in warning for warning in found.run["warnings"])
+    assert any("defect" in warning for warning in found.run.warnings)
 
 
 def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,9 +118,9 @@ def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -
         return replace(proposed, pairs=proposed.pairs.slice(proposed.pairs.num_rows // 3))
 
     texts = texts_of(shared_data.or_own("license_texts"))
-    assert nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"] == []
+    assert nd.find(texts, method="lsh", audit=EVERYTHING).run.warnings == []
     monkeypatch.setattr(search, "band_candidates", lossy)
-    (warning,) = nd.find(texts, method="lsh", audit=EVERYTHING).run["warnings"]
+    (warning,) = nd.find(texts, method="lsh", audit=EVERYTHING).run.warnings
     assert has_parts(warning, "the audit", "recall at 0.")
     assert "below the 0.990 that was planned" in warning
 
@@ -137,9 +137,9 @@ def test_an_audit_of_all_lists_just_what_brute_force_has_and_the_run_has_not(nam
         counted = shared_data.all_pairs(name)[row["id_a"], row["id_b"]]
         assert (row["shared"], row["size_a"], row["size_b"]) == (counted.shared, counted.size_a, counted.size_b)
         assert row["resemblance"] == counted.resemblance
-    said = found.run["audit"]
-    assert (said["pairs"], said["found"]) == (len(oracle), len(pairs))
-    assert said["recall"] == said["low"] == said["high"] == pytest.approx(len(pairs) / len(oracle))
+    said = found.run.audit
+    assert (said.pairs, said.found) == (len(oracle), len(pairs))
+    assert said.recall == said.low == said.high == pytest.approx(len(pairs) / len(oracle))
 
 
 def test_the_weak_plan_does_miss_pairs() -> None:
@@ -160,7 +160,7 @@ def weakly(name: str, audit: int = EVERYTHING) -> Any:
 @pytest.mark.parametrize("name", ["own", "license_texts", "irplag_java"])
 def test_every_number_is_that_of_the_definition(name: str, wanted: int) -> None:
     found = weakly(name, wanted)
-    said, pairs, true = found.run["audit"], pairs_in(found.pairs), true_pairs(name, 0.5)
+    said, pairs, true = found.run.audit, pairs_in(found.pairs), true_pairs(name, 0.5)
     strata = naive_strata(name, pairs)
     if wanted < len(set(strata.values())):
         strata = dict.fromkeys(strata, "all")
@@ -216,13 +216,13 @@ def test_pairs_of_two_reference_documents_are_not_looked_for() -> None:
     pairs, missed = ends(found.pairs), ends(found.missed)
     assert missed == true - pairs
     assert {pair[0] in is_old for pair in missed} == {True, False}
-    said = found.run["audit"]
-    assert said["documents"] == said["drawn"] == len(new)
+    said = found.run.audit
+    assert said.documents == said.drawn == len(new)
     # a pair counts as much with one end to be drawn as with two
-    assert said["recall"] == pytest.approx(len(pairs) / len(true))
-    thinly = both(90).run["audit"]
-    assert thinly["low"] < thinly["recall"] < thinly["high"]
-    assert thinly["low"] < said["recall"] < thinly["high"]
+    assert said.recall == pytest.approx(len(pairs) / len(true))
+    thinly = both(90).run.audit
+    assert thinly.low < thinly.recall < thinly.high
+    assert thinly.low < said.recall < thinly.high
 
 
 @pytest.mark.part(3)
@@ -232,9 +232,9 @@ def test_pairs_left_out_of_a_crowd_are_not_missed(groups: str) -> None:
     page = Writer(seed=3).words(150)
     texts = [punctuated([*page[:75], f"number{k}", *page[75:]]) for k in range(1100)]
     found = nd.find(texts, threshold=0.8, groups=groups, audit=300, method="lsh")
-    said = found.run["audit"]
+    said = found.run.audit
     assert found.pairs.num_rows < 1100
-    assert said["pairs"] == said["found"] == 300 * 299 // 2 + 300 * 800
+    assert said.pairs == said.found == 300 * 299 // 2 + 300 * 800
     assert pairs_in(found.missed) == set()
 
 
@@ -244,7 +244,7 @@ def test_threads_and_chunks_change_nothing() -> None:
     one, *others = [run_in_chunks(texts, threads, size) for threads, size in ((1, 1 << 23), (2, 4000), (8, 4000))]
     assert one.missed.num_rows > 10
     for other in others:
-        assert other.run["audit"] == one.run["audit"]
+        assert other.run.audit == one.run.audit
         assert other.missed.equals(one.missed)
 
 
@@ -257,15 +257,15 @@ def run_in_chunks(texts: list[str], threads: int, size: int) -> Any:
 @pytest.mark.parametrize("texts", [[], ["", " "], ["one text that stands alone here"]])
 def test_little_or_nothing_to_audit(texts: list[str]) -> None:
     found = nd.find(texts, audit=10)
-    said = found.run["audit"]
-    assert (said["pairs"], said["found"], said["recall"]) == (0, 0, None)
-    assert said["drawn"] == said["documents"] == (1 if any(text.strip() for text in texts) else 0)
+    said = found.run.audit
+    assert (said.pairs, said.found, said.recall) == (0, 0, None)
+    assert said.drawn == said.documents == (1 if any(text.strip() for text in texts) else 0)
     assert pairs_in(found.missed) == set()
 
 
 def test_no_audit_says_so() -> None:
     found = nd.find(["one text that stands alone here"])
-    assert found.run["audit"] is None
+    assert found.run.audit is None
     assert found.missed is None
 
 

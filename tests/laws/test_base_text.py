@@ -237,12 +237,12 @@ def form_texts() -> tuple[str, list[str]]:
 def test_sixty_letters_in_one_template_are_sixty_documents(tmp_path: Path) -> None:
     template, letters = form_texts()
     (tmp_path / "template.txt").write_text(template)
-    assert nd.find(letters).run["counts"]["kept"] == 1
+    assert nd.find(letters).run.counts.kept == 1
     for form in ({}, {"method": "lsh"}, {"sketch": "simhash"}, {"measure": "containment"}, {"measure": "lcs"}):
         found = nd.find(letters, ignore=tmp_path / "template.txt", **form)
-        assert (found.pairs.num_rows, found.run["counts"]["kept"]) == (0, 60)
+        assert (found.pairs.num_rows, found.run.counts.kept) == (0, 60)
         learned = nd.find(letters, ignore_common=0.1, **form)
-        assert (learned.pairs.num_rows, learned.run["counts"]["kept"]) == (0, 60)
+        assert (learned.pairs.num_rows, learned.run.counts.kept) == (0, 60)
 
 
 def test_letters_that_say_the_same_are_found_in_spite_of_the_template(tmp_path: Path) -> None:
@@ -270,10 +270,10 @@ def test_a_document_of_base_text_alone_is_kept_and_says_so(tmp_path: Path) -> No
             # the two blank forms are exact copies, and so are two letters
             assert found.copies.to_pylist() == [{"id": 63, "copy_of": 60}, {"id": 64, "copy_of": 3}]
             assert found.groups["id"].to_pylist() == [3, 64, 60, 63]
-            assert found.run["counts"]["kept"] == 63 - (more.get("empty") == "drop")
+            assert found.run.counts.kept == 63 - (more.get("empty") == "drop")
             # letters break the template in the middle: some of its shingles are not common, its words are covered
             whole = "ignore" in form or more == {"measure": "lcs"}
-            assert found.run["base_text"]["base_text_only"] == (2 if whole else 1)
+            assert found.run.base_text.base_text_only == (2 if whole else 1)
 
 
 def test_base_text_removes_nothing_from_the_reference_set(tmp_path: Path) -> None:
@@ -320,12 +320,12 @@ def test_the_audit_compares_without_base_text(file: Path) -> None:
 
 def test_every_pair_has_its_counts_in_the_summary_of_the_run(file: Path) -> None:
     found = nd.find(list(own()), ignore=file)
-    said = found.run["base_text"]
+    said = found.run.base_text
     sets = [by_hand.base_of([words], LENGTH) for words in units()]
-    assert said["shingles_before"] == sum(map(len, sets))
-    assert said["shingles_after"] == sum(len(each - base()) for each in sets)
-    assert said["documents_with"] == sum(bool(each & base()) for each in sets)
-    assert said["shingles"] == len(base())
+    assert said.shingles_before == sum(map(len, sets))
+    assert said.shingles_after == sum(len(each - base()) for each in sets)
+    assert said.documents_with == sum(bool(each & base()) for each in sets)
+    assert said.shingles == len(base())
     assert len(list(combinations(sets, 2))) > found.pairs.num_rows
 
 

@@ -69,7 +69,7 @@ def test_a_run_finds_the_pairs_of_the_texts_cleaned_by_hand(how: dict[str, Any])
     counted = {(row["id_a"], row["id_b"]): row for row in found.pairs.to_pylist()}
     for row in expected.pairs.to_pylist():
         assert counted[row["id_a"], row["id_b"]] == row
-    assert [row["kind"] for row in found.run["not_judged"]["listed"]] == [
+    assert [row.kind for row in found.run.not_judged.listed] == [
         "all text left out",
         "without text",
         "all text left out",
@@ -107,18 +107,19 @@ def test_the_length_of_a_text_is_that_of_all_of_it() -> None:
 
 
 def test_places_and_documents_are_counted() -> None:
-    run = nd.find(list(texts()), **RULES).run
+    left_out = nd.find(list(texts()), **RULES).run.left_out
+    assert left_out is not None
     expected = [sum(len(re.findall(mask, text)) for text in texts()) for mask in MASKS]
-    assert [rule["places"] for rule in run["left_out"]["masks"]] == expected
-    assert [rule["documents"] for rule in run["left_out"]["masks"]] == [
+    assert [rule.places for rule in left_out.masks] == expected
+    assert [rule.documents for rule in left_out.masks] == [
         sum(bool(re.search(mask, text)) for text in texts()) for mask in MASKS
     ]
     after = [tokens(masked(text, MASKS)) for text in texts()]
     numbers = sum(token.isdecimal() for found in after for token in found)
     words = {token for word in STOP_WORDS for token in tokens(word)}
-    assert run["left_out"]["numbers"]["places"] == numbers
-    assert run["left_out"]["stop_words"]["places"] == sum(token in words for found in after for token in found)
-    assert "left_out" not in nd.find(["one text"]).run
+    assert left_out.numbers.places == numbers
+    assert left_out.stop_words.places == sum(token in words for found in after for token in found)
+    assert nd.find(["one text"]).run.left_out is None
 
 
 @pytest.mark.parametrize("unit", ["word", "char"])
@@ -243,7 +244,7 @@ def test_parts_are_those_of_one_run_and_a_mix_is_refused(tmp_path: Path) -> None
     assert merged.pairs.sort_by([("id_a", "ascending"), ("id_b", "ascending")]) == whole.pairs.sort_by(
         [("id_a", "ascending"), ("id_b", "ascending")]
     )
-    assert merged.run["left_out"] == whole.run["left_out"]
+    assert merged.run.left_out == whole.run.left_out
     nd.fingerprint_part(inputs[1], tmp_path / "fp2", threshold=0.6, ignore_numbers=True)
     with pytest.raises(InputError, match="setting mask"):
         nd.merge([tmp_path / "fp0", tmp_path / "fp2"])

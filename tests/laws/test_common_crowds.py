@@ -51,13 +51,13 @@ def test_a_crowd_has_the_groups_and_pairs_of_a_full_count(
     full = nd.find(texts, **settings)
     assert quick.groups.equals(full.groups)
     assert quick.pairs.equals(full.pairs)
-    assert quick.run["crowds"] == full.run["crowds"]
-    assert quick.run["popular"] == full.run["popular"]
+    assert quick.run.crowds == full.run.crowds
+    assert quick.run.popular == full.run.popular
 
 
 def test_most_pairs_of_a_crowd_are_not_counted() -> None:
     template = [f"w{number}" for number in range(60)]
     texts = [" ".join([*template[:30], f"x{number}", *template[31:]]) for number in range(400)]
     found = nd.find(texts, measure="chunk-union", threshold=0.7)
-    assert found.run["counts"]["verified"] < 20 * len(texts)
+    assert found.run.counts.verified < 20 * len(texts)
     assert found.pairs.num_rows == len(texts) - 1

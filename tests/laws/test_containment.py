@@ -81,8 +81,8 @@ def test_all_pairs_of_real_text(name: str, threshold: float, measure: str) -> No
         assert (row["shared"], row["size_a"], row["size_b"]) == (counted.shared, counted.size_a, counted.size_b)
         if measure == "overlap":
             assert row["overlap"] == counted.shared / min(counted.size_a, counted.size_b)
-    assert found.run["choice"]["method"] == "exact"
-    assert measure in found.run["recall"]["statement"]
+    assert found.run.choice.method == "exact"
+    assert measure in found.run.recall.statement
 
 
 def contained_groups(sets: Sequence[set[int]], least: Fraction, rank: Sequence[int]) -> Mapping[object, object]:
@@ -177,8 +177,8 @@ def test_documents_that_hold_a_test_item_of_real_text(name: str) -> None:
         near = [row for row in found.removed.to_pylist() if row["similarity"] is not None]
         assert all(0.8 <= row["similarity"] <= 1 for row in near)
     unheld = nd.find(texts, against=items, measure="containment", no_self=True)
-    stay = sum(held) - unheld.run["counts"]["removed"]
-    assert any(text.startswith(f"{stay} of {sum(held)} documents that hold") for text in unheld.run["warnings"])
+    stay = sum(held) - unheld.run.counts.removed
+    assert any(text.startswith(f"{stay} of {sum(held)} documents that hold") for text in unheld.run.warnings)
 
 
 def test_a_part_goes_and_the_whole_stays() -> None:

@@ -57,7 +57,7 @@ def judged(found: nd.Found, verdict: Any) -> list[Change]:
 def assert_same(one: nd.Found, other: nd.Found) -> None:
     for name in ("pairs", "groups", "copies", "ranks", "not_judged"):
         assert getattr(one, name).equals(getattr(other, name)), name
-    accounts = [{k: v for k, v in found.run.items() if k not in OF_THE_MOMENT} for found in (one, other)]
+    accounts = [{k: v for k, v in found.run.as_dict().items() if k not in OF_THE_MOMENT} for found in (one, other)]
     assert accounts[0] == accounts[1]
 
 
@@ -71,7 +71,7 @@ def test_without_a_decision_that_holds_the_run_is_the_run_without(tmp_path: Path
         store.act(judged(found, "unsure"), by="Ann", what="unsure")
     again = nd.find(documents(), threshold=0.5, decisions=out)
     assert_same(again, found)
-    assert again.run["decisions"]["unsure"] == len(judged(found, "unsure"))
+    assert again.run.decisions.unsure == len(judged(found, "unsure"))
 
 
 @pytest.mark.parametrize("how", ["principal", "components", "complete"])
@@ -83,7 +83,7 @@ def test_duplicate_on_every_pair_of_a_group_leaves_the_groups(tmp_path: Path, ho
     assert fates(again) == fates(found)
     stricter = nd.find(documents(), threshold=0.95, groups=how, decisions=out)
     assert groups_of(stricter) == groups_of(found)
-    assert not stricter.run["warnings"]
+    assert not stricter.run.warnings
 
 
 def test_not_alike_on_every_pair_of_a_group_keeps_every_document(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_not_alike_on_every_pair_of_a_group_keeps_every_document(tmp_path: Path)
     apart = [Judgement(a, b, "not alike") for of in groups for a in of for b in of if a < b]
     again = nd.find(documents(), threshold=0.5, decisions=decided(found, tmp_path / "out", *apart))
     assert again.groups.num_rows == 0
-    assert again.run["counts"]["removed"] == 0
+    assert again.run.counts.removed == 0
     assert again.pairs.equals(found.pairs)
 
 
@@ -174,7 +174,7 @@ def assert_follows(
     kept = reference_decisions.staying(after, rank, kept, {"both": both, "stays": stays, "goes": goes}, duplicates)
     said = fates(again)
     assert {id for id in ids if said.get(id, True)} == {ids[number] for number in kept}
-    assert again.run["counts"]["kept"] == len(kept)
+    assert again.run.counts.kept == len(kept)
 
 
 def test_keep_both_on_exact_copies_keeps_both(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_keep_both_on_exact_copies_keeps_both(tmp_path: Path) -> None:
     assert fates(found) == {7: True, 8: True, 9: False}
     reasons = found.groups["reason"].to_pylist()
     assert reasons[1] == "exact copy of 7; decided by Ann: keep both: 7"
-    assert found.run["decisions"]["listed"][0]["reason"] == "no document has the id 9"
+    assert found.run.decisions.listed[0].reason == "no document has the id 9"
 
 
 def test_exact_copies_that_are_not_alike_are_in_different_groups(tmp_path: Path) -> None:
@@ -212,14 +212,14 @@ def test_decisions_that_do_not_apply_are_listed_with_reasons(tmp_path: Path) -> 
     place = data["id"].to_pylist().index(other)
     changed = [text + " more" * (number == place) for number, text in enumerate(data["text"].to_pylist())]
     again = nd.find(data.set_column(1, "text", [changed]), threshold=0.5, decisions=out)
-    listed = {entry["decision"]: entry["reason"] for entry in again.run["decisions"]["listed"]}
+    listed = {entry.decision: entry.reason for entry in again.run.decisions.listed}
     assert listed == {
         "remove": f"the text of {other} has changed since it was reviewed",
         "keep": "no document has the id unknown\\x1b[2J",
         "duplicate": f"it contradicts another decision: not alike of {min(a, c)} and {max(a, c)} by Ann",
     }
-    assert again.run["decisions"]["not_applicable"] == 3
-    assert has_parts(again.run["warnings"][-1], "3 decisions do not apply;", "first is keep of")
+    assert again.run.decisions.not_applicable == 3
+    assert has_parts(again.run.warnings[-1], "3 decisions do not apply;", "first is keep of")
 
 
 def test_a_result_that_follows_decisions_is_not_regrouped(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_result_that_follows_decisions_is_not_regrouped(tmp_path: Path) -> Non
     again = nd.find(documents(families=6), threshold=0.5, decisions=out)
     with pytest.raises(InputError, match="decisions of a review"):
         again.at(0.9)
-    assert found.at(0.9).run["counts"]["read"] == again.run["counts"]["read"]
+    assert found.at(0.9).run.counts.read == again.run.counts.read
 
 
 def test_a_result_without_decisions_is_refused(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_reference_document_is_not_removed_by_a_decision(tmp_path: Path) -> No
         found, tmp_path / "out", FateOf(head, "remove"), FateOf(member, "keep"), Represents(head, member)
     )
     again = nd.find(new, threshold=0.5, against=old, decisions=out)
-    reasons = [entry["reason"] for entry in again.run["decisions"]["listed"]]
+    reasons = [entry.reason for entry in again.run.decisions.listed]
     assert reasons == [
         f"{head} belong to the reference set",
         "a document of the reference set represents the group",

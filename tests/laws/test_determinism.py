@@ -185,7 +185,7 @@ def test_the_order_of_the_rows_changes_neither_pairs_nor_groups(rows: ROWS, grou
             random.Random(seed).shuffle(shuffled)
         table = as_table(tuple(shuffled))
         found = nd.find(table, threshold=0.7, keep="max:score", groups=groups)
-        results.append((pairs_by_text(found, text_of), groups_by_id(found), found.run["counts"]))
+        results.append((pairs_by_text(found, text_of), groups_by_id(found), found.run.counts))
     assert len(results[0][0]) > 100
     assert results[0] == results[1] == results[2]
 

@@ -31,7 +31,7 @@ def test_all_pairs_of_real_text(name: str, threshold: float) -> None:
     for pair, row in pairs.items():
         counted = oracle[pair]
         assert (row["shared"], row["size_a"], row["size_b"]) == (counted.shared, counted.size_a, counted.size_b)
-    assert found.run["recall"]["statement"].startswith("exact")
+    assert found.run.recall.statement.startswith("exact")
 
 
 def test_it_finds_what_lsh_may_miss() -> None:

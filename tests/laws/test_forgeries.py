@@ -37,10 +37,10 @@ def test_two_texts_without_a_word_in_common_are_no_copies(form: dict[str, Any]) 
     found = nd.find([a, b, a + " more"], **{"threshold": 0.8, **form})
     true = [] if "distance" in form else [(0, 2)]
     assert [(row["id_a"], row["id_b"]) for row in found.pairs.to_pylist()] == true
-    assert found.run["counts"]["exact_copies"] == 0
+    assert found.run.counts.exact_copies == 0
     assert len(found.removed) == len(true)
     if "audit" in form:
-        assert found.run["audit"]["pairs"] == found.run["audit"]["found"] == 1
+        assert found.run.audit.pairs == found.run.audit.found == 1
 
 
 def test_exact_copies_are_not_made_of_colliding_tokens() -> None:
@@ -72,7 +72,7 @@ def test_thue_morse_texts_are_no_copies_of_their_complements() -> None:
     high = [reference.stream_key(reference.unit_hashes(text, "word"))[0] for text in texts]
     assert high[0] == high[1]
     found = nd.find(texts, threshold=0.9, keep="first")
-    assert found.run["counts"]["exact_copies"] == 0
+    assert found.run.counts.exact_copies == 0
 
 
 def test_a_collection_finds_no_forgery(tmp_path: Path) -> None:

@@ -113,14 +113,14 @@ def test_components_join_a_chain_that_principal_does_not() -> None:
     assert groups_of(joined) == {0: frozenset(range(5))}
     similarity = joined.groups["similarity"].to_pylist()
     assert similarity == [1.0, *(resemblance(versions[0], words) for words in versions[1:])]
-    chaining = joined.run["chaining"]
-    assert chaining["groups"] == 1
-    assert chaining["weakest"] == {"group": 0, "id_a": 0, "id_b": 4, "similarity": ends}
+    chaining = joined.run.chaining
+    assert chaining.groups == 1
+    assert chaining.weakest == {"group": 0, "id_a": 0, "id_b": 4, "similarity": ends}
 
     principal = nd.find(texts, method="lsh", recall=CERTAIN)
     assert groups_of(principal) == {0: frozenset({0, 1}), 2: frozenset({2, 3})}
-    chaining = principal.run["chaining"]
-    assert (chaining["groups"], chaining["weakest"]) == (0, None)
+    chaining = principal.run.chaining
+    assert (chaining.groups, chaining.weakest) == (0, None)
     assert pairs_of(principal) == pairs_of(joined) == {(0, 1), (1, 2), (2, 3), (3, 4)}
 
     middle = nd.find(table(texts, [1, 2, 9, 4, 3]), method="lsh", recall=CERTAIN, keep="max:score")
@@ -132,9 +132,9 @@ def test_a_large_group_is_warned_of() -> None:
     words = writer.words(200)
     alike = [" ".join([*words, f"number{k}"]) for k in range(30)]
     texts = [*alike, *(" ".join(writer.words(30)) for _ in range(1500))]
-    (warning,) = nd.find(texts).run["warnings"]
+    (warning,) = nd.find(texts).run.warnings
     assert has_parts(warning, "one group", "30 of 1,530", "1.9 %")
-    assert nd.find(texts[20:]).run["warnings"] == []
+    assert nd.find(texts[20:]).run.warnings == []
 
 
 # --- which one is kept
@@ -216,7 +216,7 @@ def test_only_contained_spares_what_the_kept_document_does_not_hold() -> None:
         assert groups_of(found) == {0: frozenset(range(4))}
         # the copy of a contained text is contained as well
         assert sorted(found.removed["id"].to_pylist()) == [*removed, 3]
-        assert found.run["counts"]["removed"] == len(removed) + 1
+        assert found.run.counts.removed == len(removed) + 1
 
 
 @pytest.mark.part(3)
@@ -269,6 +269,6 @@ def test_a_crowd_of_which_every_bucket_is_a_hub() -> None:
     """One word at the end of a long text: documents agree in whole bands or stand alone; no pair is proposed."""
     words = Writer(seed=1).words(3000)
     found = nd.find([" ".join([*words, f"number{k}"]) for k in range(150)])
-    assert found.run["counts"]["candidates"] == 0
+    assert found.run.counts.candidates == 0
     assert found.pairs.num_rows == 150 * 149 // 2
     assert groups_of(found) == {0: frozenset(range(150))}

@@ -95,7 +95,7 @@ def test_near_the_limit_every_key_chooses_alike(monkeypatch: pytest.MonkeyPatch)
         accounts = []
         for key in KEYS:
             monkeypatch.setenv("NEARDUP_KEY", key)
-            accounts.append(nd.find(texts, threshold=0.3).run["choice"])
+            accounts.append(nd.find(texts, threshold=0.3).run.choice)
         assert accounts == [accounts[0]] * len(KEYS)
         assert (len(counts) == 1) == alike
 
@@ -116,7 +116,7 @@ def test_boilerplate_that_is_everywhere_leaves_the_choice_alone(monkeypatch: pyt
     # the look-ups of the last two keys are the fewest and the most
     for number in range(5) if FULL else (3, 4):
         monkeypatch.setenv("NEARDUP_KEY", f"{number:064x}")
-        methods.add(nd.find(texts, threshold=0.7).run["choice"]["method"])
+        methods.add(nd.find(texts, threshold=0.7).run.choice.method)
     assert min(counts) < 1_400_000 < max(counts)
     assert len(methods) == 1
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec import structs
 
 import neardup as nd
 from neardup.errors import InputError
+from neardup.run.account import Lost
 from neardup.run.lost_text import lost_text
 from support import reference, reference_lost, shared_data
 from support.messages import has_parts
@@ -45,10 +47,8 @@ def assert_lost(found: nd.Found, sets: list[Shingles], first: list[int]) -> int:
             assert row["shingles"] == (len(own) if near else None)
             removed, losing, total = removed + 1, losing + bool(gone), total + len(gone)
             shingles += len(own) if near else 0
-    said = found.run["lost"]
-    assert [said[name] for name in ("removed", "losing", "unknown", "shingles", "lost")] == [
-        *(removed, losing, 0, shingles, total)
-    ]
+    said = found.run.lost
+    assert structs.replace(said, most=[]) == Lost(removed, losing, 0, shingles, total, [])
     assert lost_text(found).share == (total / shingles if shingles else 0)
     return losing
 
@@ -138,11 +138,7 @@ def test_why_names_the_longest_passage() -> None:
     part = nd.find([" ".join(words), " ".join(words[:90])], threshold=0.5)
     assert has_parts(str(part.why(1)).splitlines()[-1], "No text is lost", "all of its shingles")
     copy = nd.find([" ".join(words), " ".join(words)])
-    assert copy.run["lost"] == {
-        **dict.fromkeys(("losing", "unknown", "shingles", "lost"), 0),
-        "removed": 1,
-        "most": [],
-    }
+    assert copy.run.lost == Lost(removed=1, losing=0, unknown=0, shingles=0, lost=0, most=[])
 
 
 def test_a_hostile_passage_is_escaped_and_short() -> None:
@@ -153,7 +149,7 @@ def test_a_hostile_passage_is_escaped_and_short() -> None:
     assert passage.startswith("evil\\x1b[2J\\u202e\\x00 evil")
     assert passage.isprintable()
     assert len(passage) < 500
-    assert found.run["lost"]["most"][0]["lost_passage"] == passage
+    assert found.run.lost.most[0].lost_passage == passage
 
 
 # --- reference sets, copies, attachments
@@ -165,11 +161,11 @@ def test_the_text_of_the_reference_set_counts_as_kept(how: str) -> None:
     new, old = [k for k in range(len(texts)) if k % 3], [k for k in range(len(texts)) if k % 3 == 0]
     rules: dict[str, Any] = {"threshold": 0.5, "groups": how, "method": "exact", "lose": 0.0}
     found = nd.find([texts[k] for k in new], against=[texts[k] for k in old], **rules)
-    assert found.run["lost"]["removed"] > 5
-    assert found.run["lost"]["lost"] == 0
+    assert found.run.lost.removed > 5
+    assert found.run.lost.lost == 0
     in_old = [sets[k] for k in old]
     alone = nd.find([texts[k] for k in new], **rules)
-    assert found.run["counts"]["removed"] > alone.run["counts"]["removed"]
+    assert found.run.counts.removed > alone.run.counts.removed
     held = [sets[new[row["id"]]] for row in found.groups.to_pylist() if row["kept"]]
     for id in found.removed["id"].to_pylist():
         assert not reference_lost.lost(sets[new[id]], [*in_old, *held])
@@ -206,9 +202,9 @@ def test_lose_is_the_cover_of_the_naive_twin(share: str, how: str) -> None:
         stays = reference_lost.cover(given, Fraction(share))
         assert {row["id"] for row in members if row["kept"]} == stays
     assert_lost(found, sets, first)
-    assert found.run["counts"]["removed"] == nd.find(texts, threshold=0.4, groups=how).run["counts"][
-        "removed"
-    ] - len([row for row in found.groups.to_pylist() if row["kept"] and not row["representative"]])
+    assert found.run.counts.removed == nd.find(texts, threshold=0.4, groups=how).run.counts.removed - len(
+        [row for row in found.groups.to_pylist() if row["kept"] and not row["representative"]]
+    )
 
 
 @pytest.mark.parametrize("name", ["own", "law_de"])
@@ -229,7 +225,7 @@ def test_lose_one_is_the_same_as_without(how: str) -> None:
     plain, all_of_it = (nd.find(texts, threshold=0.5, groups=how, **rules) for rules in ({}, {"lose": 1.0}))
     for name in ("pairs", "groups", "copies", "ranks", "removed"):
         assert getattr(plain, name).equals(getattr(all_of_it, name))
-    assert plain.run["lost"] == all_of_it.run["lost"]
+    assert plain.run.lost == all_of_it.run.lost
 
 
 @pytest.mark.parametrize("rules", [{}, {"lose": 0.02}])
@@ -241,7 +237,7 @@ def test_lost_text_depends_neither_on_threads_nor_on_the_key(
     for threads, key in ((1, "00"), (2, "17"), (3, "ff")):
         monkeypatch.setitem(os.environ, "NEARDUP_KEY", key * 32)
         found = nd.find(texts, threshold=0.5, threads=threads, **rules)
-        results.append((found.groups, found.run["lost"]))
+        results.append((found.groups, found.run.lost))
     assert all(groups.equals(results[0][0]) and lost == results[0][1] for groups, lost in results)
 
 
@@ -253,7 +249,7 @@ def test_the_better_of_equals_stays_in_any_order_of_the_rest() -> None:
     rules: dict[str, Any] = {"threshold": 0.4, "lose": 0.05, "keep": "max:score", "id": "id", "method": "exact"}
     here, there = (nd.find(rows, text="text", **rules) for rows in (table, table.take(order)))
     assert sorted(here.removed["id"].to_pylist()) == sorted(there.removed["id"].to_pylist())
-    assert here.run["lost"]["lost"] == there.run["lost"]["lost"]
+    assert here.run.lost.lost == there.run.lost.lost
 
 
 # --- stricter thresholds
@@ -277,8 +273,8 @@ def test_a_stored_result_with_lose_removes_only_what_a_run_removes(share: float,
     assert known
     assert known == {id: expected[id] for id in known}
     spared = [row for row in stored.groups.to_pylist() if row["reason"].endswith("text would be lost")]
-    said = [text for text in stored.run["warnings"] if "what the documents that stay hold of them" in text]
-    assert len(said) == bool(spared or stored.run["lost"]["unknown"])
+    said = [text for text in stored.run.warnings if "what the documents that stay hold of them" in text]
+    assert len(said) == bool(spared or stored.run.lost.unknown)
 
 
 def test_forged_totals_are_refused(tmp_path: Path) -> None:
@@ -305,7 +301,7 @@ PUBLISHED = {
 def test_removals_of_real_texts_at_each_share(share: str, name: str) -> None:
     """The figures of docs/howto/trust-removals.md."""
     found = nd.find(texts_of(name), lose=float(share))
-    assert found.run["counts"]["removed"] == PUBLISHED[name][1][share]
+    assert found.run.counts.removed == PUBLISHED[name][1][share]
     assert_lost(found, shared_data.sets(name), shared_data.firsts(name))
 
 
@@ -313,8 +309,8 @@ def test_removals_of_real_texts_at_each_share(share: str, name: str) -> None:
 def test_removals_of_real_texts_of_any_share_and_of_what_is_contained(name: str) -> None:
     """The figures of the same page without a share."""
     texts = texts_of(name)
-    assert nd.find(texts).run["counts"]["removed"] == PUBLISHED[name][0]
-    contained = nd.find(texts, only_contained=1.0).run["counts"]["removed"]
+    assert nd.find(texts).run.counts.removed == PUBLISHED[name][0]
+    contained = nd.find(texts, only_contained=1.0).run.counts.removed
     assert contained == {"site_policy": 28, "license_texts": 25, "law_de": 0}[name]
 
 

@@ -79,7 +79,7 @@ def test_upper_case_is_an_exact_copy(name: str) -> None:
     """str.upper writes ß as SS and folds back; İ and ŉ, which do not come back, are not in these texts."""
     texts = list(shared_data.documents(name).values())[::4]
     found = nd.find([*texts, *map(str.upper, texts)])
-    assert found.run["counts"]["exact_copies"] >= len(texts)
+    assert found.run.counts.exact_copies >= len(texts)
     copy_of = {row["id"]: row["copy_of"] for row in found.copies.to_pylist()}
     assert all(copy_of[k + len(texts)] == copy_of.get(k, k) for k in range(len(texts)))
 
@@ -113,7 +113,7 @@ def test_a_short_document_is_like_an_identical_one_only() -> None:
     assert pairs_of(found) == {(4, 7)}
     assert found.pairs.to_pylist()[0]["resemblance"] == 0.5
     assert found.copies.num_rows == 0
-    assert found.run["counts"]["short"] == 6
+    assert found.run.counts.short == 6
     again = nd.find([*texts, *(f"({text.upper()})!" for text in texts)], threshold=0.6)
     assert {row["id"]: row["copy_of"] for row in again.copies.to_pylist()} == {k + 8: k for k in range(8)}
     assert groups_of(again) == {k: frozenset({k, k + 8}) for k in range(8)}
@@ -133,7 +133,7 @@ def test_prefixes_of_a_text_are_different_documents(unit: str, length: int) -> N
         assert [row["size_a"], row["size_b"]] == sizes
         assert row["shared"] == min(sizes)
         assert min(units[row["id_a"]], units[row["id_b"]]) >= length
-    assert found.run["counts"]["short"] == length - 1
+    assert found.run.counts.short == length - 1
     assert found.pairs.num_rows > 0
 
 
@@ -144,10 +144,10 @@ def test_empty_documents_are_equal_to_each_other_only(keep: str) -> None:
     found = nd.find(texts, threshold=0.01, recall=0.7, keep=keep, empty="one")
     kept = len(empty) - 1 if keep == "last" else 0
     assert groups_of(found) == {kept: frozenset(range(len(empty)))}
-    assert found.run["counts"]["empty"] == len(empty)
-    assert found.run["counts"]["exact_copies"] == found.copies.num_rows == len(empty) - 1
-    assert found.run["counts"]["removed"] == len(empty) - 1
-    assert found.pairs.num_rows == found.run["counts"]["candidates"] == 0
+    assert found.run.counts.empty == len(empty)
+    assert found.run.counts.exact_copies == found.copies.num_rows == len(empty) - 1
+    assert found.run.counts.removed == len(empty) - 1
+    assert found.pairs.num_rows == found.run.counts.candidates == 0
 
 
 def test_empty_documents_are_never_put_in_a_bucket() -> None:
@@ -158,7 +158,7 @@ def test_empty_documents_are_never_put_in_a_bucket() -> None:
 
 def test_a_run_of_nothing_but_empty_documents() -> None:
     found = nd.find([".", "", "?"])
-    assert (groups_of(found), found.copies.num_rows, found.run["counts"]["removed"]) == ({}, 0, 0)
+    assert (groups_of(found), found.copies.num_rows, found.run.counts.removed) == ({}, 0, 0)
     assert groups_of(nd.find([".", "", "?"], empty="one")) == {0: frozenset({0, 1, 2})}
     assert nd.find(["."]).groups.num_rows == 0
 

@@ -22,6 +22,7 @@ import pytest
 import neardup as nd
 from neardup.join.missing import missed_with
 from neardup.lsh.bands import plan
+from neardup.run.account import Interval
 from support.full_run import FULL
 from support.made_texts import Writer
 from support.simulated_pairs import Regime, coverage, coverage_by_the_kernel, missed_by_the_kernel
@@ -166,13 +167,13 @@ def test_a_run_states_what_it_missed(sketch: str) -> None:
     texts = made_pairs(1500 if FULL else 700)
     true = nd.find(texts, threshold=0.7, method="exact").pairs.num_rows
     found = nd.find(texts, threshold=0.7, method="lsh", recall=0.7, sketch=sketch)
-    recall, n = found.run["recall"], found.pairs.num_rows
+    recall, n = found.run.recall, found.pairs.num_rows
     print(recall, true)
-    missed, predicted = recall["missed"], recall["predicted"]
-    assert missed["low"] <= true - n <= missed["high"]
-    assert predicted["low"] <= n / true <= predicted["high"]
-    assert predicted["estimated"] == pytest.approx(n / (n + missed["estimated"]))
-    assert 0.7 <= recall["planned"] <= recall["at_threshold"] < predicted["estimated"] < 1
+    missed, predicted = recall.missed, recall.predicted
+    assert missed.low <= true - n <= missed.high
+    assert predicted.low <= n / true <= predicted.high
+    assert predicted.estimated == pytest.approx(n / (n + missed.estimated))
+    assert 0.7 <= recall.planned <= recall.at_threshold < predicted.estimated < 1
 
 
 def test_pairs_of_hub_documents_have_no_missed_companions() -> None:
@@ -187,26 +188,25 @@ def test_pairs_of_hub_documents_have_no_missed_companions() -> None:
     settings = {"threshold": 0.8, "pairs": "all"}
     true = nd.find(texts, method="exact", **settings).pairs.num_rows
     found = nd.find(texts, method="lsh", **settings)
-    missed = found.run["recall"]["missed"]
-    print(found.run["recall"], found.run["hubs"], true)
-    assert found.run["hubs"]["documents"] > 240
-    assert missed["low"] <= true - found.pairs.num_rows <= missed["high"]
+    missed = found.run.recall.missed
+    print(found.run.recall, found.run.hubs, true)
+    assert found.run.hubs.documents > 240
+    assert missed.low <= true - found.pairs.num_rows <= missed.high
     # the number missed without the join, and the number estimated if hub pairs counted as the others
     counts = [found.pairs[name].to_numpy() for name in ("shared", "size_a", "size_b")]
     alone = missed_with(plan(0.8), "one-permutation", counts[0], counts[1] + counts[2] - counts[0]).sum()
-    assert alone > 20 > missed["high"]
+    assert alone > 20 > missed.high
 
 
 def test_the_statement_does_not_round_up() -> None:
     texts = made_pairs(60)
-    recall = nd.find(texts, threshold=0.7, method="lsh").run["recall"]
-    assert recall["predicted"]["estimated"] < 1
-    shown = recall["statement"].partition("predicted ")[2].partition(" ")[0]
-    assert float(shown) <= recall["predicted"]["estimated"]
-    exact = nd.find(texts, threshold=0.7, method="exact").run["recall"]
-    assert exact.keys() == recall.keys()
-    assert exact["predicted"] == {"estimated": 1.0, "low": 1.0, "high": 1.0}
-    assert exact["missed"] == {"estimated": 0.0, "low": 0, "high": 0}
+    recall = nd.find(texts, threshold=0.7, method="lsh").run.recall
+    assert recall.predicted.estimated < 1
+    shown = recall.statement.partition("predicted ")[2].partition(" ")[0]
+    assert float(shown) <= recall.predicted.estimated
+    exact = nd.find(texts, threshold=0.7, method="exact").run.recall
+    assert exact.predicted == Interval(1.0, 1.0, 1.0)
+    assert exact.missed == Interval(0.0, 0, 0)
 
 
 def star(leaves: int, seed: int) -> list[str]:
@@ -223,9 +223,9 @@ def test_a_crowd_that_lsh_gathers_may_lack_members(pairs: str, monkeypatch: pyte
     held, estimates, truths, seeds, leaves = 0, [], [], range(70, 82), 400
     for seed in seeds:
         found = nd.find(star(leaves, seed), method="lsh", recall=0.8, groups="components", pairs=pairs)
-        missed, true = found.run["recall"]["missed"], leaves - found.pairs.num_rows
-        held += missed["low"] <= true <= missed["high"]
-        estimates.append(missed["estimated"])
+        missed, true = found.run.recall.missed, leaves - found.pairs.num_rows
+        held += missed.low <= true <= missed.high
+        estimates.append(missed.estimated)
         truths.append(true)
     print(estimates, truths)
     assert held >= len(seeds) - 2

@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 import neardup as nd
 from neardup.join.criterion import shared_by, similarity_of
 from neardup.measures import MEASURES
+from neardup.run.account import Chaining
 from neardup.run.lost_text import COLUMNS
 from neardup.run.stages import result
 from neardup.settings import Settings
@@ -27,7 +29,8 @@ from support.messages import has_parts
 
 CERTAIN = 0.999999
 TABLES = ("pairs", "groups", "copies", "ranks", "removed", "not_judged")
-OF_THE_MOMENT = {"seconds", "peak_memory_bytes"}
+OF_THE_SEARCH = ("candidates", "verified")
+OF_THE_MOMENT: dict[str, Any] = {"seconds": {}, "peak_memory_bytes": 0}
 
 RULES: list[dict[str, Any]] = [
     {"keep": "longest"},
@@ -59,11 +62,11 @@ def assert_same(stored: nd.Found, fresh: nd.Found) -> None:
     assert stored.groups.select(without).equals(fresh.groups.select(without))
     assert_same_loss(stored, fresh)
     for name in ("bytes", "settings", "settings_digest", "recall", "chaining", "crowds"):
-        assert stored.run[name] == fresh.run[name], name
-    said = [text for text in stored.run["warnings"] if not text.startswith("the text lost is unknown")]
+        assert getattr(stored.run, name) == getattr(fresh.run, name), name
+    said = [text for text in stored.run.warnings if not text.startswith("the text lost is unknown")]
     # a stored result does not know the files of its documents
-    assert said == [text for text in fresh.run["warnings"] if "most_removed" not in text]
-    assert len(stored.run["warnings"]) - len(said) == (stored.run["lost"]["unknown"] > 0)
+    assert said == [text for text in fresh.run.warnings if "most_removed" not in text]
+    assert len(stored.run.warnings) - len(said) == (stored.run.lost.unknown > 0)
     assert counts_of(stored) == counts_of(fresh)
 
 
@@ -73,17 +76,21 @@ def assert_same_loss(stored: nd.Found, fresh: nd.Found) -> None:
     for row, expected in zip(stored.groups.to_pylist(), fresh.groups.to_pylist(), strict=True):
         assert row["shingles"] == expected["shingles"]
         if row["lost_shingles"] is None and not row["kept"]:
-            assert staying[row["group"]] > 1 or stored.run["settings"]["groups"] == "components"
+            assert staying[row["group"]] > 1 or stored.run.settings["groups"] == "components"
         else:
             assert row["lost_shingles"] == expected["lost_shingles"]
-    if not stored.run["lost"]["unknown"]:
+    if not stored.run.lost.unknown:
         totals = ("removed", "losing", "unknown", "shingles", "lost")
-        assert [stored.run["lost"][name] for name in totals] == [fresh.run["lost"][name] for name in totals]
+        assert [getattr(stored.run.lost, name) for name in totals] == [
+            getattr(fresh.run.lost, name) for name in totals
+        ]
 
 
 def counts_of(found: nd.Found) -> dict[str, int]:
     """Return the counts without those of the search itself."""
-    return {name: n for name, n in found.run["counts"].items() if name not in ("candidates", "verified")}
+    return {
+        name: n for name, n in structs.asdict(found.run.counts).items() if name not in ("candidates", "verified")
+    }
 
 
 def assert_law(stored: nd.Found, fresh: nd.Found, least: float) -> None:
@@ -157,7 +164,7 @@ def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: s
 
 def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float) -> None:
     """What only a chain joins may lack its similarity, which is then below the stored threshold."""
-    assert stored.run["settings"]["groups"] == "components"
+    assert stored.run.settings["groups"] == "components"
     for name in ("pairs", "copies", "ranks"):
         assert getattr(stored, name).equals(getattr(fresh, name)), name
     unknown = 0
@@ -165,13 +172,13 @@ def assert_same_but_for_chained(stored: nd.Found, fresh: nd.Found, least: float)
         if row["similarity"] is None:
             unknown += 1
             assert expected["similarity"] < least
-            measure = Settings.of(**stored.run["settings"]).search.in_words
+            measure = Settings.of(**stored.run.settings).search.in_words
             assert f"chain of pairs: {measure} not stored" in row["reason"]
-            assert row["kept"] or stored.run["settings"]["only_contained"] == 0
+            assert row["kept"] or stored.run.settings["only_contained"] == 0
             row = {**row, **{name: expected[name] for name in ("similarity", "reason", "kept")}}
         assert {**row, **{name: expected[name] for name in COLUMNS}} == expected
-    assert stored.run["chaining"]["groups"] == fresh.run["chaining"]["groups"]
-    assert f"is unknown for {unknown} document" in " ".join(stored.run["warnings"])
+    assert stored.run.chaining.groups == fresh.run.chaining.groups
+    assert f"is unknown for {unknown} document" in " ".join(stored.run.warnings)
 
 
 # --- whatever was stored
@@ -181,9 +188,9 @@ def assert_steps_do_not_matter(found: nd.Found, middle: float, high: float) -> N
     straight, stepwise = found.at(high), found.at(middle).at(high)
     for name in TABLES:
         assert getattr(stepwise, name).equals(getattr(straight, name)), name
-    keys = straight.run.keys() - OF_THE_MOMENT
-    assert {key: stepwise.run[key] for key in keys} == {key: straight.run[key] for key in keys}
-    assert straight.run["regrouped_from"]["threshold"] == found.run["settings"]["threshold"]
+    same = (structs.replace(found.run, **OF_THE_MOMENT) for found in (stepwise, straight))
+    assert len(set(map(repr, same))) == 1
+    assert straight.run.regrouped_from.threshold == found.run.settings["threshold"]
 
 
 @pytest.mark.part(2)
@@ -219,9 +226,9 @@ def test_of_a_crowd_only_proven_pairs_are_left_and_a_warning(how: str) -> None:
     writer = Writer(seed=41)
     page = writer.text(100)
     found = nd.find([f"{page} {writer.text(k % 12)}" for k in range(1300)], recall=CERTAIN, groups=how)
-    assert found.run["crowds"]
+    assert found.run.crowds
     stored = found.at(0.85)
-    (said,) = [text for text in stored.run["warnings"] if "--pairs all" in text]
+    (said,) = [text for text in stored.run.warnings if "--pairs all" in text]
     assert has_parts(said, "left out", "1 crowd of 1,")
     ends = set(zip(stored.pairs["id_a"].to_pylist(), stored.pairs["id_b"].to_pylist(), strict=True))
     first = {row["id"]: row["copy_of"] for row in stored.copies.to_pylist()}
@@ -269,8 +276,8 @@ def test_a_chain_with_another_representative_has_similarities_that_nobody_stored
     assert groups_of(stored) == {1: frozenset({1, 2, 3, 4})}
     assert stored.groups["similarity"].null_count == 2
     assert stored.groups["reason"].to_pylist()[3] == "near copy of 1 by a chain of pairs: resemblance not stored"
-    assert stored.run["chaining"] == {"groups": 1, "weakest": None, "components_would_chain": 0}
-    assert [text.split(",")[0] for text in stored.run["warnings"]] == [
+    assert stored.run.chaining == Chaining(groups=1, weakest=None, components_would_chain=0)
+    assert [text.split(",")[0] for text in stored.run.warnings] == [
         "similarity to the representative is unknown for 2 documents: they are linked only through a chain of "
         "pairs at this threshold",
         "the text lost is unknown for 2 documents: the stored pairs do not show what the documents that stay hold "

@@ -192,7 +192,7 @@ def test_within_a_column_of_different_values_nothing_is_found(method: str) -> No
 def test_across_a_column_of_one_value_nothing_is_found() -> None:
     found = nd.find(table(same=[1] * len(rows()[0])), text="text", across="same", threshold=0.7)
     assert found.pairs.num_rows == found.groups.num_rows == 0
-    assert found.run["counts"]["removed"] == 0
+    assert found.run.counts.removed == 0
 
 
 @pytest.mark.part(2)
@@ -225,8 +225,8 @@ def test_an_audit_misses_no_pair_that_is_not_wanted(role: str, column: str) -> N
     found = find(audit=1000, method="lsh", recall=CERTAIN, pairs="all", **{role: column})
     assert found.missed is not None
     assert found.missed.num_rows == 0
-    assert found.run["audit"]["pairs"] == found.pairs.num_rows
-    assert found.run["audit"]["recall"] == 1
+    assert found.run.audit.pairs == found.pairs.num_rows
+    assert found.run.audit.recall == 1
 
 
 @pytest.mark.part(2)
@@ -260,7 +260,7 @@ def test_none_leaves_no_document_of_a_family(method: str, across: str) -> None:
     own = only("across") if across else only()
     told = expected(own, alike(), "components", longest(), across=bool(across), none=True)
     assert removed(found) == told.removed
-    assert found.run["settings"]["groups"] == "components"
+    assert found.run.settings["groups"] == "components"
     assert not pa.compute.any(found.groups["kept"]).as_py()
     assert found.removed["kept_id"].null_count == found.removed.num_rows
     left = set(range(len(own))) - told.removed
@@ -327,7 +327,7 @@ def test_counts_are_those_of_the_twin_and_add_up(settings: dict[str, Any]) -> No
     for k, (exact, near) in counts.items():
         row = listed.get(k, {"copies": 0, "exact_copies": 0, "near_copies": 0})
         assert (row["exact_copies"], row["near_copies"], row["copies"]) == (exact, near, exact + near)
-    assert sum(1 + exact + near for exact, near in counts.values()) == found.run["counts"]["read"]
+    assert sum(1 + exact + near for exact, near in counts.values()) == found.run.counts.read
     for head, inside in told.groups.items():
         assert listed[head]["size"] == len(inside)
         among = {rows()[1][k].within for k in inside & told.removed | {head}} - {None}

@@ -160,7 +160,7 @@ def test_the_kept_rows_of_all_parts_are_those_of_one_run(case: str, tmp_path: Pa
             counted += kept_of_part(open_files([part]), found, "merged", folder).kept
         kept.append(kept_rows(tmp_path / "kept" / part.name))
     assert sorted(row for rows in kept for row in rows) == kept_rows(tmp_path / "one")
-    assert counted == found.run["counts"]["kept"]
+    assert counted == found.run.counts.kept
 
 
 def kept_rows(folder: Path) -> list[bytes]:
@@ -213,7 +213,7 @@ def test_saved_fingerprints_are_a_reference_set(format: str, planned: float, tmp
         saved = dedup_against(new, folders, **settings)
         for name in ("pairs", "groups", "copies", "not_judged"):
             assert getattr(saved, name).equals(getattr(one, name)), name
-        assert saved.run["counts"]["removed"] == one.run["counts"]["removed"] > 0
+        assert saved.run.counts.removed == one.run.counts.removed > 0
 
 
 def test_only_saved_documents_that_can_meet_a_new_one_take_part(tmp_path: Path) -> None:
@@ -221,4 +221,4 @@ def test_only_saved_documents_that_can_meet_a_new_one_take_part(tmp_path: Path) 
     folders = fingerprinted([old], tmp_path / "FP", method="lsh")
     part = open_parts(folders)[0].parts[0]
     found = dedup_against(new, folders)
-    assert found.run["counts"]["different"] < 0.7 * part.manifest.counts.rows
+    assert found.run.counts.different < 0.7 * part.manifest.counts.rows

@@ -99,7 +99,7 @@ def test_the_pairs_of_real_texts(name: str, bits: int, features: str, distance: 
                 counted.size_a,
                 counted.size_b,
             )
-        assert found.found.run["choice"]["method"] == "simhash"
+        assert found.found.run.choice.method == "simhash"
 
 
 def test_the_law_is_not_about_nothing() -> None:
@@ -121,8 +121,8 @@ def test_with_hubs_their_pairs_are_found_at_any_distance(
     true, hubs, distances = at_threshold(name, 0.4), hub_ids(found), apart(name, 64, "char:4")
     joined = {pair for pair in true if set(pair) <= hubs}
     assert pairs_of(found.found) == closed(within(true, distances, 8) | joined, true)
-    told, more = found.found.run["hubs"], found.found.run["closed"]["joined"]
-    assert (told["documents"] + more, told["buckets"] > 0) == (len(hubs), len(hubs) > 0)
+    told, more = found.found.run.hubs, found.found.run.closed.joined
+    assert (told.documents + more, told.buckets > 0) == (len(hubs), len(hubs) > 0)
     # whoever is a hub document by its fingerprint is near another one
     near = (distances <= 8).sum(axis=1)
     in_buckets = found.run.search.in_buckets
@@ -151,7 +151,7 @@ def test_a_crowd_is_joined_exactly() -> None:
     near = within(every, np.bitwise_count(prints[:, None] ^ prints[None, :]), 6)
     joined = {pair for pair in every if set(pair) <= hubs}
     assert pairs_of(found.found) == near | joined > near
-    assert found.found.run["hubs"]["documents"] == len(hubs) > 250
+    assert found.found.run.hubs.documents == len(hubs) > 250
 
 
 @pytest.mark.part(5)
@@ -264,9 +264,9 @@ def test_a_stricter_threshold_from_the_stored_pairs(name: str, how: str) -> None
     for table in () if more else ("pairs", "groups", "copies", "ranks", "removed"):
         assert _stored(getattr(made, table)).equals(_stored(getattr(high, table))), table
     for key in ("recall", "plan", "settings", "settings_digest", "choice", "hubs"):
-        assert made.run[key] == high.run[key], key
-    unknown = [text for text in made.run["warnings"] if text.startswith("the text lost is unknown")]
-    assert made.run["warnings"] == [*high.run["warnings"], *unknown]
+        assert getattr(made.run, key) == getattr(high.run, key), key
+    unknown = [text for text in made.run.warnings if text.startswith("the text lost is unknown")]
+    assert made.run.warnings == [*high.run.warnings, *unknown]
 
 
 def _stored(table: pa.Table) -> pa.Table:
@@ -282,11 +282,11 @@ def test_an_audit_measures_what_the_distance_misses(name: str) -> None:
     missed = found.missed
     assert missed is not None
     assert set(zip(missed["id_a"].to_pylist(), missed["id_b"].to_pylist(), strict=True)) == true - pairs != set()
-    said = found.run["audit"]
-    assert said["recall"] == said["low"] == said["high"] == pytest.approx(len(pairs) / len(true))
+    said = found.run.audit
+    assert said.recall == said.low == said.high == pytest.approx(len(pairs) / len(true))
     # nobody planned more than that
-    assert found.run["warnings"] == []
-    assert found.run["recall"]["planned"] is None
+    assert found.run.warnings == []
+    assert found.run.recall.planned is None
 
 
 def test_threads_and_chunks_change_nothing() -> None:
@@ -298,8 +298,8 @@ def test_threads_and_chunks_change_nothing() -> None:
     assert one.pairs.num_rows > 20
     for other in others:
         assert all(getattr(one, name).equals(getattr(other, name)) for name in ("pairs", "groups", "ranks"))
-        assert {**other.run["settings"], "threads": 1} == one.run["settings"]
-        assert other.run["recall"] == one.run["recall"]
+        assert {**other.run.settings, "threads": 1} == one.run.settings
+        assert other.run.recall == one.run.recall
 
 
 def test_copies_empty_and_short_documents() -> None:
@@ -325,7 +325,7 @@ def test_copies_empty_and_short_documents() -> None:
     ]
     assert pairs_of(found) == {(1, 5)}
     assert groups_of(found) == {0: {0, 2, 4}, 5: {1, 3, 5}, 6: {6, 7}}
-    assert found.run["counts"]["empty"] == 3
+    assert found.run.counts.empty == 3
     for nothing in ([], ["", " "]):
         assert nd.find(nothing, sketch="simhash").pairs.num_rows == 0
 
@@ -353,21 +353,13 @@ def test_no_minhash_is_made_for_simhash_and_no_simhash_for_minhash() -> None:
 
 def test_the_recall_says_what_is_known_and_no_more() -> None:
     texts = texts_of(shared_data.or_own("irplag_java"))
-    plain = nd.find(texts, sketch="simhash").run["recall"]
-    assert plain == {
-        "planned": None,
-        "predicted": None,
-        "missed": None,
-        "at_threshold": None,
-        "at_least": False,
-        "statement": "not planned: every pair at resemblance 0.8 or above within 3 of 64 bits is "
-        "found, and the pairs that chains of them join; "
-        "expected there: half of the pairs whose features (char:4) have resemblance 0.968, fewer below; "
-        "--audit N counts the missed pairs",
-    }
-    own = nd.find(texts, sketch="simhash", features="shingle:5", distance=10).run["recall"]
-    assert own["at_threshold"] == nd.hamming_plan(1, 64, 10).probability(0.8)
-    assert has_parts(own["statement"], "0.6247 of the pairs", "0.8, half", "0.765; ")
+    plain = nd.find(texts, sketch="simhash").run.recall
+    assert (plain.planned, plain.predicted, plain.missed, plain.at_threshold) == (None, None, None, None)
+    for part in ("resemblance 0.8", "3 of 64 bits", "char:4", "0.968", "--audit"):
+        assert part in plain.statement
+    own = nd.find(texts, sketch="simhash", features="shingle:5", distance=10).run.recall
+    assert own.at_threshold == nd.hamming_plan(1, 64, 10).probability(0.8)
+    assert has_parts(own.statement, "0.6247 of the pairs", "0.8, half", "0.765; ")
     others: list[dict[str, Any]] = [
         {"length": 4},
         {"measure": "overlap"},
@@ -375,8 +367,8 @@ def test_the_recall_says_what_is_known_and_no_more() -> None:
         {"unit": "char"},
     ]
     for other in others:
-        said = nd.find(texts, sketch="simhash", features="shingle:5", **other).run["recall"]
-        assert said["at_threshold"] is None
+        said = nd.find(texts, sketch="simhash", features="shingle:5", **other).run.recall
+        assert said.at_threshold is None
 
 
 @pytest.mark.part(3)
@@ -395,7 +387,7 @@ def test_what_is_expected_at_the_threshold_is_what_is_found_there(threshold: flo
     texts = [" ".join(words) for pair in pairs for words in pair]
     found = nd.find(texts, threshold=least, sketch="simhash", features="shingle:5", distance=8)
     assert nd.find(texts, threshold=least, method="exact").pairs.num_rows == trials
-    told = found.run["recall"]["at_threshold"]
+    told = found.run.recall.at_threshold
     assert 0.3 < told < 1
     limit = 6.2 * sqrt(told * (1 - told) / trials) + 0.01  # as in test_hamming_laws.py
     assert found.pairs.num_rows / trials == pytest.approx(told, abs=limit)

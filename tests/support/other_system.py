@@ -120,10 +120,10 @@ def check_the_core(folder: Path) -> None:
     memory.STATUS = folder / "no such file"
     assert memory.peak_memory() == 0
     found = nd.find(demo)
-    assert (found.run["counts"]["removed"], found.run["peak_memory_bytes"]) == (20, 0)
+    assert (found.run.counts.removed, found.run.peak_memory_bytes) == (20, 0)
     for overwrite in ([], ["--overwrite"]):
         typed("dedup", demo, "-o", folder / "result", *overwrite)
-    assert nd.load(folder / "result").run["counts"]["kept"] == 84
+    assert nd.load(folder / "result").run.counts.kept == 84
     pages = folder / "pages"
     pages.mkdir()
     for name, more in (("a.html", ""), ("b.html", " and one more")):

@@ -6,7 +6,7 @@ import pytest
 
 from neardup.group import leaders
 from neardup.join import candidates
-from neardup.run import account
+from neardup.run.stages import account
 
 
 def small_crowds(patch: pytest.MonkeyPatch, documents: int) -> None:

@@ -35,8 +35,8 @@ def test_the_kinds_are_those_of_compare() -> None:
     assert len(pairs) > 40
     for pair in pairs[::7]:
         assert pair["kind"] == nd.compare(texts[pair["id_a"]], texts[pair["id_b"]]).kind
-    assert found.run["kinds"].pop("not determined") == 0
-    assert found.run["kinds"] == dict.fromkeys(found.run["kinds"], 0) | Counter(pair["kind"] for pair in pairs)
+    assert found.run.kinds.pop("not determined") == 0
+    assert found.run.kinds == dict.fromkeys(found.run.kinds, 0) | Counter(pair["kind"] for pair in pairs)
     assert found.pairs.schema.names[-1] == "kind"
 
 
@@ -63,11 +63,11 @@ def test_the_kinds_of_copies_are_those_of_compare() -> None:
 
 def test_nothing_else_changes() -> None:
     plain, found = found_with(), found_with(kinds=True)
-    assert "kinds" not in plain.run
+    assert plain.run.kinds is None
     assert plain.pairs.equals(found.pairs.drop_columns("kind"))
     assert plain.groups.equals(found.groups)
     assert plain.copies.equals(found.copies.drop_columns("kind"))
-    changed = {name for name in found.run if found.run[name] != plain.run.get(name)}
+    changed = {name for name, value in found.run.as_dict().items() if value != plain.run.as_dict().get(name)}
     assert changed <= {"kinds", "settings", "settings_digest", "seconds", "peak_memory_bytes"}
 
 
@@ -89,7 +89,7 @@ def test_pairs_too_large_are_not_determined(monkeypatch: pytest.MonkeyPatch) -> 
     large = [len((texts[p["id_a"]] + texts[p["id_b"]]).encode()) > 1_500 for p in found.pairs.to_pylist()]
     assert 0 < sum(large) < len(large)
     assert found.pairs["kind"].is_null().to_pylist() == large
-    assert found.run["kinds"]["not determined"] == sum(large)
+    assert found.run.kinds["not determined"] == sum(large)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_pairs_too_large_are_not_determined(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_with_other_settings(settings: dict[str, Any]) -> None:
     found = found_with(kinds=True, **settings)
-    assert sum(found.run["kinds"].values()) == found.pairs.num_rows > 0
+    assert sum(found.run.kinds.values()) == found.pairs.num_rows > 0
     if found.missed is not None:
         assert found.missed.schema.equals(found.pairs.schema)
 
@@ -105,7 +105,7 @@ def test_with_other_settings(settings: dict[str, Any]) -> None:
 def test_a_result_without_pairs() -> None:
     found = nd.find(["one text of its own", "and quite another text"], kinds=True)
     assert found.pairs["kind"].to_pylist() == []
-    assert set(found.run["kinds"].values()) == {0}
+    assert set(found.run.kinds.values()) == {0}
 
 
 def test_documents_against_a_reference_set() -> None:
@@ -138,12 +138,12 @@ def test_stored_loaded_and_regrouped(run: Run, tmp_path: Path) -> None:
     loaded = nd.load(out)
     assert loaded.pairs.equals(found_with(kinds=True).pairs.cast(loaded.pairs.schema))
     (line,) = [line for line in result.out.splitlines() if line.startswith("kinds ")]
-    name, count = max(loaded.run["kinds"].items(), key=lambda item: item[1])
+    name, count = max(loaded.run.kinds.items(), key=lambda item: item[1])
     assert line.startswith(f"kinds         {name} {count}, ")
     assert run("regroup", out, "--threshold", 0.8, "-o", stricter).status == 0
     again = nd.load(stricter)
-    assert sum(again.run["kinds"].values()) == again.pairs.num_rows < loaded.pairs.num_rows
-    assert again.run["kinds"] == loaded.at(0.8).run["kinds"]
+    assert sum(again.run.kinds.values()) == again.pairs.num_rows < loaded.pairs.num_rows
+    assert again.run.kinds == loaded.at(0.8).run.kinds
     assert again.copies.equals(loaded.copies)
     assert "kind" in loaded.copies.column_names
 

@@ -20,7 +20,7 @@ def run(size):
     drawn = np.random.default_rng(5).integers(97, 123, size, np.uint8)
     text = pa.array([drawn.tobytes()], pa.binary()).cast(pa.large_string())
     found = neardup.find(pa.table({"text": text}), unit="char", method=method, threads=1)
-    assert found.run["counts"]["read"] == 1
+    assert found.run.counts.read == 1
 run(1000)
 before = peak_memory()
 run(letters)

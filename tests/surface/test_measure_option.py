@@ -124,9 +124,9 @@ def test_a_result_with_the_earlier_name_of_a_measure_loads_under_its_present_one
     assert earlier.missed is not None
     assert earlier.missed.equals(present.missed)
     assert str(earlier) == str(present)
-    assert earlier.at(0.9).run["settings_digest"] == present.at(0.9).run["settings_digest"]
+    assert earlier.at(0.9).run.settings_digest == present.at(0.9).run.settings_digest
     assert run("regroup", out, "-o", again, "--threshold", ".9").status == 0
-    assert nd.load(again).run["settings"]["measure"] == "vocabulary"
+    assert nd.load(again).run.settings["measure"] == "vocabulary"
     (out / "run.json").write_text(json.dumps({**account, "settings_digest": "0" * 16}), encoding="utf-8")
     seal(out)
     with pytest.raises(InputError, match=r"settings_digest .*other settings"):

@@ -151,12 +151,12 @@ def test_dropped_documents_go_with_a_reason(tmp_path: Path) -> None:
         for id in (0, 3)
     ]
     assert has_parts(str(found.why(3)), "3 ", "not judged", "removed: without text", "empty is drop")
-    assert found.run["bytes"]["removed_text"] == len(NEAR) + 3
+    assert found.run.bytes.removed_text == len(NEAR) + 3
     found.save(tmp_path / "result")
     later = nd.load(tmp_path / "result").at(1.0)
     assert later.removed["id"].to_pylist() == [0, 3]
-    counts = later.run["counts"]
-    assert (counts["removed"], counts["kept"], later.run["bytes"]["removed_text"]) == (2, 2, 3)
+    counts = later.run.counts
+    assert (counts.removed, counts.kept, later.run.bytes.removed_text) == (2, 2, 3)
     with pytest.raises(nd.SettingError, match="keep, drop, one"):
         nd.find(["", "a"], empty="all")
 

@@ -49,7 +49,7 @@ def test_the_documents_that_stay(run: Run, tmp_path: Path, options: list[str], l
     assert said.status == 0, said.err
     assert kept(tmp_path / "out") == left
     # the stored result can be questioned like any other
-    assert nd.load(tmp_path / "out").at(0.95).run["counts"]["removed"] <= len(NEW) - len(left)
+    assert nd.load(tmp_path / "out").at(0.95).run.counts.removed <= len(NEW) - len(left)
 
 
 def test_reasons_say_which_side_is_held() -> None:
@@ -104,7 +104,7 @@ def test_too_much_of_one_source_stops_python_too() -> None:
     with pytest.raises(OutputError, match=r"2 of 2 documents of a"):
         nd.dedup(NEW, most_removed=0.6, **asked, **sources)
     found = nd.find(NEW, most_removed=0.6, **asked, **sources)
-    assert found.run["removed_by"]["sources"] == [
+    assert found.run.removed_by.sources == [
         {"name": "b", "read": 3, "removed": 1},
         {"name": "a", "read": 2, "removed": 2},
         {"name": None, "read": 1, "removed": 0},
@@ -115,4 +115,4 @@ def test_too_much_of_one_source_stops_python_too() -> None:
 def test_a_file_that_loses_most_of_its_documents_is_noticed(tmp_path: Path) -> None:
     texts = [" ".join(WRITER.words(30)) for _ in range(120)]
     found = nd.find(pa.table({"text": texts}), against=texts[:100])
-    assert any(text.startswith("100 of 120 documents") for text in found.run["warnings"])
+    assert any(text.startswith("100 of 120 documents") for text in found.run.warnings)

@@ -6,10 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec import convert
 
 import neardup as nd
 from neardup.display import aligned, printable
 from neardup.errors import InputError
+from neardup.run.account import RunAccount
 from neardup.run.found import Found
 from neardup.run.show import group_lines, summary
 from support.command_line import write_rows
@@ -17,7 +19,7 @@ from support.made_texts import Writer
 from support.messages import has_parts
 from support.small_limits import small_crowds
 
-RUN: dict[str, Any] = {
+ENTRIES: dict[str, Any] = {
     "neardup_version": "0.1.0",
     "format": 1,
     "action": "dedup",
@@ -50,6 +52,18 @@ RUN: dict[str, Any] = {
     "seconds": {"fingerprint": 1.0, "verify": 0.25},
     "peak_memory_bytes": 123_456_789,
 }
+
+
+def account(**changes: Any) -> RunAccount:
+    """The account ENTRIES with ``changes``; entries that neither has are those of a run."""
+    plain = nd.find(["one text", "another one"]).run.as_dict()
+    for name, entry in {**ENTRIES, **changes}.items():
+        whole = name in ("seconds", "audit", "regrouped_from")
+        plain[name] = entry if whole or not isinstance(entry, dict) else {**plain[name], **entry}
+    return convert(plain, RunAccount)
+
+
+RUN = account()
 
 
 def groups(*members: tuple[str, str, float, bool, str]) -> pa.Table:
@@ -180,13 +194,13 @@ def test_summary_is_data_with_readable_numbers() -> None:
 
 
 def test_summary_of_grouping_speaks_of_no_removal() -> None:
-    assert not {"removed", "to remove", "kept"} & set(dict(summary({**RUN, "action": "group"})))
-    assert "to remove" in dict(summary({**RUN, "action": "annotate"}))
+    assert not {"removed", "to remove", "kept"} & set(dict(summary(account(action="group"))))
+    assert "to remove" in dict(summary(account(action="annotate")))
 
 
 def test_summary_of_a_result_from_stored_scores_removed_nothing() -> None:
     stored = {"threshold": 0.8, "crowds": 0, "crowd_members": 0, "popular": 0}
-    said = dict(summary({**RUN, "regrouped_from": stored}))
+    said = dict(summary(account(regrouped_from=stored)))
     assert "to remove" in said
     assert "removed" not in said
 
@@ -201,10 +215,10 @@ def test_a_similarity_that_is_not_known_is_not_shown(found: Found) -> None:
 
 
 def test_summary_tells_what_is_unusual() -> None:
-    assert ("note", "guessed") in summary({**RUN, "notes": ["guessed"]})
+    assert ("note", "guessed") in summary(account(notes=["guessed"]))
     weakest = {"group": "a", "id_a": "b", "id_b": "c", "similarity": 0.41999}
     crowds = [{"representative": "a", "members": 3000, "pairs_left_out": 4_495_501}]
-    said = dict(summary({**RUN, "crowds": crowds, "chaining": {"groups": 1, "weakest": weakest}}))
+    said = dict(summary(account(crowds=crowds, chaining={"groups": 1, "weakest": weakest})))
     assert has_parts(said["chaining"], "1 group", "chain of pairs", "b and c at 0.419")
     assert "up to 4,495,501 pairs are not (--pairs all" in said["crowds"]
     assert said["crowds"].startswith("1 group of more than 1,000 documents, 3,000 in all")
@@ -218,22 +232,22 @@ AUDIT = {
     "recall": 0.9756,
     "low": 0.8739,
     "high": 0.9957,
+    "by_document": {"with_partners": 30, "reached": 29, "recall": 0.97, "low": 0.8, "high": 0.99},
+    "strata": [],
 }
 
 
 def test_summary_of_an_audit() -> None:
     assert "audit" not in dict(summary(RUN))
-    said = dict(summary({**RUN, "audit": AUDIT}))
+    said = dict(summary(account(audit=AUDIT)))
     assert said["audit"] == (
         "200 of 1,200 documents compared with all others: 40 of their 41 pairs found; "
         "recall about 0.975 over all documents (95 % interval 0.873 to 0.995)"
     )
     everything = {**AUDIT, "drawn": 1200}
-    assert dict(summary({**RUN, "audit": everything}))["audit"].endswith(
-        "40 of their 41 pairs found; recall 0.975"
-    )
+    assert dict(summary(account(audit=everything)))["audit"].endswith("40 of their 41 pairs found; recall 0.975")
     nothing = {**AUDIT, "pairs": 0, "found": 0, "recall": None, "low": None, "high": None}
-    assert dict(summary({**RUN, "audit": nothing}))["audit"].endswith("have no pairs")
+    assert dict(summary(account(audit=nothing)))["audit"].endswith("have no pairs")
 
 
 def test_labels_are_aligned() -> None:
@@ -247,7 +261,7 @@ def test_one_line_for_the_prompt(found: Found) -> None:
 
 def test_html_is_escaped(found: Found) -> None:
     hostile = groups(("<b>", "<b>", 1.0, True, "<script>alert(1)</script>"))
-    shown = replace(found, groups=hostile, run={**RUN, "warnings": ["a < b"]})._repr_html_()
+    shown = replace(found, groups=hostile, run=account(warnings=["a < b"]))._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
     assert "a &lt; b" in shown
@@ -267,9 +281,9 @@ def test_the_summary_says_which_pairs_of_a_popular_document_are_not_listed(
     texts = [" ".join(hub), *(" ".join([*hub, *writer.words(10)]) for _ in range(40))]
     needed, every = (nd.find(texts, method="exact", pairs=pairs) for pairs in ("needed", "all"))
     assert (needed.pairs.num_rows, every.pairs.num_rows) == (1, 40)
-    assert 0 < needed.run["popular"]["pairs_left_out_at_least"] <= 39
+    assert 0 < needed.run.popular.pairs_left_out_at_least <= 39
     said = dict(summary(needed.run))
-    assert f"at least {needed.run['popular']['pairs_left_out_at_least']} pairs not (--pairs all" in said["popular"]
-    assert has_parts(needed.run["recall"]["statement"], "not every", "listed (--pairs all")
-    assert "not every pair" not in every.run["recall"]["statement"]
+    assert f"at least {needed.run.popular.pairs_left_out_at_least} pairs not (--pairs all" in said["popular"]
+    assert has_parts(needed.run.recall.statement, "not every", "listed (--pairs all")
+    assert "not every pair" not in every.run.recall.statement
     assert "popular" not in dict(summary(every.run))

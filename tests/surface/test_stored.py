@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, OutputError, SettingError
@@ -40,8 +41,8 @@ def test_what_was_written_is_read_back(result: Path, mails: Path) -> None:
     stored, found = nd.load(result), nd.find(str(mails), threshold=0.6, keep="max:year")
     for name in TABLES:
         assert getattr(stored, name).equals(getattr(found, name)), name
-    assert stored.run == run_of(result)
-    assert stored.run["counts"] == found.run["counts"]
+    assert stored.run.as_dict() == run_of(result)
+    assert stored.run.counts == found.run.counts
     assert str(stored.why("a")) == str(found.why("a"))
     assert nd.load(str(result)).ranks.to_pylist() == [
         {"id": "a", "row": 0, "first": 0, "rank": 2, "reference": False, "bytes": len(ROWS[0]["text"])},
@@ -57,11 +58,11 @@ def test_saved_and_loaded_is_the_same(tmp_path: Path) -> None:
     for name in TABLES:
         assert getattr(stored, name).equals(getattr(found, name)), name
     # no kept rows are in the folder of a saved result
-    assert stored.run == json.loads(json.dumps({k: v for k, v in found.run.items() if k != "kept_files"}))
+    assert stored.run == structs.replace(found.run, kept_files=None)
     with pytest.raises(OutputError, match="exists already"):
         found.save(tmp_path / "out")
     found.at(0.99).save(tmp_path / "out", overwrite=True)
-    assert nd.load(tmp_path / "out").run["settings"]["threshold"] == 0.99
+    assert nd.load(tmp_path / "out").run.settings["threshold"] == 0.99
 
 
 def test_rejected_rows_are_read_back(mails: Path, run: Run, tmp_path: Path) -> None:
@@ -81,8 +82,8 @@ def test_an_audit_is_read_back_but_tells_of_its_own_threshold_only(run: Run, mai
     stored = nd.load(tmp_path / "out")
     assert stored.missed is not None
     assert stored.missed.equals(nd.find(str(mails), audit=10).missed)
-    assert stored.run["audit"]["drawn"] == 3
-    assert (stored.at(0.9).missed, stored.at(0.9).run["audit"]) == (None, None)
+    assert stored.run.audit.drawn == 3
+    assert (stored.at(0.9).missed, stored.at(0.9).run.audit) == (None, None)
     stored.save(tmp_path / "again")
     assert (tmp_path / "again" / "missed.parquet").read_bytes() == (
         tmp_path / "out" / "missed.parquet"
@@ -94,7 +95,7 @@ def test_nothing_in_it_is_a_result_too(tmp_path: Path) -> None:
         found = nd.find(documents)
         assert found.at(0.9).groups.equals(found.groups)
         found.save(tmp_path / str(len(documents)))
-        assert nd.load(tmp_path / str(len(documents))).at(0.9).run["counts"] == found.run["counts"]
+        assert nd.load(tmp_path / str(len(documents))).at(0.9).run.counts == found.run.counts
 
 
 # --- refused

@@ -53,7 +53,7 @@ def answer(folder: Path) -> list[Any]:
     found = nd.load(folder)
     said = [str(found), found._repr_html_(), found.first_groups(), found.removed.to_pylist()]
     for each in (found, found.at(STRICTER)):
-        said += [str(each), each.groups.to_pylist(), each.pairs.num_rows, each.run["recall"]]
+        said += [str(each), each.groups.to_pylist(), each.pairs.num_rows, each.run.recall]
         for id in dict.fromkeys([*each.groups["id"].to_pylist()[:2], *each.copies["id"].to_pylist()[:1]]):
             said.append(str(each.why(id)))
     return said

@@ -100,7 +100,7 @@ def test_a_data_engineer_plans_runs_and_asks_why(run: Run, crawl: Path, tmp_path
     assert set(lines) <= set(crawl.read_text().splitlines())
     fresh = run("dedup", crawl, "-o", tmp_path / "fresh", "--against", out / "kept.jsonl", "--threshold", "0.7")
     assert fresh.status == 0, fresh.err
-    assert nd.load(tmp_path / "fresh").run["counts"]["removed"] == counts["read"]
+    assert nd.load(tmp_path / "fresh").run.counts.removed == counts["read"]
 
 
 def wait_until_ready(address: str) -> None:

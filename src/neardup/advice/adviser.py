@@ -241,13 +241,13 @@ def _looked(
 
 
 def _taken(sample: SampledTexts, found: Found) -> Taken:
-    counts = found.run["counts"]
+    counts = found.run.counts
     return Taken(
         documents=len(sample.texts),
         bytes=int(sample.sizes.sum()),
         complete=sample.complete,
-        exact_copies=counts["exact_copies"],
-        empty=counts["empty"],
+        exact_copies=counts.exact_copies,
+        empty=counts.empty,
         rejected=len(sample.problems),
         first_problem=_first_problem(sample),
         pairs_left_out=left_out(found),

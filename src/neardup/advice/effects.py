@@ -101,8 +101,8 @@ def at(found: Found, threshold: float, sample: SampledTexts, settings: Settings)
 
 def left_out(found: Found) -> int:
     """Return the approximate number of pairs that ``found`` lacks: those within crowds."""
-    crowds: int = sum(crowd["pairs_left_out"] for crowd in found.run["crowds"])
-    return crowds + int(found.run["popular"]["pairs_left_out_at_least"])
+    crowds: int = sum(crowd.pairs_left_out for crowd in found.run.crowds)
+    return crowds + int(found.run.popular.pairs_left_out_at_least)
 
 
 def exactly(sample: SampledTexts, threshold: float, settings: Settings, **named: Any) -> Found:
@@ -142,14 +142,14 @@ def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
 
 
 def _step(threshold: float, pairs: int, found: Found) -> Step:
-    counts, lost = found.run["counts"], lost_text(found)
+    counts, lost = found.run.counts, lost_text(found)
     return Step(
         threshold=threshold,
         pairs=pairs,
-        groups=counts["groups"],
-        removed=counts["removed"],
-        removed_share=counts["removed"] / max(counts["read"], 1),
-        removed_bytes=found.run["bytes"]["removed_text"],
+        groups=counts.groups,
+        removed=counts.removed,
+        removed_share=counts.removed / max(counts.read, 1),
+        removed_bytes=found.run.bytes.removed_text,
         losing=lost.losing,
         lost_share=lost.share,
     )
@@ -296,7 +296,7 @@ def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:
         length=length,
         documents=len(texts),
         pairs=found.pairs.num_rows,
-        removed=found.run["counts"]["removed"],
+        removed=found.run.counts.removed,
         median_shingles=float(np.median(sets.sizes[full])) if full.any() else 0.0,
         shorter=int((full & (units < length)).sum()) / documents,
         fragile=int((full & (sets.sizes < sturdy_from(threshold, shingles_lost(unit, length)))).sum()) / documents,

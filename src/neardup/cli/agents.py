@@ -273,7 +273,7 @@ class Tools:
         found = run_find(
             given, text=column or None, progress=_InTime(self.seconds), threshold=threshold, measure=measure
         )
-        counts = found.run["counts"]
+        counts = found.run.counts
         listed = list(found.first_groups(MOST))
         ids = {member.id for group in listed for member in group.members[:MOST]}
         words = words_of(found, ids, width=WORDS)  # of all groups at once: it may read the input again
@@ -281,12 +281,12 @@ class Tools:
         groups = [_group(group, words, places) for group in listed]
         named = [text for text in texts or () if looks_like_a_path(text)]
         return {
-            "documents": counts["read"],
+            "documents": counts.read,
             "not_read": len(found.problems),
             "pairs": found.pairs.num_rows,
             "exact_copies": found.copies.num_rows,
             "groups": groups,
-            "groups_left_out": counts["groups"] - len(groups),
+            "groups_left_out": counts.groups - len(groups),
             **({"note": f"{excerpt(named[0], WORDS)} was compared as a text; paths reads files"} if named else {}),
         }
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,9 @@ from neardup.cli.option import NEVER, TOP, Option, SettingOptions
 from neardup.cli.options.shared import CONFIG, NO_CONFIG
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.settings import FIELDS
+
+if TYPE_CHECKING:
+    from neardup.run.account import ConfigAccount
 
 NAMES = ("neardup.toml", "pyproject.toml")
 MOST_BYTES = 1 << 20
@@ -53,10 +56,11 @@ class AppliedConfig:
     file: str
     options: Mapping[str, Any]
 
-    def account(self) -> dict[str, Any]:
+    def account(self) -> ConfigAccount:
         """Return the file and the options for ``run.json``."""
-        options = {name: _meant(name, value) for name, value in self.options.items()}
-        return {"file": self.file, "options": options}
+        from neardup.run.account import ConfigAccount  # imported late: the help needs none of it
+
+        return ConfigAccount(self.file, {name: _meant(name, value) for name, value in self.options.items()})
 
 
 applied_here: ContextVar[AppliedConfig | None] = ContextVar("applied_here", default=None)

@@ -151,7 +151,7 @@ def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
         about_it = f"{document.id}: {document.where}; {fate(found, document.id)}"
         facts.append((letter, display.printable(about_it)))
     facts.append(("result", _stored(found, a, b)))
-    settings = as_compared(found.run["settings"])
+    settings = as_compared(found.run.settings)
     described = {
         letter: {"id": document.id, "where": document.where, "fate": fate(found, document.id)}
         for letter, document in zip(("document_a", "document_b"), looked, strict=True)
@@ -163,7 +163,7 @@ def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
 def _stored(found: Found, a: str | int, b: str | int) -> str:
     from neardup.run.looking import similarity_of_pair
 
-    measure, threshold = (found.run["settings"][name] for name in ("measure", "threshold"))
+    measure, threshold = (found.run.settings[name] for name in ("measure", "threshold"))
     pair = found.pair(a, b)
     if pair is None:
         return f"they are not a stored pair; pairs have {measure} {display.similarity(threshold)} or above"

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from neardup.cli.options import on_files
     from neardup.io.writers import OutputFolder
+    from neardup.run.account import RunAccount
     from neardup.run.found import Found
     from neardup.run.records import Group
 
@@ -112,29 +113,29 @@ def show_groups(groups: Sequence[Group], total: int) -> None:
         typer.echo(line)
 
 
-def show_by(run: Mapping[str, Any]) -> None:
+def show_by(run: RunAccount) -> None:
     """Print the counts of each value, for a run by a column."""
-    if run.get("by"):
+    if run.by is not None:
         from neardup.run.by_value import by_lines
 
-        for line in by_lines(run):
+        for line in by_lines(run.by):
             typer.echo(line)
         typer.echo()
 
 
-def show_summary(run: Mapping[str, Any], *more: display.Line) -> None:
+def show_summary(run: RunAccount, *more: display.Line) -> None:
     """Print the summary of a run and ``more`` lines, and its warnings at the end."""
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     for line in display.aligned([*show.summary(run), *more], width):
         typer.echo(line)
-    for text in run["warnings"]:
+    for text in run.warnings:
         warn(display.printable(text))
 
 
 def print_result(found: Found, options: OutputOptions) -> int:
     """Print the result, and return the exit status."""
     if options.json:
-        typer.echo(notation.dumps({**found.run, **_files(options)}, indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps({**found.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
     else:
         _show(found, options)
     return REJECTED if found.problems else DONE
@@ -152,7 +153,7 @@ def _files(options: OutputOptions) -> dict[str, Any]:
 def _show(found: Found, options: OutputOptions) -> None:
     run, files = found.run, _files(options)
     if options.dry_run:
-        show_groups(found.first_groups(), run["counts"]["groups"])
+        show_groups(found.first_groups(), run.counts.groups)
     show_by(run)
     show_summary(run, ("written", _written(found, files)))
     if found.problems:  # of the reference set, too
@@ -169,10 +170,10 @@ def _written(found: Found, files: Mapping[str, Any]) -> str:
     if files["out"] is None:
         return "nothing (dry run)"
     if files["out"] == "-":
-        return f"{display.counted(found.run['counts']['kept'], 'row')} to standard output"
-    kept = found.run.get("kept_files") or {}
+        return f"{display.counted(found.run.counts.kept, 'row')} to standard output"
+    kept = found.run.kept_files
     names = (
-        f"kept ({display.counted(kept['files'], 'file')})" if name == "kept" and "files" in kept else name
+        f"kept ({display.counted(kept.files, 'file')})" if name == "kept" and kept is not None else name
         for name in files["files"]
     )
     return f"{files['out']}: {', '.join(names)}"

@@ -140,7 +140,7 @@ class _Shown:
             yield "", f"... and {display.counted(len(group.members) - self._options.limit, 'more member')}"
 
     def _near(self) -> Iterator[display.Line]:
-        settings = self._found.run["settings"]
+        settings = self._found.run.settings
         least = f"{settings['measure']} {display.similarity(settings['threshold'])}"
         inside = "its group" if self._group is not None else "it"
         if not self._outside:

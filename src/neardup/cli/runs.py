@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
+    from neardup.run.account import Counts
     from neardup.run.found import Found
     from neardup.run.largest import GroupMember
     from neardup.run.predict import RunCost
@@ -266,8 +267,9 @@ def _with_config(outcome: Outcome) -> Outcome:
     applied = applied_here.get()
     if applied is None:
         return outcome
-    run = {**outcome.found.run, "config": applied.account()}
-    return replace(outcome, found=replace(outcome.found, run=run))
+    from neardup.run.records import with_account
+
+    return replace(outcome, found=with_account(outcome.found, config=applied.account()))
 
 
 SHARD_SIZE = memory_size(0.000001, 1_000_000)
@@ -328,11 +330,11 @@ def say_before(inputs: Opened, options: Options, settings: Settings) -> None:
 
 def say_after(found: Found, outcome: Outcome) -> None:
     """Print the truth in the words of the prediction."""
-    scratch, seconds = outcome.run.rows.corpus.scratch, sum(found.run["seconds"].values())
+    scratch, seconds = outcome.run.rows.corpus.scratch, sum(found.run.seconds.values())
     if scratch is None:
         return
-    memory, working = display.size(found.run["peak_memory_bytes"]), display.size(scratch.most)
-    documents = display.number(found.run["counts"]["read"])
+    memory, working = display.size(found.run.peak_memory_bytes), display.size(scratch.most)
+    documents = display.number(found.run.counts.read)
     said = f"{documents} documents, {memory} of memory, {working} of working files, {display.duration(seconds)}"
     typer.echo(f"taken: {said}", err=True)
 
@@ -370,14 +372,14 @@ def look(options: LookOptions) -> int:
     columns = choose_columns(documents, options.text, options.id)
     with watcher() as progress:
         outcome = run(Inputs(documents, columns, settings, action="dedup"), progress)
-    counts = outcome.found.run["counts"]
+    counts = outcome.found.run.counts
     if options.json:
-        typer.echo(notation.dumps(outcome.found.run, indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps(outcome.found.run.as_dict(), indent=2, ensure_ascii=False))
     else:
         for line in _shown(outcome):
             typer.echo(line)
-        typer.echo(_next(options, counts["removed"]))
-    return REJECTED if counts["rejected"] else DONE
+        typer.echo(_next(options, counts.removed))
+    return REJECTED if counts.rejected else DONE
 
 
 _ID = 28
@@ -401,9 +403,9 @@ def _shown(outcome: Outcome) -> Iterator[str]:
         if group.size > len(group.members):
             yield f"  … and {group.size - len(group.members):,} more"
         yield ""
-    if more := account["counts"]["groups"] - len(groups):
+    if more := account.counts.groups - len(groups):
         yield f"… and {display.counted(more, 'smaller group')}\n"
-    yield from _summed(account)
+    yield from _summed(account.counts)
 
 
 def _likeness(member: GroupMember) -> str:
@@ -414,17 +416,15 @@ def _likeness(member: GroupMember) -> str:
     return "" if member.similarity is None else display.similarity(member.similarity)
 
 
-def _summed(account: dict[str, object]) -> Iterator[str]:
-    counts = account["counts"]
-    assert isinstance(counts, dict)
+def _summed(counts: Counts) -> Iterator[str]:
     yield (
-        f"{display.counted(counts['read'], 'document')}: {display.counted(counts['groups'], 'group')} with "
-        f"{display.counted(counts['exact_copies'], 'exact copy', 'exact copies')} and "
-        f"{display.counted(counts['near_copies'], 'near copy', 'near copies')}; "
-        f"{counts['removed']:,} ({display.percent(counts['removed'], counts['read'])}) can go"
+        f"{display.counted(counts.read, 'document')}: {display.counted(counts.groups, 'group')} with "
+        f"{display.counted(counts.exact_copies, 'exact copy', 'exact copies')} and "
+        f"{display.counted(counts.near_copies, 'near copy', 'near copies')}; "
+        f"{counts.removed:,} ({display.percent(counts.removed, counts.read)}) can go"
     )
-    if counts["rejected"]:
-        yield f"{display.counted(counts['rejected'], 'row')} could not be read"
+    if counts.rejected:
+        yield f"{display.counted(counts.rejected, 'row')} could not be read"
 
 
 def _next(options: LookOptions, removed: int) -> str:
@@ -459,9 +459,9 @@ def demo(options: DemoOptions) -> int:
     with watcher() as progress:
         found = find(documents_path(), text="text", id="id", progress=progress)
     if options.json:
-        typer.echo(notation.dumps(found.run, indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps(found.run.as_dict(), indent=2, ensure_ascii=False))
         return 0
-    show_groups(found.first_groups(limit=None), found.run["counts"]["groups"])
+    show_groups(found.first_groups(limit=None), found.run.counts.groups)
     show_summary(found.run)
     typer.echo(NEXT)
     return 0

@@ -101,7 +101,7 @@ def part(options: PartOptions) -> int:
     with reports_aside(options.out):
         refuse_unusable_out(options)
         found, name = load(options.merged), str(options.merged)
-        settings = Settings.of(**found.run["settings"])
+        settings = Settings.of(**found.run.settings)
         documents = open_files(options.inputs, reading=settings.reading)
         if options.out is None or options.dry_run:
             made = kept_of_part(documents, found, name, None)

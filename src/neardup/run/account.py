@@ -1,442 +1,694 @@
-"""The account of a run: its settings, results and costs; the content of ``run.json``."""
+"""The account of a run, ``run.json``: one record that is written, read and checked.
+
+The texts below the fields are in docs/reference/files.md (``scripts/docs`` copies them). A field with a default is
+left out of ``run.json`` while it has that default.
+"""
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
 
-import numpy as np
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
 
-from neardup.display import counted, number, percent, similarity
-from neardup.group.decisions import Decisions
-from neardup.group.leaders import Grouped
-from neardup.group.rows import JudgedRows
-from neardup.io.formats import packages
-from neardup.io.writers import access_of
-from neardup.join.base_documents import ReadBase
-from neardup.join.common_crowds import CROWD
-from neardup.join.corpus import Part
-from neardup.join.pairs import Pairs, batches
-from neardup.join.rows import Met, Rows
-from neardup.join.search import SearchOutcome
-from neardup.join.verification import families_in
-from neardup.lsh.hamming_tables import HammingPlan
-from neardup.measures import MEASURES
-from neardup.run.base_text import base_text_account
-from neardup.run.kinds import counts_of
-from neardup.run.lost_text import lost_counts
-from neardup.run.not_judged import not_judged_counts
-from neardup.run.recall import Audit, Predicted, recall_of
-from neardup.run.represented import Represented
-from neardup.run.review_decisions import Applied
-from neardup.run.shares import Shares, removed_by, suspicious
-from neardup.run.stages.records import (
-    CommonShingles,
-    Inputs,
-    MemberTable,
-    MissedTable,
-    MissingPairs,
-    Notes,
-    PairTable,
-    RowTables,
-)
-from neardup.run.texts import InputTexts
-from neardup.runtime import installed_version, peak_memory
-from neardup.settings import Keep, SearchSettings, Settings, ratio
-from neardup.settings.rules import KEEP_NONE, listed
-from neardup.tables import FORMAT_VERSION, Int64s, column, distinct
-from neardup.text.tokenizers import GROUP as TOKENIZERS
-from neardup.text.tokenizers import tokenizer_version
-from neardup.text.unicode import UNICODE_VERSION
+from neardup.errors import SettingError
+from neardup.io.readers.manifest import ChangedError
+from neardup.lsh.bands import Plan
+from neardup.lsh.hamming_tables import HammingPlan, hamming_plan
+from neardup.settings import FIELDS, Settings
 
-FEW_DOCUMENTS = 1000
-"""Corpora smaller than this get no large-group warning."""
-
-LARGE_GROUP = 0.01
-"""A group with a larger share of all documents than this gets a warning."""
+Count = Annotated[int, Meta(ge=0, le=1 << 53)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Seconds = Annotated[float, Meta(ge=0, le=1e12)]
+Id = str | int
+Action = Literal["find", "dedup", "group", "annotate"]
+"""The intended use of the decisions."""
 
 
-@dataclass(frozen=True, eq=False)
-class JudgedRun:
-    """Groups and decisions to account for: those of a run, or derived from a stored result."""
-
-    settings: Settings
-    rows: JudgedRows
-    groups: Grouped
-    decisions: Decisions
+class _Record(msgspec.Struct, omit_defaults=True):
+    """A part of an account."""
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A run whose groups are decided: the data for its account, and for writing the kept rows."""
+class Columns(_Record):
+    """The columns that were used."""
 
-    inputs: Inputs
-    rows: Rows
-    judged_rows: JudgedRows
-    search: SearchOutcome
-    groups: Grouped
-    decisions: Decisions
-    missing: MissingPairs
-    members: MemberTable
-    tables: RowTables
-    pairs: PairTable
-    notes: Notes
-    audited: Audit | None
-    missed: MissedTable | None
-    represented: Represented | None
-    applied: Applied | None
-    base: ReadBase | None
-    common: CommonShingles | None
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of the run."""
-        return self.inputs.settings
-
-    @property
-    def judged(self) -> JudgedRun:
-        """The groups and decisions of the run."""
-        return JudgedRun(self.settings, self.judged_rows, self.groups, self.decisions)
-
-    @property
-    def texts(self) -> InputTexts:
-        """The texts of the run, read again on request."""
-        return InputTexts(self.rows.corpus, self.decisions.dropped, self.rows.first_new)
-
-    @property
-    def access(self) -> int:
-        """The permission bits that everything that was read has."""
-        ignored = [] if self.inputs.ignore is None else [self.inputs.ignore.documents]
-        return access_of(*(part.documents for part in self.rows.corpus.parts), *ignored)
+    text: str
+    """name of the column with the text"""
+    id: str | None
+    """name of the column with the ids; null when documents are named by row"""
 
 
-def account(run: Run, seconds: Mapping[str, float]) -> dict[str, Any]:
-    """The content of ``run.json`` so far; writing adds its seconds."""
-    settings, search, parts = run.settings, run.search, run.rows.corpus.parts
-    before = run.rows.units[: run.rows.first_new]
-    shares = removed_by(run.rows, run.decisions, settings.keep.sources)
-    return {
-        "neardup_version": installed_version("neardup"),
-        "format": FORMAT_VERSION,
-        "action": run.inputs.action,
-        "settings": settings.as_dict(),
-        "settings_digest": settings.digest(),
-        "versions": _versions(settings.cleaning.tokenizer),
-        "unicode": UNICODE_VERSION,
-        "inputs": list(parts[-1].documents.names),
-        "against": list(parts[0].documents.names) if len(parts) > 1 else [],
-        "columns": _columns(parts[-1]),
-        "columns_against": _columns(parts[0]) if len(parts) > 1 else None,
-        "counts": _counts(run),
-        "counts_against": _read(run, before, run.rows.met_before) if len(parts) > 1 else None,
-        "not_judged": _not_judged(run),
-        **left_out(run.rows),
-        "bytes": _bytes(run),
-        "lost": lost_counts(run.members.table),
-        "choice": search.choice.as_dict(),
-        "plan": search.plan.as_dict(),
-        "recall": _recall(run),
-        "audit": None if run.audited is None else run.audited.as_dict(),
-        "hubs": {
-            "buckets": search.hub_buckets,
-            "documents": _in_large_buckets(search),
-            "largest": search.largest_bucket,
-        },
-        "decisions": None if run.applied is None else run.applied.account(),
-        "closed": None if search.closed is None else search.closed.as_dict(),
-        "removed_by": shares,
-        **_judged(run, shares),
-        "regrouped_from": None,
-        "notes": [*run.notes.texts, *(() if run.base is None else run.base.notes)],
-        "reading": parts[-1].documents.findings.as_dict(),
-        "reading_against": parts[0].documents.findings.as_dict() if len(parts) > 1 else None,
-        "seconds": dict(seconds),
-        "peak_memory_bytes": peak_memory(),
-        **counts_of(run.pairs.table),
-        **base_text_account(run.rows, run.base, run.common),
-    }
+class InputCounts(_Record):
+    """The documents of an input."""
+
+    read: Count
+    """documents read"""
+    rejected: Count
+    """rows or files in `problems.jsonl`, of the input alone"""
+    empty: Count
+    """documents without a token"""
+    short: Count
+    """documents with fewer tokens than a shingle"""
+    null: Count
+    """rows without a text"""
+    invalid_utf8: Count
+    """invalid byte sequences, each read as U+FFFD"""
 
 
-def _columns(part: Part) -> dict[str, str | None]:
-    return {"text": part.text, "id": part.id}
+class Counts(InputCounts):
+    """The documents, pairs and groups of a run."""
+
+    exact_copies: Count
+    """documents with an earlier exact copy; documents without text do not count"""
+    not_judged: Count
+    """rows of `not_judged.parquet`"""
+    different: Count
+    """documents with a token that counts and without an earlier exact copy, those of `--against` included"""
+    candidates: Count
+    """pairs proposed; 0 where sets were joined exactly"""
+    verified: Count
+    """pairs compared exactly, including those of `closed`; 0 where sets were joined exactly"""
+    capped: Count
+    """pairs compared by a chunk measure or `lcs` whose text repeats too often, or is too long, to be matched in
+    full: see `warnings`"""
+    pairs: Count
+    """rows of `pairs.parquet`"""
+    groups: Count
+    """groups"""
+    near_copies: Count
+    """members that are neither representative nor exact copy"""
+    removed: Count
+    """documents removed among those `read`"""
+    kept: Count
+    """documents kept among those `read`"""
 
 
-def _judged(run: Run, shares: Shares) -> dict[str, Any]:
-    said = judgement(run.judged, len(run.rows.unique))
-    capped = not_in_full(run.search.capped, run.settings.search.measure)
-    rows, by = run.judged_rows, (run.settings.search, run.settings.keep)
-    spared = why_nothing_goes(*by, run.decisions, run.groups.pairs, rows.unique, rows.first_new)
-    spared += why_holders_stay(*by, rows, run.decisions, run.groups.pairs)
-    spared += suspicious(shares, run.settings.keep.most_removed, referred=run.rows.first_new > 0)
-    without = [] if run.applied is None else run.applied.warnings()
-    return {**said, "warnings": [*said["warnings"], *_below_plan(run), *capped, *spared, *without]}
+class NotJudgedDocument(_Record):
+    """A document or file that was not compared."""
+
+    id: Id
+    """id, or name of the file"""
+    kind: str
+    """kind"""
 
 
-def judgement(judged: JudgedRun, different: int) -> dict[str, Any]:
-    """The account of the groups; ``different`` is the number of different documents they were made from."""
-    chaining = _chaining(judged)
-    return {
-        "crowds": _crowds(judged),
-        "popular": _popular(judged),
-        "chaining": chaining,
-        "warnings": [*_large_group(judged, different), *_chain(judged, chaining)],
-    }
+class NotJudgedCounts(_Record):
+    """Documents and files that were not compared."""
+
+    unit: Literal["file", "row"]
+    """what is counted"""
+    total: Count
+    """their number"""
+    kinds: dict[str, Count]
+    """number of each kind"""
+    removed: Count
+    """number of those removed"""
+    files_left_aside: Count
+    """number of files that are not among the documents `read`"""
+    listed: list[NotJudgedDocument]
+    """the first 100: `id`, `kind`"""
 
 
-def _versions(tokenizer: str) -> dict[str, str]:
-    known = {name: installed_version(name) or "" for name in ("numpy", "numba", "pyarrow")}
-    named = {f"{TOKENIZERS} {tokenizer}": tokenizer_version(tokenizer)} if tokenizer else {}
-    return {"python": platform.python_version(), **known, **packages(), **named}
+class LeftOutCount(_Record):
+    """The text that a rule leaves out."""
+
+    places: Count
+    documents: Count
 
 
-def _in_large_buckets(search: SearchOutcome) -> int:
-    if not search.hub_buckets:
-        return 0
-    return len(search.hub) - (0 if search.closed is None else search.closed.joined)
+class MaskCount(_Record):
+    """The text that a mask leaves out."""
+
+    mask: str
+    places: Count
+    documents: Count
 
 
-def _counts(run: Run) -> dict[str, int]:
-    rows, first = run.rows, run.rows.first_new
-    # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
-    candidates = run.search.candidates
-    return {
-        **_read(run, rows.units[first:], rows.met),
-        "exact_copies": int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
-        "not_judged": run.tables.not_judged.num_rows,
-        "different": len(rows.unique),
-        "candidates": candidates,
-        "verified": candidates + (0 if run.search.closed is None else run.search.closed.compared),
-        "capped": run.search.capped,
-        "pairs": run.pairs.table.num_rows,
-        **decided(run.judged, len(rows) - first, len(run.decisions.dropped)),
-    }
+class LeftOut(_Record):
+    """The text of the new input that is left out; exact copies count like other documents."""
+
+    masks: list[MaskCount]
+    """for each `mask` the `places` and the `documents` that have one"""
+    numbers: LeftOutCount
+    """the same for numbers"""
+    stop_words: LeftOutCount
+    """the same for stop words"""
 
 
-def _read(run: Run, units: Int64s, met: Met) -> dict[str, int]:
-    """Return the counts of the new input or of the reference set alone."""
-    return {
-        "read": len(units),
-        "rejected": met.rejected,
-        "empty": int((units == 0).sum()),
-        "short": int(((units > 0) & (units < run.settings.shingles.length)).sum()),
-        "null": met.nulls,
-        "invalid_utf8": met.invalid,
-    }
+class Bytes(_Record):
+    """Sizes of texts."""
+
+    text: Count
+    """size of all texts"""
+    removed_text: Count
+    """size of those removed"""
 
 
-def left_out(rows: Rows) -> dict[str, Any]:
-    """The text of the new input that is left out, by rule: places and documents; {} for a run without rules.
+class LostMost(_Record):
+    """A removed document that loses much text."""
 
-    Exact copies count like other documents.
+    id: Id
+    group: Id
+    shingles: Count | None
+    lost_shingles: Count
+    lost_units: Count | None
+    lost_passage: str | None
+
+
+class Lost(_Record):
+    """The text that removed documents of groups take with them: the sums of the columns of `groups.parquet`."""
+
+    removed: Count
+    """documents of groups that are removed"""
+    losing: Count
+    """number of them that lose text"""
+    unknown: Count
+    """number of them for which that is unknown"""
+    shingles: Count
+    """shingles of those not unknown and no exact copies of documents that stay"""
+    lost: Count
+    """how many of these shingles are lost"""
+    most: list[LostMost]
+    """the ten documents that lose most, with the columns of `groups.parquet`"""
+
+
+class ChoiceAccount(_Record):
+    """The choice of the search."""
+
+    asked: str
+    """the method asked for"""
+    method: Literal["exact", "lsh", "simhash"]
+    """the method used"""
+    why: str
+    """the reason"""
+    shingles: Count
+    """upper bound on the number of shingles"""
+    exact_memory_bytes: Count
+    """upper bound on the memory of an exact join of sets"""
+
+
+class Interval(_Record):
+    """An estimate and its 95 % interval, which includes both ends and the estimate."""
+
+    estimated: int | float
+    low: int | float
+    high: int | float
+
+
+class Recall(_Record):
+    """The share of the true pairs that the run finds, as planned and as predicted."""
+
+    planned: Share | None
+    """the requested recall, for a pair at the threshold; 1 with `--method exact`, like everything in this table
+    except `missed`; null with `--sketch simhash`, like `predicted` and `missed`"""
+    at_threshold: Share | None
+    """the probability that the bands find a pair at the threshold; with `--sketch simhash` the probability that it
+    is within the distance if `features` are the shingles that are counted, otherwise null"""
+    predicted: Interval | None
+    """the share of all true pairs that are in `pairs.parquet`, apart from those that `crowds` and `popular` leave
+    out: `estimated`, with a 95 % interval `low` to `high`"""
+    missed: Interval | None
+    """the number of pairs missed: `estimated`, with a 95 % interval of whole numbers `low` to `high`"""
+    at_least: bool
+    """true if only one bound is stated: the recall is at least about `predicted`, and at most about that number of
+    pairs is `missed`; then `low` is 0 and the `high` of the recall is 1. This applies if families were left out or
+    are too large to be compared in full, and to results at another threshold than that of the search"""
+    statement: str
+    """the same in a sentence; [its meaning](../explanation/measures.md#what-the-recall-statement-means)"""
+
+
+class ShareFound(_Record):
+    """An estimated share with its 95 % interval; null without pairs."""
+
+    recall: Share | None
+    low: Share | None
+    high: Share | None
+
+
+class AuditedDocuments(ShareFound):
+    """The drawn documents with a pair."""
+
+    with_partners: Count
+    reached: Count
+
+
+class Stratum(AuditedDocuments):
+    """The documents of one stratum, those drawn, the true pairs of the drawn, and the found pairs.
+
+    The interval is that of Wilson; the recall is exact if the stratum was drawn whole.
     """
-    rules = rows.settings.cleaning
-    if not rules.is_on:
-        return {}
-    counts = [{"places": places, "documents": documents} for places, documents in rows.cleaned.tolist()]
-    masks = [{"mask": mask, **count} for mask, count in zip(rules.mask, counts, strict=False)]
-    return {"left_out": {"masks": masks, "numbers": counts[-2], "stop_words": counts[-1]}}
+
+    name: str
+    documents: Count
+    drawn: Count
+    pairs: Count
+    found: Count
 
 
-def _not_judged(run: Run) -> dict[str, Any]:
-    rows = run.rows
-    aside = sum(of == rows.new_part for of, _ in rows.left_aside)
-    return not_judged_counts(run.tables.not_judged, rows.corpus.parts[-1].documents.format, aside)
+class AuditAccount(ShareFound):
+    """The outcome of `--audit`."""
+
+    documents: Count
+    """different documents of the new input"""
+    drawn: Count
+    """number of them compared with all others"""
+    pairs: Count
+    """pairs of the drawn documents at or above the threshold"""
+    found: Count
+    """those that the run found"""
+    by_document: AuditedDocuments
+    """`with_partners`: drawn documents that have a pair; `reached`: those with a pair that the run found; the same
+    as `recall`, `low`, `high` over all documents"""
+    strata: list[Stratum]
+    """for each stratum: its `name` (size by thirds, and whether the run found a pair; `all` when fewer documents
+    are drawn than there are strata), `documents`, `drawn`, `pairs`, `found`, `with_partners`, `reached`, and the
+    `recall` among these pairs with its Wilson interval"""
 
 
-def decided(judged: JudgedRun, read: int, dropped: int) -> dict[str, int]:
-    """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
-    decisions, copy_of = judged.decisions, judged.rows.copy_of
-    removed = int((~decisions.kept).sum()) + dropped
-    near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
-    return {
-        "groups": int(decisions.is_representative.sum()),
-        "near_copies": int(near.sum()),
-        "removed": removed,
-        "kept": read - removed,
-    }
+class Hubs(_Record):
+    """Large buckets, joined exactly; by SimHash, fingerprints that more than 100 documents have or are near to."""
+
+    buckets: Count
+    """number of them"""
+    documents: Count
+    """documents in them"""
+    largest: Count
+    """the largest; with `--sketch simhash` the largest number of documents with one fingerprint"""
 
 
-def _bytes(run: Run) -> dict[str, int]:
-    rows = run.rows
-    return {
-        "text": int(rows.bytes[rows.first_new :].sum()),
-        "removed_text": int(rows.bytes[run.decisions.gone].sum()),
-    }
+class Closed(_Record):
+    """The effect of chains of pairs. One round is enough: comparing within families never joins two families."""
+
+    families: Count
+    """[families](../explanation/measures.md#families-are-closed) of three documents or more, or with a document of
+    a large bucket"""
+    documents: Count
+    """documents in them"""
+    compared: Count
+    """combinations of their documents that were not candidates before"""
+    found: Count
+    """the number of these that are pairs"""
+    joined: Count
+    """documents joined exactly in addition to those of large buckets"""
+    left_out: Count
+    """documents left out, because their join would take more than `--memory`"""
 
 
-def _recall(run: Run) -> dict[str, Any]:
-    """The recall of a run, estimated from the families that were compared and those that were joined exactly."""
-    search, audited = run.search, run.audited
-    predicted = Predicted(
-        run.missing.estimate,
-        run.pairs.table.num_rows,
-        bound=search.closed is not None and search.closed.left_out > 0,
-        measured=None if audited is None else audited.recall,
-        unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
-    )
-    return recall_of(run.settings, search.choice.method, search.plan, predicted)
+class CrowdAccount(_Record):
+    """A group of more than 1,000 documents."""
+
+    representative: Id
+    members: Count
+    pairs_left_out: Count
 
 
-def _crowds(judged: JudgedRun) -> list[dict[str, Any]]:
-    crowds = judged.groups.crowds
-    heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
-    return [
-        {"representative": head, "members": crowd.members, "pairs_left_out": crowd.left_out}
-        for head, crowd in zip(judged.rows.ids.of(heads).to_pylist(), crowds, strict=True)
-    ]
+class Popular(_Record):
+    """Other documents with more than 1,000 partners each, whose pairs with representatives alone are written."""
+
+    documents: Count
+    """their number"""
+    pairs_left_out_at_least: Count
+    """pairs that are not written, at least; `--pairs all` lists every pair"""
+    examples: list[Id]
+    """some ids"""
 
 
-def _popular(judged: JudgedRun) -> dict[str, Any]:
-    """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
-    documents = judged.groups.popular
-    examples = judged.rows.ids.of(judged.rows.unique[documents[:10]]).to_pylist()
-    reported = 0
-    for some in batches(judged.groups.pairs) if len(documents) else ():
-        reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
-    count, partners = len(documents), len(documents) * (CROWD + 1)
-    # a pair of two of them counts for both: that is half of all at most, and no more than there are such pairs
-    least = max(0, max((partners + 1) // 2, partners - count * (count - 1) // 2) - reported)
-    return {"documents": len(documents), "pairs_left_out_at_least": least, "examples": examples}
+class Link(_Record):
+    """The weakest link of a chain."""
+
+    group: Id
+    id_a: Id
+    id_b: Id
+    similarity: Share
 
 
-def _chaining(judged: JudgedRun) -> dict[str, Any]:
-    """Groups with a member below the threshold to its representative, and the farthest such member if known."""
-    decisions, settings = judged.decisions, judged.settings
-    unknown = np.isnan(decisions.similarity)
-    far = (unknown | (decisions.similarity < settings.search.threshold)) & ~decisions.placed
-    would = _components_that_would_chain(judged)
-    if not far.any():
-        return {"groups": 0, "weakest": None, "components_would_chain": would}
-    groups = len(np.unique(decisions.representative_row[far]))
-    if unknown[far].any():
-        return {"groups": groups, "weakest": None, "components_would_chain": would}
-    at = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
-    head, member = judged.rows.ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
-    weakest = {"group": head, "id_a": head, "id_b": member, "similarity": float(decisions.similarity[at])}
-    return {"groups": groups, "weakest": weakest, "components_would_chain": would}
+class Chaining(_Record):
+    """Groups that only a chain of pairs holds together."""
+
+    groups: Count
+    """their number"""
+    weakest: Link | None
+    """the weakest link"""
+    components_would_chain: Count
+    """components of the pairs that contain several groups, which `--groups components` would have merged"""
 
 
-def _components_that_would_chain(judged: JudgedRun) -> int:
-    """How many components of the pairs contain several groups, which joining every chain would have merged."""
-    grouped = judged.groups
-    roots = families_in(grouped.pairs, len(grouped.leader))[distinct(grouped.leader)]
-    return int((np.unique(roots, return_counts=True)[1] > 1).sum())
+class DecisionAccount(_Record):
+    """A decision of people."""
+
+    decision: str
+    ids: list[Id]
+    by: str
+    at: str
 
 
-def _chain(judged: JudgedRun, chaining: dict[str, Any]) -> list[str]:
-    """Warn about components with members below the threshold to their representative; principal avoids them."""
-    if not chaining["groups"] or judged.settings.keep.keep == KEEP_NONE:  # none asks for whole families
-        return []
-    link, threshold = chaining["weakest"], judged.settings.search.threshold
-    weakest = (
-        ""
-        if link is None
-        else (f"; the weakest: {link['id_b']} in the group of {link['id_a']}, at {similarity(link['similarity'])}")
-    )
-    groups = counted(chaining["groups"], "group") + (" holds" if chaining["groups"] == 1 else " hold")
-    return [
-        f"{groups} documents below the threshold {threshold:g} to their representative, "
-        f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
-    ]
+class UnappliedDecision(DecisionAccount):
+    """A decision that does not apply."""
+
+    reason: str
 
 
-def _below_plan(run: Run) -> list[str]:
-    """Warn if an audit found a lower recall than planned."""
-    recall, plan = None if run.audited is None else run.audited.recall, run.search.plan
-    if isinstance(plan, HammingPlan):
-        return []
-    exact = run.search.choice.method == "exact"
-    planned = 1.0 if exact else plan.recall
-    if recall is None or recall.high >= planned:
-        return []
-    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
-    return [
-        f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
-        f"below the {similarity(planned)} that was planned: {todo}"
-    ]
+class Tagged(_Record):
+    """The tags of a document."""
+
+    id: Id
+    tags: list[str]
 
 
-def not_in_full(capped: int, measure: str) -> list[str]:
-    """Warn about pairs whose common text was not counted in full."""
-    if not capped:
-        return []
-    from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP  # imported late: its kernels are needed only here
+class DecisionsAccount(_Record):
+    """The decisions of a review that the groups follow."""
 
-    why = LCS_CAP if MEASURES[measure].counting == "order" else TILING_CAP
-    return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
+    result: str
+    """folder of the reviewed result"""
+    last_action: Count
+    """number of its last action"""
+    applied: Count
+    """decisions applied"""
+    unsure: Count
+    """decisions without effect"""
+    not_applicable: Count
+    """decisions that do not apply"""
+    by: dict[str, Count]
+    """number of applied decisions of each person"""
+    followed: list[DecisionAccount]
+    """the latest 1,000 applied: `decision`, `ids`, `by`, `at`"""
+    listed: list[UnappliedDecision]
+    """the first 1,000 that do not apply, also with the `reason`"""
+    tagged: Count
+    """number of documents with tags"""
+    tags: list[Tagged]
+    """1,000 of them: `id`, `tags`"""
 
 
-def _large_group(judged: JudgedRun, documents: int) -> list[str]:
-    decisions = judged.decisions
-    if not len(decisions.rows):
-        return []
-    near = decisions.rows[~decisions.exact | decisions.is_representative]
-    sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
-    largest = int(sizes.max()) + 1 if len(near) else 0
-    if documents < FEW_DOCUMENTS or largest <= LARGE_GROUP * documents:
-        return []
-    return [
-        f"one group holds {largest:,} of {documents:,} different documents "
-        f"({percent(largest, documents)}): look at it before you remove it"
-    ]
+class RemovedShare(_Record):
+    """The documents read and removed of a file or a source."""
+
+    name: str | None
+    read: Count
+    removed: Count
 
 
-def why_nothing_goes(
-    search: SearchSettings, keep: Keep, decisions: Decisions, pairs: Pairs, rows: Int64s, first_new: int
-) -> list[str]:
-    """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
+class RemovedBy(_Record):
+    """The share that goes, by file and by source: at most 1,000 of each, those with most documents first."""
 
-    ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
+    files: list[RemovedShare]
+    """each data file of the input with its `name`, the documents `read` and those `removed`; the documents of
+    folders are one entry"""
+    sources: list[RemovedShare]
+    """the same for each value of the column of `--sources`, null for documents without one"""
+
+
+class Regrouped(_Record):
+    """The search that found the pairs of a result made from stored ones."""
+
+    threshold: Share
+    """its threshold"""
+    crowds: Count
+    """its crowds"""
+    crowd_members: Count
+    """documents in these"""
+    popular: Count
+    """documents that were `popular`"""
+
+
+class Reading(_Record):
+    """Facts about the files of an input."""
+
+    roots: list[str]
+    """the folders that were named, and the fixed parts of patterns"""
+    left_aside: Count
+    """number of files that are not input"""
+    left_aside_files: list[dict[str, str | None]]
+    """the first 1,000 of them, with the reason"""
+    encodings: dict[str, Count]
+    """number of files in each encoding other than UTF-8"""
+    encoded_files: list[dict[str, str | float]]
+    """the first 1,000 of them, with `how` it was found (`given`, `byte order mark`, `detected`, `not found`) and
+    its `certainty` from 0 to 1"""
+
+
+class KeptFile(_Record, kw_only=True):
+    """A file of kept rows."""
+
+    input: str | None = None
+    file: str
+    rows: Count
+
+
+class KeptFiles(_Record):
+    """The files of kept rows."""
+
+    form: str
+    """`one file`, `as the input`, `shards` or `by value`"""
+    files: Count
+    """number of files"""
+    listed: list[KeptFile]
+    """the first 1,000: `file`, `rows` and, as the input, the `input`; documents that are files of their own are
+    counted only"""
+
+
+def kept_files(written: dict[str, Any]) -> KeptFiles | None:
+    """Return the record of written files; None if none were."""
+    return msgspec.convert(written, KeptFiles) if written else None
+
+
+class ValueCounts(_Record):
+    """The documents, groups and pairs of a value."""
+
+    value: str | None
+    read: Count
+    kept: Count
+    removed: Count
+    exact_copies: Count
+    near_copies: Count
+    groups: Count
+    pairs: Count
+
+
+class ByAccount(_Record):
+    """The counts of the values of a column."""
+
+    column: str
+    """name of the column"""
+    values: Count
+    """number of values"""
+    listed: list[ValueCounts]
+    """the first 1,000, those with most documents first: `value` (null: none), `read`, `kept`, `removed`,
+    `exact_copies`, `near_copies`, `groups`, `pairs`"""
+
+
+class ConfigAccount(_Record):
+    """The options that a command takes from a file."""
+
+    file: str
+    """name of the file"""
+    options: dict[str, Any]
+    """the options that were used"""
+
+
+class BaseTextAccount(_Record):
+    """The text that does not count."""
+
+    inputs: list[str]
+    """names of the sources of `--ignore`"""
+    documents: Count
+    """base texts in them"""
+    shingles: Count
+    """their different shingles"""
+    common: Count
+    """rows of `common.parquet`"""
+    of_documents: Count
+    """different documents counted for it, those of `--against` included"""
+    shingles_before: Count
+    """all shingles of all different documents, each document by itself"""
+    shingles_after: Count
+    """those of them that count"""
+    documents_with: Count
+    """different documents with a shingle that does not count"""
+    base_text_only: Count
+    """different documents with nothing that counts"""
+
+
+class RunAccount(_Record, kw_only=True):
+    """The account of a run.
+
+    >>> from neardup import find
+    >>> account = find(["a text of a few words", "another one"]).run
+    >>> account.counts.read, account.settings["threshold"]
+    (2, 0.8)
     """
-    # not those within the reference set
-    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in batches(pairs))
-    if decisions.none_goes or not found or not decisions.kept.all():
-        return []
-    directed = MEASURES[search.measure].directed
-    if keep.only_contained > 0 and len(decisions.rows):
-        share = f"{keep.only_contained:g}"
-        why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
-    elif keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
-        share = f"{keep.lose:g}"
-        why = f"each document would lose more than {share} of its shingles (lose)"
-    elif directed and not first_new:
-        why = (
-            f"a document goes if it is contained in one that keep {' then '.join(listed(keep.keep))} "
-            "prefers, and the preferred ones are contained in the others. keep longest prefers these"
-        )
-    else:
-        return []
-    return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
+
+    neardup_version: str
+    """version of the program"""
+    format: int
+    """version of the fingerprints"""
+    action: Action
+    """`dedup`, `group`, `annotate` or, in Python, `find`"""
+    settings: dict[str, Any]
+    """every [setting](settings.md)"""
+    settings_digest: str
+    """16 digits that identify the settings that change results"""
+    versions: dict[str, str]
+    """versions of Python and the libraries, those of [formats](formats.md) and
+    [tokenizers](../howto/own-formats.md#tokens-of-your-own) if they count"""
+    unicode: str
+    """version of the Unicode tables"""
+    inputs: list[str]
+    """names of the sources"""
+    against: list[str]
+    """names of the sources of the reference set"""
+    columns: Columns
+    """the columns used"""
+    columns_against: Columns | None
+    """the same of the reference set; null without one"""
+    counts: Counts
+    """numbers of documents, pairs and groups"""
+    counts_against: InputCounts | None
+    """those of the reference set alone; null without `--against`"""
+    not_judged: NotJudgedCounts
+    """documents and files that were not compared"""
+    left_out: LeftOut | None = None
+    """with `--mask`, `--ignore-numbers`, `--stop-words` or a tokenizer: the text that is left out, by rule"""
+    bytes: Bytes
+    """sizes of texts"""
+    lost: Lost
+    """the text lost with removed documents"""
+    choice: ChoiceAccount
+    """the choice of the search"""
+    plan: dict[str, Any]
+    """`threshold`, `recall`, `slots`, `bands` (rows of each), `recall_at_threshold`, and the `curve`. With
+    `--sketch simhash` the result of [hamming_plan](python.md#hamming_plan) for these `documents`, `bits` and
+    `distance`: the `design` of the tables for random bits, `alternatives` to it, and the resemblance of features
+    that the distance finds: `half_found`, `curve`"""
+    recall: Recall
+    """the recall, planned and predicted"""
+    audit: AuditAccount | None
+    """null, or the result of `--audit`; [Measures](../explanation/measures.md#audit-the-missed-pairs) explains how
+    pairs are counted and weighted"""
+    hubs: Hubs
+    """large buckets"""
+    decisions: DecisionsAccount | None
+    """null, or with `--decisions` and after `neardup apply` the decisions of the review"""
+    closed: Closed | None
+    """the effect of chains of pairs; null where pairs are joined exactly"""
+    removed_by: RemovedBy | None
+    """the share that goes, by file and by source; null in results derived from stored ones"""
+    crowds: list[CrowdAccount]
+    """groups of more than 1,000 documents: `representative`, `members`. Only the pairs of members with the
+    representative are in `pairs.parquet`; at most `pairs_left_out` others are not (all other pairs of members, if
+    all are alike). `--pairs all` lists every pair"""
+    popular: Popular
+    """other documents with many partners"""
+    chaining: Chaining
+    """groups that only a chain of pairs holds together"""
+    warnings: list[str]
+    """sentences: matters to check"""
+    regrouped_from: Regrouped | None
+    """null, or for a result made from stored pairs, about the search that found them. In this case `counts`,
+    `bytes`, `lost`, `recall`, `chaining` and the settings are those of the stricter threshold, `crowds` and
+    `popular` are empty, `audit` is null, and the rest describes the search"""
+    notes: list[str]
+    """sentences: guesses made"""
+    reading: Reading
+    """facts about the files"""
+    reading_against: Reading | None
+    """the same about those of `--against`; null without it"""
+    seconds: dict[str, Seconds]
+    """by stage, in the order in which they began"""
+    peak_memory_bytes: Count
+    """largest memory of the process"""
+    kinds: dict[str, Count] | None = None
+    """with `--kinds`: the number of pairs of each [kind](../explanation/kinds.md), and of those `not
+    determined`"""
+    base_text: BaseTextAccount | None = None
+    """with `--ignore` or `--ignore-common`: the text that does not count"""
+    kept_files: KeptFiles | None = None
+    """after `dedup`: the files of kept rows"""
+    by: ByAccount | None = None
+    """with `--by`: the counts of each value"""
+    config: ConfigAccount | None = None
+    """with [options from a file](../howto/pipes-and-config.md#settings-from-a-file): the file and its options"""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the account as plain data: the content of ``run.json``."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        return plain
 
 
-def why_holders_stay(
-    search: SearchSettings, keep: Keep, rows: JudgedRows, decisions: Decisions, pairs: Pairs
-) -> list[str]:
-    """Say how many new documents hold one of the reference set and stay, and the setting that removes them.
+class _BandPlan(_Record):
+    threshold: Share
+    recall: Share
+    slots: Annotated[int, Meta(ge=1, le=4096)]
+    bands: Annotated[tuple[Annotated[int, Meta(ge=1, le=4096)], ...], Meta(min_length=1, max_length=4096)]
 
-    Only for a measure with a direction, by which a new document goes if it is itself held in the other one.
+
+class _HammingPlan(_Record):
+    documents: Annotated[int, Meta(ge=1, le=10**15)]
+    bits: Literal[64, 128]
+    distance: Annotated[int, Meta(ge=0, le=32)]
+
+
+def plan_of(run: RunAccount) -> Plan | HammingPlan:
+    """Return the plan of the search of a run. Raises msgspec.ValidationError for one that cannot be."""
+    if run.choice.method == "simhash":
+        design = msgspec.convert(run.plan, _HammingPlan)
+        return hamming_plan(design.documents, design.bits, design.distance)
+    bands = msgspec.convert(run.plan, _BandPlan)
+    return Plan(bands.threshold, bands.recall, bands.slots, bands.bands)
+
+
+def decoded(data: bytes) -> Any:
+    """JSON as plain data. Raises ChangedError for anything else."""
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        raise _unusable(_first_line(error)) from error
+
+
+def read_account(plain: dict[str, Any]) -> tuple[RunAccount, Settings]:
+    """Return the account of a run from plain data, and its settings. Raises ChangedError unless all can be used.
+
+    A measure under an earlier name gets its present one.
     """
-    directed = MEASURES[search.measure].directed
-    if not rows.first_new or not directed or keep.held != Keep().held or decisions.none_goes:
-        return []
-    numerator, denominator = ratio(search.threshold)
-    holds = np.zeros(len(rows), np.bool_)
-    for some in batches(pairs):
-        old = rows.unique[column(some, "a")] < rows.first_new
-        inside = column(some, "shared") * denominator >= numerator * column(some, "size_a")
-        holds[rows.unique[column(some, "b")[old & inside]]] = True
-    holders = holds[rows.copy_of] | (rows.copy_of < rows.first_new)  # copies of one hold it, too
-    holders[: rows.first_new] = False
-    found = int(np.count_nonzero(holders))
-    holders[decisions.gone] = False
-    stay = int(np.count_nonzero(holders))
-    if not stay:
-        return []
-    holding = f"{counted(found, 'document')} that hold a document of the reference set"
-    threshold = f"{search.threshold:g}"
-    return [
-        f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "
-        "only if it is itself held in one of the reference set. held old-in-new removes them"
-    ]
+    try:
+        run = msgspec.convert(plain, RunAccount)
+        settings, plan = _settings(run), plan_of(run)
+    except (msgspec.MsgspecError, SettingError, ValueError, OverflowError, RecursionError) as error:
+        raise _unusable(_first_line(error)) from error
+    _check_together(run, settings, plan)
+    present = {**run.settings, "measure": settings.search.measure}
+    return replace(run, settings=present, settings_digest=settings.digest()), settings
+
+
+def _settings(run: RunAccount) -> Settings:
+    given = run.settings
+    if lacking := FIELDS.keys() - given.keys():
+        raise _unusable(f"it lacks the settings {', '.join(sorted(lacking))}")
+    settings = Settings.of(**given)
+    if settings.digest(measure=given["measure"]) != run.settings_digest:
+        raise _unusable("settings_digest is that of other settings")
+    return settings
+
+
+def _check_together(run: RunAccount, settings: Settings, plan: Plan | HammingPlan) -> None:
+    audit, source = run.audit, run.regrouped_from
+    wrong = {
+        "plan": isinstance(plan, Plan) and sum(plan.bands) > plan.slots,
+        "choice": (run.choice.method == "simhash") != settings.by_simhash,
+        "audit": audit is not None and audit.pairs > 0 and None in (audit.recall, audit.low, audit.high),
+        "regrouped_from": source is not None and source.threshold > settings.search.threshold,
+        "counts": run.counts.removed > run.counts.read,
+        "kinds": (run.kinds is not None) != settings.grouping.kinds,
+    }
+    if any(wrong.values()):
+        key = next(key for key, is_wrong in wrong.items() if is_wrong)
+        raise _unusable(f"{key} contradicts the rest")
+
+
+def _unusable(why: str) -> ChangedError:
+    return ChangedError(f"run.json cannot be used: {why}")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.readers.base import Format
-from neardup.run.account import Run
 from neardup.run.represented import COUNTED, SOURCES, Represented
+from neardup.run.stages.account import Run
 from neardup.settings import Settings
 from neardup.tables import Int64s
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,9 @@ import pyarrow.compute as pc
 from neardup.display import columns, counted, number, percent, printable
 from neardup.io.readers.columns import as_text
 from neardup.join.rows import Rows
-from neardup.run.account import Run
+from neardup.run.account import ByAccount, ValueCounts
+from neardup.run.records import with_account
+from neardup.run.stages.account import Run
 from neardup.run.stages.result import Outcome
 from neardup.tables import Int64s, column
 
@@ -62,10 +63,10 @@ class ByValue:
         order = sorted(range(len(self.values)), key=lambda i: (-read[i], self.values[i] or "", i))
         return table.take(pa.array(order, pa.int64()))
 
-    def account(self) -> dict[str, Any]:
+    def account(self) -> ByAccount:
         """The counts for ``run.json``."""
-        listed = self.counts.slice(0, LISTED).to_pylist()
-        return {"column": self.column, "values": len(self.values), "listed": listed}
+        listed = [ValueCounts(**row) for row in self.counts.slice(0, LISTED).to_pylist()]
+        return ByAccount(self.column, len(self.values), listed)
 
     def of(self, rows: Int64s) -> Int64s:
         """Return the numbers of the values of some new rows."""
@@ -84,8 +85,7 @@ class ByValue:
 
 def with_values(outcome: Outcome, by: ByValue) -> Outcome:
     """Return a run with the counts by value in its account."""
-    found = replace(outcome.found, run={**outcome.found.run, "by": by.account()})
-    return replace(outcome, found=found)
+    return replace(outcome, found=with_account(outcome.found, by=by.account()))
 
 
 def by_value(run: Run, name: str) -> ByValue:
@@ -124,34 +124,29 @@ def _values(rows: Rows, wanted: Int64s, name: str) -> dict[int, str | None]:
     return {row: found[row] for row in sorted(found)}
 
 
-def by_lines(run: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a table of the values with most documents, as text; nothing for a run without values.
+def by_lines(by: ByAccount) -> Iterator[str]:
+    """Yield a table of the values with most documents, as text.
 
-    >>> row = {"value": "de", "read": 4, "kept": 3, "removed": 1, "groups": 1, "pairs": 1}
-    >>> print(*by_lines({"by": {"column": "lang", "values": 1, "listed": [row]}}), sep="\\n")
+    >>> row = ValueCounts(value="de", read=4, kept=3, removed=1, exact_copies=0, near_copies=1, groups=1, pairs=1)
+    >>> print(*by_lines(ByAccount("lang", 1, [row])), sep="\\n")
     by lang  read  kept  removed         groups  pairs
     de          4     3        1  25.0%       1      1
     """
-    found = run.get("by")
-    if not found:
-        return
-    rows = [[f"by {printable(found['column'])}", "read", "kept", "removed", "", "groups", "pairs"]]
-    rows += [_cells(row) for row in found["listed"][:SHOWN]]
+    rows = [[f"by {printable(by.column)}", "read", "kept", "removed", "", "groups", "pairs"]]
+    rows += [_cells(row) for row in by.listed[:SHOWN]]
     widths = [max(columns(row[i]) for row in rows) for i in range(len(rows[0]))]
     for label, *cells in rows:
         padded = (f"{cell:>{width}}" for cell, width in zip(cells, widths[1:], strict=True))
         yield "  ".join([label + " " * (widths[0] - columns(label)), *padded]).rstrip()
-    if more := found["values"] - min(SHOWN, len(found["listed"])):
+    if more := by.values - min(SHOWN, len(by.listed)):
         yield f"… and {counted(more, 'more value', 'more values')}; by.parquet lists all"
 
 
-def _cells(row: Mapping[str, Any]) -> list[str]:
-    value = "(no value)" if row["value"] is None else printable(row["value"])
-    numbers = (number(row[name]) for name in ("read", "kept", "removed"))
-    share = percent(row["removed"], row["read"]).replace(" ", "")
+def _cells(row: ValueCounts) -> list[str]:
+    value = "(no value)" if row.value is None else printable(row.value)
     return [
         value if len(value) <= _LABEL else value[: _LABEL - 1] + "…",
-        *numbers,
-        share,
-        *(number(row[name]) for name in ("groups", "pairs")),
+        *map(number, (row.read, row.kept, row.removed)),
+        percent(row.removed, row.read).replace(" ", ""),
+        *map(number, (row.groups, row.pairs)),
     ]

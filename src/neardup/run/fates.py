@@ -43,7 +43,7 @@ class FileFates:
             raise no_places()
         dropped = _dropped(found).to_pylist()
         known = {places.file(number).name: number for number in files}
-        self._id: str | None = found.run["columns"]["id"]
+        self._id: str | None = found.run.columns.id
         self._ids = pa.array([], pa.large_string())
         if documents.format == "text":  # rows are files
             gone = {*of_file.tolist(), *(known.get(str(id), -1) for id in dropped)}
@@ -89,7 +89,7 @@ def stays(found: ResultRecord) -> Bools:
     Raises InputError for a loaded result whose tables do not say where some removed documents are.
     """
     rows = _removed(found)
-    kept = np.ones(found.run["counts"]["read"], np.bool_)
+    kept = np.ones(found.run.counts.read, np.bool_)
     kept[rows] = False
     return kept
 
@@ -142,7 +142,7 @@ def _removed(found: ResultRecord) -> Int64s:
     rows = removed_rows(found)
     if isinstance(found.texts, InputTexts):
         return np.concatenate([rows, found.texts.dropped]) - found.texts.first_new
-    if found.run["against"] and len(rows):
+    if found.run.against and len(rows):
         raise _unknown("it has a reference set")
     return np.concatenate([rows, _by_number(found, _dropped(found))])
 
@@ -154,7 +154,7 @@ def _dropped(found: ResultRecord) -> pa.ChunkedArray:
 
 def _by_number(found: ResultRecord, ids: pa.ChunkedArray) -> Int64s:
     """Removed documents without text, if their ids are the numbers of their rows."""
-    if len(ids) and (found.run["columns"]["id"] is not None or not pa.types.is_integer(ids.type)):
+    if len(ids) and (found.run.columns.id is not None or not pa.types.is_integer(ids.type)):
         raise _unknown("it removes documents without text")
     return np.asarray(ids.to_numpy(), np.int64) if len(ids) else np.empty(0, np.int64)
 

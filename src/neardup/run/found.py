@@ -31,6 +31,7 @@ from neardup.run.records import (
     Shared,
     Texts,
     unknown_id,
+    with_account,
 )
 from neardup.run.regroup import regroup
 from neardup.run.stored import read_result
@@ -156,7 +157,7 @@ class Found(ResultRecord):
         """
         from neardup.comparison.compare import compare  # other results need not wait for its kernels
 
-        settings = as_compared(self.run["settings"])
+        settings = as_compared(self.run.settings)
         return compare(self.look(a).text, self.look(b).text, **{**settings, **how})
 
     def pair(self, a: Id, b: Id) -> Shared | None:
@@ -203,11 +204,10 @@ class Found(ResultRecord):
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
             # the kept rows of another folder are not in this one
-            run = {name: value for name, value in self.run.items() if name != "kept_files"}
-            write_result(replace(self, run=run), folder, store_texts=store_texts)
+            write_result(with_account(self, kept_files=None), folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
-        counts = self.run["counts"]
+        counts = self.run.counts
         return (
             f"Found({display.counted(self.pairs.num_rows, 'pair')}, "
             f"{display.counted(counts['groups'], 'group')}, "
@@ -254,7 +254,7 @@ class Found(ResultRecord):
         for row in rows:
             this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
-            gone = lost_text.of_member(row, self.run["settings"])
+            gone = lost_text.of_member(row, self.run.settings)
             members.append(Member(**values, pair=shared.get((this, other)), lost=gone))
         return tuple(members)
 
@@ -338,7 +338,7 @@ def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = True
     if found.common is not None:
         folder.write_table("common.parquet", found.common)
     folder.write_jsonl("problems.jsonl", found.problems)
-    folder.write_json("run.json", found.run)
+    folder.write_json("run.json", found.run.as_dict())
     return found
 
 
@@ -351,5 +351,5 @@ def _with_texts(found: Found, texts: Texts, folder: OutputFolder) -> Found:
             raise
         folder.path(TEXTS_FILE).unlink()
         note = f"the result has no texts to show: {error.given}"
-        return replace(found, run={**found.run, "notes": [*found.run["notes"], note]})
+        return replace(found, run={**found.run, "notes": [*found.run.notes, note]})
     return found

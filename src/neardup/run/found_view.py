@@ -30,20 +30,20 @@ QUICK = 64_000_000
 def html(found: ResultRecord, groups: Sequence[Group]) -> str:
     """Return the view of a result with its first ``groups``; ids and texts come from the documents."""
     run = found.run
-    parts = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run["warnings"])]
+    parts = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run.warnings)]
     if found.pairs.num_rows:
         parts.append(_histogram(found))
     if groups:
         shown = [member.id for group in groups for member in group.members[:SHOWN_MEMBERS]]
         parts += [heading("First groups"), _groups(groups, words_of(found, shown, unasked=True))]
-    left = run["counts"]["groups"] - len(groups)
+    left = run.counts.groups - len(groups)
     if groups and left > 0:
         parts.append(paragraph(f"… and {counted(left, 'more group')}"))
     return view(*parts)
 
 
 def _histogram(found: ResultRecord) -> str:
-    settings = found.run["settings"]
+    settings = found.run.settings
     edges, counts = bars(similarities(found, found.pairs), settings["threshold"])
     measure = MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
     return Histogram(edges, counts, settings["threshold"], measure).figure()
@@ -140,7 +140,7 @@ def words_of(
     texts, ranks = found.texts, found.ranks
     if texts is None or not ids or "row" not in ranks.column_names:
         return {}
-    if unasked and found.run.get("bytes", {}).get("text", 0) > QUICK:
+    if unasked and found.run.bytes.text > QUICK:
         return {}
     try:
         wanted = pa.array(list(ids), ranks.schema.field("id").type)

@@ -78,12 +78,12 @@ def _digest(text: bytes) -> bytes:
     return hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def counts_of(table: pa.Table) -> dict[str, dict[str, int]]:
-    """Return the part of ``run.json`` about the kinds of the pairs: nothing if they were not asked for."""
+def counts_of(table: pa.Table) -> dict[str, int] | None:
+    """Return the numbers of the kinds of the pairs; None if they were not asked for."""
     if KIND not in table.column_names:
-        return {}
+        return None
     counts = {name: pc.sum(pc.equal(table[KIND], name)).as_py() or 0 for name in KINDS}
-    return {"kinds": {**counts, UNKNOWN: table[KIND].null_count}}
+    return {**counts, UNKNOWN: table[KIND].null_count}
 
 
 def _portions(a: Int64s, b: Int64s, sizes: Int64s) -> Iterator[Int64s]:

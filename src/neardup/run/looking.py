@@ -151,7 +151,7 @@ def stored_pairs(
     led = pc.or_(pc.and_(a_member, b_leads), pc.and_(a_leads, b_member))
     pairs = found.pairs.filter(pc.or_(led, pc.and_(a_drawn, b_drawn)))
     measured = "common" in pairs.column_names
-    unit = MEASURES[found.run["settings"]["measure"]].unit_of(found.run["settings"].get("matching", LITERAL))
+    unit = MEASURES[found.run.settings["measure"]].unit_of(found.run.settings.get("matching", LITERAL))
     names = ("id_a", "id_b", *(MEASURED if measured else COUNTS))
     evidence = {}
     for a, b, shared, size_a, size_b in zip(*(pairs[name].to_pylist() for name in names), strict=True):
@@ -193,7 +193,7 @@ def similarity_of_pair(found: ResultRecord, pair: Shared) -> float:
 
 
 def _similarities(found: ResultRecord, shared: Int64s, size: Int64s, other: Int64s) -> Floats:
-    formula = MEASURES[found.run["settings"]["measure"]].formula
+    formula = MEASURES[found.run.settings["measure"]].formula
     return np.maximum(similarity_of(shared, size, other, formula), similarity_of(shared, other, size, formula))
 
 

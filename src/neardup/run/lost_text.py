@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, number, percent, printable
 from neardup.group.decisions import Decisions
+from neardup.run.account import Lost, LostMost, RunAccount
 from neardup.run.records import MemberLost
 from neardup.tables import Int64s
 
@@ -55,21 +56,22 @@ def _known(values: Int64s, unknown: Any) -> pa.Array:
     return pa.array(values, mask=unknown)
 
 
-def lost_counts(groups: pa.Table) -> dict[str, Any]:
-    """The totals of a table of groups, and the removed documents that lose most, for ``run.json``."""
+def lost_counts(groups: pa.Table) -> Lost:
+    """The totals of a table of groups, and the removed documents that lose most."""
     removed = groups.filter(pc.invert(groups["kept"]))
     known = removed.filter(pc.is_valid(removed["lost_shingles"]))
     losing = known.filter(pc.greater(known["lost_shingles"], 0))
     lost = losing["lost_shingles"].to_numpy()
     order = np.argsort(-lost, kind="stable")[:LISTED]
-    return {
-        "removed": removed.num_rows,
-        "losing": losing.num_rows,
-        "unknown": removed.num_rows - known.num_rows,
-        "shingles": pc.sum(known["shingles"]).as_py() or 0,
-        "lost": int(lost.sum()),
-        "most": losing.select(["id", "group", *COLUMNS]).take(pa.array(order)).to_pylist(),
-    }
+    most = losing.select(["id", "group", *COLUMNS]).take(pa.array(order)).to_pylist()
+    return Lost(
+        removed=removed.num_rows,
+        losing=losing.num_rows,
+        unknown=removed.num_rows - known.num_rows,
+        shingles=pc.sum(known["shingles"]).as_py() or 0,
+        lost=int(lost.sum()),
+        most=[LostMost(**row) for row in most],
+    )
 
 
 def of_member(row: Mapping[str, Any], settings: Mapping[str, Any]) -> MemberLost | None:
@@ -84,7 +86,7 @@ class Accounted(Protocol):
     """A result with an account."""
 
     @property
-    def run(self) -> Mapping[str, Any]:
+    def run(self) -> RunAccount:
         """The content of ``run.json``."""
 
 
@@ -102,6 +104,11 @@ class LostText:
     unknown: int
     shingles: int
     lost: int
+
+    @classmethod
+    def of(cls, lost: Lost) -> LostText:
+        """The totals of an account."""
+        return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost)
 
     @property
     def share(self) -> float:
@@ -127,16 +134,15 @@ def lost_text(found: Accounted) -> LostText:
     At a stricter threshold it is known for groups of which only the representative stays; the other documents
     count as ``unknown``.
     """
-    names = ("removed", "losing", "unknown", "shingles", "lost")
-    return LostText(**{name: found.run["lost"][name] for name in names})
+    return LostText.of(found.run.lost)
 
 
-def shown(lost: Mapping[str, Any]) -> str:
+def shown(lost: Lost) -> str:
     """The totals in a sentence, with the document that loses most."""
-    said = str(LostText(**{name: lost[name] for name in LostText.__annotations__}))
-    if not lost["most"]:
-        return said
-    worst = lost["most"][0]
-    passage = "" if worst["lost_passage"] is None else f", for example “{printable(worst['lost_passage'])}”"
-    which = f"; most: {printable(worst['id'])}, " if lost["losing"] > 1 else ": "
-    return f"{said}{which}{number(worst['lost_shingles'])} of {number(worst['shingles'])}{passage}"
+    totals = str(LostText.of(lost))
+    if not lost.most:
+        return totals
+    worst = lost.most[0]
+    passage = "" if worst.lost_passage is None else f", for example “{printable(worst.lost_passage)}”"
+    which = f"; most: {printable(worst.id)}, " if lost.losing > 1 else ": "
+    return f"{totals}{which}{number(worst.lost_shingles)} of {number(worst.shingles or 0)}{passage}"

@@ -6,7 +6,6 @@ They are not copies of each other or of anything else. A setting, never a findin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +18,7 @@ from neardup.io.attachments import Carried, in_words
 from neardup.io.readers.base import Format, Problem
 from neardup.join.corpus import CorpusChunk
 from neardup.join.rows import Rows
+from neardup.run.account import NotJudgedCounts, NotJudgedDocument
 from neardup.tables import Bools, Int64s
 
 _MOST_BYTES = 1 << 30
@@ -60,21 +60,20 @@ def not_judged_table(rows: Rows, dropped: Int64s, ids: Ids, empty: str) -> pa.Ta
     return _with_files(table, without, files, rows.corpus.pieces) if files else table
 
 
-def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> dict[str, Any]:
-    """Summarise the table for ``run.json``: counts by kind, and the first entries.
+def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> NotJudgedCounts:
+    """Summarise the table: counts by kind, and the first entries.
 
     ``left_aside`` of the entries are files that are not among the documents read.
     """
-    kinds = {each["values"]: each["counts"] for each in pc.value_counts(table["kind"]).to_pylist()}
     first = table.select(["id", "kind"]).slice(0, LISTED)
-    return {
-        "unit": "file" if format == "text" else "row",
-        "total": table.num_rows,
-        "kinds": kinds,
-        "removed": int(table.num_rows - (pc.sum(table["kept"]).as_py() or 0)),
-        "files_left_aside": left_aside,
-        "listed": first.to_pylist(),
-    }
+    return NotJudgedCounts(
+        unit="file" if format == "text" else "row",
+        total=table.num_rows,
+        kinds={each["values"]: each["counts"] for each in pc.value_counts(table["kind"]).to_pylist()},
+        removed=int(table.num_rows - (pc.sum(table["kept"]).as_py() or 0)),
+        files_left_aside=left_aside,
+        listed=[NotJudgedDocument(**entry) for entry in first.to_pylist()],
+    )
 
 
 def left_aside_notes(rows: Rows) -> list[str]:

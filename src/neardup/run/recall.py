@@ -12,9 +12,8 @@ An audit draws documents by strata, the same ones in every run, and counts their
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from math import ceil, floor, inf, sqrt
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +32,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.lsh.bands import Plan
 from neardup.lsh.hamming_tables import HammingPlan
 from neardup.measures import MEASURES
+from neardup.run.account import AuditAccount, AuditedDocuments, Interval, Recall, Stratum
 from neardup.runtime import Advance
 from neardup.settings import SearchSettings, Settings
 from neardup.sketch.documents import ShingleSets
@@ -43,15 +43,6 @@ LEVEL = 0.95
 
 SINGLE = 0.02
 """If one more whole number changes the probability by more than this, the interval includes it."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate and its 95 % interval, which includes both ends and the estimate."""
-
-    estimated: float
-    low: float
-    high: float
 
 
 _UNLISTED = "; not every pair is listed (--pairs all lists them)"
@@ -107,20 +98,19 @@ class Predicted:
     unlisted: bool = False
 
 
-def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> dict[str, Any]:
+def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> Recall:
     """The planned recall, the recall predicted for this corpus, and the estimated number of missed pairs.
 
     For a search by SimHash no recall is planned, and none is estimated from the pairs it found.
     """
     threshold = settings.search.threshold
     if isinstance(plan, HammingPlan):
-        names = ("planned", "predicted", "missed")
-        return {**dict.fromkeys(names), "at_least": False, **within_distance(settings, plan)}
+        return within_distance(settings, plan)
     aside = _UNLISTED if made.unlisted else ""
     if made.missing is None:
         statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found{aside}"
         everything = Interval(1.0, 1.0, 1.0)
-        return _recall_of((1.0, 1.0), Interval(0.0, 0, 0), everything, False, statement)
+        return Recall(1.0, 1.0, everything, Interval(0.0, 0, 0), False, statement)
     at = plan.probability(threshold)
     if threshold < 1:  # floating point rounds an almost certain probability up to 1
         at = min(at, float(np.nextafter(1, 0)))
@@ -130,13 +120,13 @@ def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: P
     rest = f"{similarity(predicted.estimated, 4)} of all pairs here; missed: "
     at_least = made.bound or made.missing.mostly_bounded
     if at_least:
-        missed, predicted = replace(missed, low=0), replace(predicted, high=1.0)
+        missed.low, predicted.high = 0, 1.0
         most = f"at most about {missed.estimated:,.0f} (95 %: up to {missed.high:,})"
         statement = f"{planned}at least about {rest}{most}{aside}; {_measured(made.measured)}"
     else:
         interval = f"(95 % interval {missed.low:,} to {missed.high:,})"
         statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}{aside}"
-    return _recall_of((plan.recall, at), missed, predicted, at_least, statement)
+    return Recall(plan.recall, at, predicted, missed, at_least, statement)
 
 
 def _measured(recall: Share | None) -> str:
@@ -146,20 +136,7 @@ def _measured(recall: Share | None) -> str:
     return "the audit measured {} (95 % interval {} to {})".format(*shown)
 
 
-def _recall_of(
-    planned: tuple[float, float], missed: Interval, predicted: Interval, at_least: bool, statement: str
-) -> dict[str, Any]:
-    return {
-        "planned": planned[0],
-        "at_threshold": planned[1],
-        "predicted": asdict(predicted),
-        "missed": asdict(missed),
-        "at_least": at_least,
-        "statement": statement,
-    }
-
-
-def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
+def within_distance(settings: Settings, plan: HammingPlan) -> Recall:
     """The recall of a search by SimHash, as far as it is known: ``at_threshold`` and the ``statement``.
 
     Within the distance nothing is missed, but the number of pairs within it is not planned. If the features are
@@ -170,7 +147,7 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
 
     >>> from neardup.lsh.hamming_tables import hamming_plan
     >>> chosen = Settings.of(sketch="simhash", features="shingle:5")
-    >>> round(within_distance(chosen, hamming_plan(1000))["at_threshold"], 4)
+    >>> round(within_distance(chosen, hamming_plan(1000)).at_threshold, 4)
     0.0085
     """
     search, features = settings.search, settings.simhash.features
@@ -189,7 +166,7 @@ def within_distance(settings: Settings, plan: HammingPlan) -> dict[str, Any]:
         f"of {plan.bits} bits is found, and the pairs that chains of them join; expected there: {expected}; "
         "--audit N counts the missed pairs"
     )
-    return {"at_threshold": at, "statement": statement}
+    return Recall(None, at, None, None, False, statement)
 
 
 def _likeliest(mean: float, more: float) -> tuple[int, int]:
@@ -226,28 +203,6 @@ def _likeliest(mean: float, more: float) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Stratum:
-    """The counts of one stratum: its documents, those drawn, the true pairs of the drawn, and the found pairs.
-
-    ``with_partners`` of the drawn documents have a true pair, and ``reached`` of the documents have a found one.
-    """
-
-    name: str
-    documents: int
-    drawn: int
-    pairs: int
-    found: int
-    with_partners: int
-    reached: int
-
-    def as_dict(self) -> dict[str, Any]:
-        """As plain data, with the recall and its Wilson interval; exact if the stratum was drawn whole."""
-        trials = inf if self.drawn == self.documents else self.pairs
-        recall = wilson(self.found / self.pairs, trials) if self.pairs else None
-        return {**vars(self), **_plain(recall)}
-
-
-@dataclass(frozen=True)
 class Audit:
     """The outcome: the drawn documents have ``pairs`` true pairs, and the run ``found`` some of them.
 
@@ -255,28 +210,28 @@ class Audit:
     estimates for the whole input; None if there are no pairs to find. ``missed`` is a VERIFIED table.
     """
 
-    strata: tuple[Stratum, ...]
+    strata: list[Stratum]
     pairs: int
     found: int
     recall: Share | None
     reach: Share | None
     missed: pa.Table
 
-    def as_dict(self) -> dict[str, Any]:
-        """The data for ``run.json``."""
-        totals = {
-            name: sum(getattr(stratum, name) for stratum in self.strata)
-            for name in ("documents", "drawn", "with_partners", "reached")
-        }
-        return {
-            "documents": totals["documents"],
-            "drawn": totals["drawn"],
-            "pairs": self.pairs,
-            "found": self.found,
-            **_plain(self.recall),
-            "by_document": {key: totals[key] for key in ("with_partners", "reached")} | _plain(self.reach),
-            "strata": [stratum.as_dict() for stratum in self.strata],
-        }
+    def account(self) -> AuditAccount:
+        """The content of ``run.json``."""
+
+        def total(name: str) -> int:
+            return sum(getattr(stratum, name) for stratum in self.strata)
+
+        return AuditAccount(
+            *_plain(self.recall),
+            documents=total("documents"),
+            drawn=total("drawn"),
+            pairs=self.pairs,
+            found=self.found,
+            by_document=AuditedDocuments(*_plain(self.reach), total("with_partners"), total("reached")),
+            strata=self.strata,
+        )
 
 
 def audit(rows: Rows, reported: Reported, search: SearchSettings, advance: Advance) -> Audit:
@@ -288,7 +243,7 @@ def audit(rows: Rows, reported: Reported, search: SearchSettings, advance: Advan
     first_new = rows.first_new_document
     units = rows.units[rows.unique[first_new:]]
     if not len(units):
-        return Audit((), 0, 0, None, None, VERIFIED.empty_table())
+        return Audit([], 0, 0, None, None, VERIFIED.empty_table())
     wanted, features = search.audit, MEASURES[search.measure].features
     strata = strata_of(units, reported.has_pair()[first_new:], wanted)
     drawn = draw(strata, wanted)
@@ -313,29 +268,21 @@ def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
     partnered, reached = (tally.of > 0).astype(np.int64), (tally.hits > 0).astype(np.int64)
     members = [stratum == k for k in range(len(strata.names))]
     sizes = strata.sizes.tolist()
-    seen = [
-        Stratum(
-            name,
-            sizes[k],
-            int(members[k].sum()),
-            int(tally.stratum_pairs[k]),
-            int(tally.stratum_found[k]),
-            int(partnered[members[k]].sum()),
-            int(reached[members[k]].sum()),
-        )
-        for k, name in enumerate(strata.names)
-    ]
-    pairs = [Sampled(size, tally.hits[mine], tally.of[mine]) for size, mine in zip(sizes, members, strict=True)]
+    counted = []
+    for k, name in enumerate(strata.names):
+        drawn, pairs, found = int(members[k].sum()), int(tally.stratum_pairs[k]), int(tally.stratum_found[k])
+        recall = wilson(found / pairs, inf if drawn == sizes[k] else pairs) if pairs else None
+        ends = int(partnered[members[k]].sum()), int(reached[members[k]].sum())
+        counted.append(Stratum(*_plain(recall), *ends, name, sizes[k], drawn, pairs, found))
+    of_pairs = [Sampled(size, tally.hits[mine], tally.of[mine]) for size, mine in zip(sizes, members, strict=True)]
     documents = [Sampled(size, reached[mine], partnered[mine]) for size, mine in zip(sizes, members, strict=True)]
     missed = verified_table(*(column(tally.missed, name) for name in VERIFIED.names))
-    recall, reach = share_of_totals(pairs, most), share_of_totals(documents)
-    return Audit(tuple(seen), tally.pairs, tally.found, recall, reach, missed)
+    recall, reach = share_of_totals(of_pairs, most), share_of_totals(documents)
+    return Audit(counted, tally.pairs, tally.found, recall, reach, missed)
 
 
-def _plain(share: Share | None) -> dict[str, float | None]:
-    if share is None:
-        return {"recall": None, "low": None, "high": None}
-    return {"recall": share.value, "low": share.low, "high": share.high}
+def _plain(share: Share | None) -> tuple[float | None, float | None, float | None]:
+    return (None, None, None) if share is None else (share.value, share.low, share.high)
 
 
 SEED = 0x6E6561726475700A

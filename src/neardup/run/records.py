@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
+from msgspec import structs
 
 from neardup import display
 from neardup.display.view import excerpt
 from neardup.io.readers.base import Problem
 from neardup.run import views
+from neardup.run.account import RunAccount
 from neardup.run.not_judged import no_table
 from neardup.tables import Int64s
 
@@ -272,7 +274,7 @@ class ResultRecord:
     pairs: pa.Table
     groups: pa.Table
     copies: pa.Table
-    run: dict[str, Any]
+    run: RunAccount
     problems: Sequence[Problem] = ()
     missed: pa.Table | None = None
     ranks: pa.Table = field(default_factory=lambda: pa.table({}))
@@ -282,6 +284,14 @@ class ResultRecord:
     texts: Texts | None = None
     places: Places | None = None
     folder: Path | None = None
+
+
+Result = TypeVar("Result", bound=ResultRecord)
+
+
+def with_account(result: Result, **changes: Any) -> Result:
+    """Return the result with ``changes`` of its account."""
+    return replace(result, run=structs.replace(result.run, **changes))
 
 
 def unknown_id(id: Id) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import structs
 
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
@@ -24,9 +25,8 @@ from neardup.io.attachments import stored
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import Plan
-from neardup.lsh.hamming_tables import HammingPlan, hamming_plan
 from neardup.measures import MEASURES
-from neardup.run.account import JudgedRun, decided, judgement, not_in_full, why_holders_stay, why_nothing_goes
+from neardup.run.account import Bytes, Recall, Regrouped, RunAccount, plan_of
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
@@ -34,6 +34,14 @@ from neardup.run.pipeline import Meter
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
 from neardup.run.represented import represented
+from neardup.run.stages.account import (
+    JudgedRun,
+    decided,
+    judgement,
+    not_in_full,
+    why_holders_stay,
+    why_nothing_goes,
+)
 from neardup.run.tables import COUNTS, MEASURED, group_table, involved
 from neardup.runtime import Silent, peak_memory
 from neardup.settings import Settings, ratio
@@ -50,8 +58,8 @@ def regroup(found: Result, threshold: float) -> Result:
     crowds are stored, and not all similarities of components: warnings report where that matters. Raises
     SettingError for a threshold that is not allowed, InputError for tables that do not belong together.
     """
-    was = Settings.of(**found.run["settings"])
-    now = Settings.of(**{**found.run["settings"], "threshold": threshold})
+    was = Settings.of(**found.run.settings)
+    now = Settings.of(**{**found.run.settings, "threshold": threshold})
     _require_stricter(was, now)
     if now == was:
         return found
@@ -63,14 +71,14 @@ def regroup(found: Result, threshold: float) -> Result:
         far = _far_pairs(found, rows, pairs, was)
         made = _regrouped(rows, pairs, far, now, shingles)
         counted_copies = represented(made.decisions, rows) if now.keep.count else None
-        kept_all = found.run["action"] == "group"
+        kept_all = found.run.action == "group"
         made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = found.ranks.sort_by("row").take(pa.array(involved(rows, made.groups.pairs)))
         groups = group_table(made.decisions, rows, now.search, now.keep.held, counted_copies)
         groups = with_lost_columns(groups, made.decisions)
-        run = {**_account(found, made, near.num_rows, was), "lost": lost_counts(groups)}
-    run.update(seconds=meter.seconds, peak_memory_bytes=peak_memory(), **counts_of(near))
+        run = _account(found, made, near, groups, was)
+    run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
     return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run, folder=None)
 
 
@@ -96,7 +104,7 @@ def _require_stricter(was: Settings, now: Settings) -> None:
 
 def _require_no_decisions(found: ResultRecord) -> None:
     """Raise InputError for a result whose groups follow decisions, which its pairs do not hold."""
-    if found.run.get("decisions"):
+    if found.run.decisions:
         raise InputError(
             "The groups of this result follow decisions of a review, which its stored pairs do not hold",
             "A result made without --decisions",
@@ -121,7 +129,7 @@ def stored_rows(found: ResultRecord) -> JudgedRows:
     inside = total == 0 or int(copy_of.max()) < total
     require(inside and bool((number[copy_of] == first).all()))
     require(int((copy_of != np.arange(total))[first_new:].sum()) == found.copies.num_rows)
-    asked = found.run["settings"]
+    asked = found.run.settings
     for given, name in ((asked["across"] or asked["no_self"], "across"), (asked["sources"], "source")):
         require(bool(given) == (name in ranks.column_names))
     return JudgedRows(
@@ -219,77 +227,70 @@ def _far_pairs(found: ResultRecord, rows: JudgedRows, pairs: pa.Table, was: Sett
     return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
-def _account(found: ResultRecord, made: JudgedRun, pairs: int, was: Settings) -> dict[str, Any]:
+def _account(found: ResultRecord, made: JudgedRun, pairs: pa.Table, groups: pa.Table, was: Settings) -> RunAccount:
     """The account of the stored run, with everything that the other threshold changes."""
     run, settings, rows = found.run, made.settings, made.rows
     by = settings.search, settings.keep
-    dropped = bytes_removed(found.not_judged)
     gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
-    source = run["regrouped_from"] or {
-        "threshold": was.search.threshold,
-        "crowds": len(run["crowds"]),
-        "crowd_members": sum(crowd["members"] for crowd in run["crowds"]),
-        "popular": run["popular"]["documents"],
-    }
-    said = judgement(made, run["counts"]["different"])
+    source = run.regrouped_from or Regrouped(
+        threshold=was.search.threshold,
+        crowds=len(run.crowds),
+        crowd_members=sum(crowd.members for crowd in run.crowds),
+        popular=run.popular.documents,
+    )
+    judged = judgement(made, run.counts.different)
     removed = made.decisions.rows[~made.decisions.kept]
-    note = f"made from the stored pairs of a search at threshold {source['threshold']:g}"
-    return {
-        **run,
-        **said,
-        "by": None,
-        "removed_by": None,
-        "kept_files": None,
-        "settings": settings.as_dict(),
-        "settings_digest": settings.digest(),
-        "counts": {**run["counts"], "pairs": pairs, **decided(made, run["counts"]["read"], gone)},
-        "bytes": {
-            **run["bytes"],
-            "removed_text": int(rows.bytes[removed].sum()) + dropped,
-        },
-        "recall": _recall(run, made, pairs),
-        "audit": None,
-        "regrouped_from": source,
-        "warnings": [
+    note = f"made from the stored pairs of a search at threshold {source.threshold:g}"
+    counts = decided(made, run.counts.read, gone)
+    return structs.replace(
+        run,
+        crowds=judged.crowds,
+        popular=judged.popular,
+        chaining=judged.chaining,
+        by=None,
+        removed_by=None,
+        kept_files=None,
+        settings=settings.as_dict(),
+        settings_digest=settings.digest(),
+        counts=structs.replace(run.counts, pairs=pairs.num_rows, **counts),
+        bytes=Bytes(run.bytes.text, int(rows.bytes[removed].sum()) + bytes_removed(found.not_judged)),
+        lost=lost_counts(groups),
+        kinds=counts_of(pairs),
+        recall=_recall(run, made, pairs.num_rows),
+        audit=None,
+        regrouped_from=source,
+        warnings=[
             *_left_out(source),
             *_not_stored(made.decisions),
             *_lost_unknown(made),
-            *said["warnings"],
-            *not_in_full(run["counts"].get("capped", 0), was.search.measure),
+            *judged.warnings,
+            *not_in_full(run.counts.capped, was.search.measure),
             *why_nothing_goes(*by, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
             *why_holders_stay(*by, rows, made.decisions, made.groups.pairs),
         ],
-        "notes": [*(text for text in run["notes"] if text != note), note],
-    }
+        notes=[*(text for text in run.notes if text != note), note],
+    )
 
 
-def _recall(run: dict[str, Any], made: JudgedRun, pairs: int) -> dict[str, Any]:
+def _recall(run: RunAccount, made: JudgedRun, pairs: int) -> Recall:
     """The recall at the stricter threshold: at least that of LSH alone, since chains are closed too.
 
     The result does not store how families fall apart, or which pairs were joined exactly.
     """
-    method, plan, missing = run["choice"]["method"], _plan_of(run), None
+    method, plan, missing = run.choice.method, plan_of(run), None
     if method == "lsh" and isinstance(plan, Plan):
         shared, size_a, size_b = (column(made.groups.pairs, name) for name in VERIFIED.names[2:])
         missing = of_pairs(missed_with(plan, made.settings.sketch.sketch, shared, size_a + size_b - shared))
     return recall_of(made.settings, method, plan, Predicted(missing, pairs, bound=True))
 
 
-def _plan_of(run: dict[str, Any]) -> Plan | HammingPlan:
-    """The plan of the stored run."""
-    told = run["plan"]
-    if run["choice"]["method"] == "simhash":
-        return hamming_plan(told["documents"], told["bits"], told["distance"])
-    return Plan(**{name: told[name] for name in ("threshold", "recall", "slots")}, bands=tuple(told["bands"]))
-
-
-def _left_out(source: dict[str, Any]) -> list[str]:
+def _left_out(source: Regrouped) -> list[str]:
     """Warn that only some pairs of crowds were written."""
-    if not source["crowds"] and not source["popular"]:
+    if not source.crowds and not source.popular:
         return []
-    crowds = f"{counted(source['crowds'], 'crowd')} of {counted(source['crowd_members'], 'document')}"
+    crowds = f"{counted(source.crowds, 'crowd')} of {counted(source.crowd_members, 'document')}"
     return [
-        f"the stored result left out pairs within {crowds}, and pairs of {counted(source['popular'], 'document')} "
+        f"the stored result left out pairs within {crowds}, and pairs of {counted(source.popular, 'document')} "
         "elsewhere with too many partners: groups there may be split further than a run on the documents would "
         "split them. Store a result made with --pairs all where that matters"
     ]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.decisions.records import DecisionState, Id
 from neardup.join.pairs import PairLookup, Pairs
 from neardup.join.shingle_store import ShingleStore
+from neardup.run.account import DecisionAccount, DecisionsAccount, Tagged, UnappliedDecision
 from neardup.tables import Bools, Int64s
 
 LISTED = 1000
@@ -59,9 +60,9 @@ class Item:
     at: str
     action: int
 
-    def as_dict(self) -> dict[str, Any]:
+    def account(self) -> DecisionAccount:
         """Return the decision for ``run.json``."""
-        return {"decision": self.sort, "ids": list(self.ids), "by": self.by, "at": self.at}
+        return DecisionAccount(self.sort, list(self.ids), self.by, self.at)
 
     def sentence(self) -> str:
         """Name the decision and its documents in a few words."""
@@ -137,22 +138,25 @@ class Applied:
         kept = stays_after(rows, decisions.kept, heads, rank, asked, none_stays=none_stays)
         return replace(decisions, kept=kept)
 
-    def account(self) -> dict[str, Any]:
+    def account(self) -> DecisionsAccount:
         """The account for ``run.json``."""
         unsure, tags = len(self._where("unsure")), self.given.state.tags
         followed = [item for item in self.items if item.sort != "unsure"]
-        return {
-            "result": self.given.name,
-            "last_action": self.given.state.number,
-            "applied": len(followed),
-            "unsure": unsure,
-            "not_applicable": len(self.reasons),
-            "by": dict(Counter(item.by for item in followed).most_common()),
-            "followed": [item.as_dict() for item in followed[:LISTED]],
-            "listed": [item.as_dict() | {"reason": why} for item, why in self.reasons[:LISTED]],
-            "tagged": len(tags),
-            "tags": [{"id": id, "tags": list(tags[id])} for id in islice(sorted(tags, key=_in_order), LISTED)],
-        }
+        return DecisionsAccount(
+            result=self.given.name,
+            last_action=self.given.state.number,
+            applied=len(followed),
+            unsure=unsure,
+            not_applicable=len(self.reasons),
+            by=dict(Counter(item.by for item in followed).most_common()),
+            followed=[item.account() for item in followed[:LISTED]],
+            listed=[
+                UnappliedDecision(item.sort, list(item.ids), item.by, item.at, why)
+                for item, why in self.reasons[:LISTED]
+            ],
+            tagged=len(tags),
+            tags=[Tagged(id, list(tags[id])) for id in islice(sorted(tags, key=_in_order), LISTED)],
+        )
 
     def warnings(self) -> list[str]:
         """Warn about decisions without effect, and name the first."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from neardup.display import counted
 from neardup.errors import InputError
@@ -20,12 +21,14 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept import check_extra
+from neardup.run.account import Counts, kept_files
 from neardup.run.added_columns import added_names, added_to
 from neardup.run.by_value import ByValue
 from neardup.run.fates import FileFates
 from neardup.run.found import Found, write_result
 from neardup.run.pipeline import Meter
 from neardup.run.places import StoredPlaces, no_places
+from neardup.run.records import with_account
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.shares import require_most_removed
 from neardup.run.stages.records import Action
@@ -77,19 +80,18 @@ def fill(
     Raises InputError if the input has changed.
     """
     found, run = outcome.found, outcome.run
-    meter = Meter(progress or Silent(), dict(found.run["seconds"]))
+    meter = Meter(progress or Silent(), dict(found.run.seconds))
     if action == "dedup":
         require_most_removed(found.run)
     if action in ("dedup", "annotate"):
         rows = _RunRows(outcome, annotate=action == "annotate", by=by)
         with meter.stage("write", len(run.rows), "rows") as advance:
             files = rows.write(folder, advance, shard_size)
-        found = _without(replace(found, run={**found.run, "kept_files": files}), rows.problems, rows.lost)
+        found = _without(with_account(found, kept_files=kept_files(files)), rows.problems, rows.lost)
     if by is not None:
-        found = replace(found, run={**found.run, "by": by.account()})
+        found = with_account(found, by=by.account())
         folder.write_table("by.parquet", by.counts)
-    spent = {"seconds": meter.seconds, "peak_memory_bytes": peak_memory()}
-    found = replace(found, run={**found.run, **spent})
+    found = with_account(found, seconds=meter.seconds, peak_memory_bytes=peak_memory())
     return write_result(found, folder, store_texts=store_texts)
 
 
@@ -97,17 +99,14 @@ def _without(found: Found, problems: Sequence[Problem], lost: int) -> Found:
     """Add the rows that could not be written to the problems of the result; ``lost`` of them would have stayed."""
     if not problems:
         return found
-    counts = found.run["counts"]
-    rejected, kept = counts["rejected"] + len(problems), counts["kept"] - lost
+    counts = found.run.counts
     warning = (
         f"{counted(lost, 'document')} of those that stay could not be written: a column that was not judged "
         "is damaged; problems.jsonl says where"
     )
-    changed = {
-        "counts": {**counts, "rejected": rejected, "kept": kept},
-        "warnings": [*found.run["warnings"], warning],
-    }
-    return replace(found, run={**found.run, **changed}, problems=(*found.problems, *problems))
+    counts = structs.replace(counts, rejected=counts.rejected + len(problems), kept=counts.kept - lost)
+    accounted = with_account(found, counts=counts, warnings=[*found.run.warnings, warning])
+    return replace(accounted, problems=(*found.problems, *problems))
 
 
 class _RunRows:
@@ -174,9 +173,9 @@ class _RunRows:
 def final_result(found: Found, given: ReviewedResult) -> tuple[Found, Int64s]:
     """Return a loaded result as the decisions leave it, and the rows that are removed. Raises InputError."""
     result, removed = after_review(found, given)
-    if result.run["settings"]["count"]:
+    if result.run.settings["count"]:
         note = "the kept documents have no columns of --count: groups.parquet has them"
-        result = replace(result, run={**result.run, "notes": [*result.run["notes"], note]})
+        result = with_account(result, notes=[*result.run.notes, note])
     return result, removed
 
 
@@ -204,12 +203,13 @@ def fill_final(
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         return ChunkRows(fates.kept(chunk, native.row_numbers))
 
-    threads = Settings.of(**found.run["settings"]).work.threads
-    with meter.stage("write", found.run["counts"]["read"], "rows") as advance:
+    threads = Settings.of(**found.run.settings).work.threads
+    with meter.stage("write", found.run.counts.read, "rows") as advance:
         written = write_kept(folder, documents, rows_of, threads, advance)
-    _require_counts(written, result.run["counts"])
-    spent = {"seconds": meter.seconds, "peak_memory_bytes": peak_memory()}
-    result = replace(result, run={**result.run, "kept_files": written.files, **spent})
+    _require_counts(written, result.run.counts)
+    result = with_account(
+        result, kept_files=kept_files(written.files), seconds=meter.seconds, peak_memory_bytes=peak_memory()
+    )
     return write_result(result, folder)
 
 
@@ -219,20 +219,20 @@ def _opened(files: Sequence[Recorded], found: Found) -> Documents:
     sources = tuple(
         Source(file.name, file.path, file.size, partition_of(file.name) if several else ()) for file in files
     )
-    name = found.run["inputs"][0] if first.format == "text" else first.name
-    documents = open_sources(Discovered(first.format, name, sources), Settings.of(**found.run["settings"]).reading)
+    name = found.run.inputs[0] if first.format == "text" else first.name
+    documents = open_sources(Discovered(first.format, name, sources), Settings.of(**found.run.settings).reading)
     documents.require(first.text, first.id)
-    documents.findings.roots[:] = found.run["reading"].get("roots", ())
+    documents.findings.roots[:] = found.run.reading.roots
     return documents
 
 
-def _require_counts(written: WrittenRows, counts: Mapping[str, int]) -> None:
+def _require_counts(written: WrittenRows, counts: Counts) -> None:
     """Raise InputError if the rows that were read and removed are not those of the result."""
     removed = written.read - written.kept
-    if (written.read, removed) != (counts["read"], counts["removed"]):
+    if (written.read, removed) != (counts.read, counts.removed):
         raise InputError(
             f"The input has {written.read:,} documents, {removed:,} of them to remove; "
-            f"the result records {counts['read']:,} and {counts['removed']:,}",
+            f"the result records {counts.read:,} and {counts.removed:,}",
             "The input as the run read it",
             "Make the result again",
         )

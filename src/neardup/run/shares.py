@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from neardup.display import number, percent, printable
 from neardup.errors import OutputError
 from neardup.group.decisions import Decisions
 from neardup.join.rows import Rows
+from neardup.run.account import RemovedBy, RemovedShare, RunAccount
 from neardup.tables import Bools, Int64s
 
 LISTED = 1000
@@ -20,13 +20,9 @@ LISTED = 1000
 SUSPICIOUS = (100, 0.5)
 """A file or source of at least this many documents that loses more than this share of them gets a warning."""
 
-Entry = Mapping[str, Any]
-Shares = Mapping[str, Sequence[Entry]]
-"""The entries of files, and those of sources."""
 
-
-def removed_by(rows: Rows, decisions: Decisions, sources: str) -> Shares:
-    """Return the entry of ``run.json``: the documents read and removed of each data file and of each source.
+def removed_by(rows: Rows, decisions: Decisions, sources: str) -> RemovedBy:
+    """Return the documents read and removed of each data file and of each source.
 
     Its ``files`` are data files; the documents of folders are one entry together. Its
     ``sources`` are the values of the column ``sources``, an empty list without one. Only the first LISTED of each.
@@ -34,16 +30,16 @@ def removed_by(rows: Rows, decisions: Decisions, sources: str) -> Shares:
     gone, first = decisions.gone, rows.first_new
     removed = np.zeros(len(rows) - first, np.bool_)
     removed[gone[gone >= first] - first] = True
-    found = {"files": _listed(*_files(rows), removed), "sources": []}
+    by = RemovedBy(files=_listed(*_files(rows), removed), sources=[])
     values = rows.extra.get(sources)
     if values is not None:
         encoded = pc.cast(values, pa.string()).dictionary_encode()
         codes = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy().astype(np.int64)
-        found["sources"] = _listed([*encoded.dictionary.to_pylist(), None], codes, removed)
-    return found
+        by.sources = _listed([*encoded.dictionary.to_pylist(), None], codes, removed)
+    return by
 
 
-def suspicious(shares: Shares, most: float, *, referred: bool) -> list[str]:
+def suspicious(shares: RemovedBy, most: float, *, referred: bool) -> list[str]:
     """Warn about files and sources that lose more than the share ``most`` or, if that is 1, half.
 
     A run over one file without a reference set (``referred``) has the same share in its summary.
@@ -51,19 +47,19 @@ def suspicious(shares: Shares, most: float, *, referred: bool) -> list[str]:
     least = 1
     if most == 1:
         least, most = SUSPICIOUS
-        if not referred and len(shares["files"]) < 2 and not shares["sources"]:
+        if not referred and len(shares.files) < 2 and not shares.sources:
             return []
     return [
         f"{_said(entry)} go; most_removed stops such a run before anything is written"
         for entry in _above(shares, most)
-        if entry["read"] >= least
+        if entry.read >= least
     ]
 
 
-def require_most_removed(run: Mapping[str, Any]) -> None:
+def require_most_removed(run: RunAccount) -> None:
     """Raise OutputError if more of a file or source would go than the setting ``most_removed`` allows."""
-    limit = run["settings"]["most_removed"]
-    beyond = list(_above(run["removed_by"], limit)) if limit < 1 else []
+    limit = run.settings["most_removed"]
+    beyond = list(_above(run.removed_by, limit)) if limit < 1 and run.removed_by is not None else []
     if beyond:
         more = f"; and too many of {len(beyond) - 3} more" if len(beyond) > 3 else ""
         raise OutputError(
@@ -73,16 +69,16 @@ def require_most_removed(run: Mapping[str, Any]) -> None:
         )
 
 
-def _above(shares: Shares, limit: float) -> Iterator[Entry]:
-    for entry in (*shares["files"], *shares["sources"]):
-        if entry["removed"] > limit * entry["read"]:
+def _above(shares: RemovedBy, limit: float) -> Iterator[RemovedShare]:
+    for entry in (*shares.files, *shares.sources):
+        if entry.removed > limit * entry.read:
             yield entry
 
 
-def _said(entry: Entry) -> str:
-    name = "documents without a source" if entry["name"] is None else printable(entry["name"])
-    share = percent(entry["removed"], entry["read"])
-    return f"{number(entry['removed'])} of {number(entry['read'])} documents of {name} ({share})"
+def _said(entry: RemovedShare) -> str:
+    name = "documents without a source" if entry.name is None else printable(entry.name)
+    share = percent(entry.removed, entry.read)
+    return f"{number(entry.removed)} of {number(entry.read)} documents of {name} ({share})"
 
 
 def _files(rows: Rows) -> tuple[list[str], Int64s]:
@@ -98,8 +94,8 @@ def _files(rows: Rows) -> tuple[list[str], Int64s]:
     return names, np.repeat([place[piece.source] for piece in pieces], counts).astype(np.int64)
 
 
-def _listed(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list[dict[str, Any]]:
+def _listed(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list[RemovedShare]:
     read = np.bincount(of_row, minlength=len(names))
     gone = np.bincount(of_row[removed], minlength=len(names))
     order = [k for k in np.argsort(-read, kind="stable").tolist() if read[k]]
-    return [{"name": names[k], "read": int(read[k]), "removed": int(gone[k])} for k in order[:LISTED]]
+    return [RemovedShare(names[k], int(read[k]), int(gone[k])) for k in order[:LISTED]]

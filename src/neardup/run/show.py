@@ -18,6 +18,7 @@ from neardup.display import (
 )
 from neardup.measures import LITERAL, MEASURES
 from neardup.run import lost_text
+from neardup.run.account import ChoiceAccount, InputCounts, Link, RunAccount
 
 if TYPE_CHECKING:
     from neardup.run.records import Group
@@ -27,36 +28,35 @@ NOUNS = ("image", "font", "program", "spreadsheet", "presentation", "word docume
 """Kinds of files with a plural."""
 
 
-def summary(run: Mapping[str, Any]) -> list[Line]:
+def summary(run: RunAccount) -> list[Line]:
     """Summarise a run as labelled lines; the command line and the notebook both show them."""
-    counts = run["counts"]
-    lines = [("note", printable(text)) for text in run["notes"]]
+    counts = run.counts
+    lines = [("note", printable(text)) for text in run.notes]
     lines.append(("documents", _documents(counts)))
-    if run.get("counts_against"):
-        lines.append(("reference", _documents(run["counts_against"])))
+    if run.counts_against:
+        lines.append(("reference", _documents(run.counts_against)))
     lines += _not_judged(run)
-    lines.append(("exact copies", number(counts["exact_copies"])))
-    lines += [("near copies", number(counts["near_copies"])), ("groups", number(counts["groups"]))]
+    lines.append(("exact copies", number(counts.exact_copies)))
+    lines += [("near copies", number(counts.near_copies)), ("groups", number(counts.groups))]
     lines += [*_left_out(run), *_base_text(run), ("pairs", _pairs(run)), *_kinds(run)]
-    if run["action"] != "group":
-        written = run["action"] == "dedup" and run["regrouped_from"] is None
+    if run.action != "group":
+        written = run.action == "dedup" and run.regrouped_from is None
         removed = "removed" if written else "to remove"
-        lost = [("text lost", lost_text.shown(run["lost"]))] if "lost" in run else []
-        lines += [(removed, _removed(run)), *lost, ("kept", _kept(run))]
+        lines += [(removed, _removed(run)), ("text lost", lost_text.shown(run.lost)), ("kept", _kept(run))]
     lines += _decisions(run)
-    lines.append(("method", printable(_method(run["choice"]))))
-    lines += [("recall", printable(run["recall"]["statement"])), *_audited(run), *_unusual(run)]
-    total = sum(run["seconds"].values())
-    spent = {name: seconds for name, seconds in run["seconds"].items() if seconds >= 0.01}
+    lines.append(("method", printable(_method(run.choice))))
+    lines += [("recall", printable(run.recall.statement)), *_audited(run), *_unusual(run)]
+    total = sum(run.seconds.values())
+    spent = {name: seconds for name, seconds in run.seconds.items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
     lines.append(("time", f"{duration(total)} ({stages})" if stages else duration(total)))
-    lines.append(("memory", f"{size(run['peak_memory_bytes'])} at most"))
+    lines.append(("memory", f"{size(run.peak_memory_bytes)} at most"))
     return lines
 
 
-def _documents(counts: Mapping[str, int]) -> str:
+def _documents(counts: InputCounts) -> str:
     parts = [
-        f"{number(counts[key])} {words}"
+        f"{number(getattr(counts, key))} {words}"
         for key, words in (
             ("rejected", "rejected"),
             ("null", "without text"),
@@ -64,85 +64,84 @@ def _documents(counts: Mapping[str, int]) -> str:
             ("short", "shorter than one shingle"),
             ("invalid_utf8", "invalid UTF-8 sequences replaced"),
         )
-        if counts[key]
+        if getattr(counts, key)
     ]
-    return f"{number(counts['read'])} read" + (f" ({', '.join(parts)})" if parts else "")
+    return f"{number(counts.read)} read" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _not_judged(run: Mapping[str, Any]) -> Iterator[Line]:
+def _not_judged(run: RunAccount) -> Iterator[Line]:
     """The documents that were not compared, by kind, and whether they stay."""
-    found = run.get("not_judged")
-    if not found or not found["total"]:
+    found = run.not_judged
+    if not found or not found.total:
         return
-    in_order = sorted(found["kinds"].items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1]))
+    in_order = sorted(found.kinds.items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1]))
     kinds = ", ".join(
         counted(count, printable(kind), "" if kind in NOUNS else printable(kind)) for kind, count in in_order
     )
-    gone, stays = found["removed"], found["total"] - found["removed"]
+    gone, stays = found.removed, found.total - found.removed
     fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
-    yield "not judged", f"{counted(found['total'], found['unit'])}: {kinds} ({fate})"
+    yield "not judged", f"{counted(found.total, found.unit)}: {kinds} ({fate})"
 
 
-def _left_out(run: Mapping[str, Any]) -> Iterator[Line]:
+def _left_out(run: RunAccount) -> Iterator[Line]:
     """The text that is left out before documents are compared, by rule."""
-    found = run.get("left_out")
+    found = run.left_out
     if not found:
         return
-    rules = [(f"mask {printable(rule['mask'])}", "place", rule) for rule in found["masks"]]
-    if run["settings"]["ignore_numbers"]:
-        rules.append(("numbers", "number", found["numbers"]))
-    if run["settings"]["stop_words"]:
-        rules.append(("stop words", "word", found["stop_words"]))
-    for name, noun, rule in rules:
-        of = f"{counted(rule['places'], noun)} of {counted(rule['documents'], 'document')}"
-        yield "left out", f"{of} ({name})"
+    rules = [(f"mask {printable(rule.mask)}", "place", rule.places, rule.documents) for rule in found.masks]
+    if run.settings["ignore_numbers"]:
+        rules.append(("numbers", "number", found.numbers.places, found.numbers.documents))
+    if run.settings["stop_words"]:
+        rules.append(("stop words", "word", found.stop_words.places, found.stop_words.documents))
+    for name, noun, places, documents in rules:
+        yield "left out", f"{counted(places, noun)} of {counted(documents, 'document')} ({name})"
 
 
-def _base_text(run: Mapping[str, Any]) -> Iterator[Line]:
+def _base_text(run: RunAccount) -> Iterator[Line]:
     """The shingles that do not count, and how much of the documents they are."""
-    base = run.get("base_text")
+    base = run.base_text
     if not base:
         return
-    known = f"{counted(base['shingles'], 'shingle')} of {counted(base['documents'], 'base text')}"
-    learned = f"{counted(base['common'], 'common shingle')} of {number(base['of_documents'])} different documents"
-    sources = [known] * bool(base["inputs"]) + [learned] * bool(run["settings"].get("ignore_common"))
-    gone, before = base["shingles_before"] - base["shingles_after"], base["shingles_before"]
+    known = f"{counted(base.shingles, 'shingle')} of {counted(base.documents, 'base text')}"
+    learned = f"{counted(base.common, 'common shingle')} of {number(base.of_documents)} different documents"
+    sources = [known] * bool(base.inputs) + [learned] * bool(run.settings.get("ignore_common"))
+    gone, before = base.shingles_before - base.shingles_after, base.shingles_before
     effect = f"{number(gone)} of {counted(before, 'shingle')} ({percent(gone, before)}) do not count"
-    yield "base text", f"{' and '.join(sources)}: {effect}, in {counted(base['documents_with'], 'document')}"
+    yield "base text", f"{' and '.join(sources)}: {effect}, in {counted(base.documents_with, 'document')}"
 
 
-def _decisions(run: Mapping[str, Any]) -> Iterator[Line]:
+def _decisions(run: RunAccount) -> Iterator[Line]:
     """The decisions of a review: how many the run follows, and how many do not apply."""
-    found = run.get("decisions")
+    found = run.decisions
     if not found:
         return
-    if not found["last_action"]:
-        yield "decisions", f"none yet (of {printable(found['result'])})"
+    if not found.last_action:
+        yield "decisions", f"none yet (of {printable(found.result)})"
         return
-    numbers = [f"{number(found['applied'])} applied"]
-    numbers += [f"{number(found['unsure'])} unsure"] if found["unsure"] else []
-    numbers += [f"{number(found['not_applicable'])} not applicable"] if found["not_applicable"] else []
-    yield "decisions", f"{', '.join(numbers)} (of {printable(found['result'])})"
+    numbers = [f"{number(found.applied)} applied"]
+    numbers += [f"{number(found.unsure)} unsure"] if found.unsure else []
+    numbers += [f"{number(found.not_applicable)} not applicable"] if found.not_applicable else []
+    yield "decisions", f"{', '.join(numbers)} (of {printable(found.result)})"
 
 
-def _kept(run: Mapping[str, Any]) -> str:
+def _kept(run: RunAccount) -> str:
     """The number of documents that stay, and of files that are not documents."""
-    kept, aside = number(run["counts"]["kept"]), run.get("not_judged", {}).get("files_left_aside", 0)
+    kept, aside = number(run.counts.kept), run.not_judged.files_left_aside
     return f"{kept}, and {counted(aside, 'file')} that could not be judged" if aside else kept
 
 
-def _pairs(run: Mapping[str, Any]) -> str:
-    counts, settings = run["counts"], run["settings"]
+def _pairs(run: RunAccount) -> str:
+    counts, settings = run.counts, run.settings
     measure = MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
-    asked = f"{number(counts['pairs'])} at {measure} {settings['threshold']:g} or above"
-    if run["choice"]["method"] == "exact" and not counts["verified"]:
+    asked = f"{number(counts.pairs)} at {measure} {settings['threshold']:g} or above"
+    if run.choice.method == "exact" and not counts.verified:
         return f"{asked}, joined exactly"
-    return f"{asked}, of {number(counts['verified'])} compared exactly"
+    return f"{asked}, of {number(counts.verified)} compared exactly"
 
 
-def _kinds(run: Mapping[str, Any]) -> Iterator[Line]:
+def _kinds(run: RunAccount) -> Iterator[Line]:
     """The kinds of difference that pairs have, the most frequent first."""
-    found = [(name, count) for name, count in run.get("kinds", {}).items() if count]
+    found = [(name, count) for name, count in (run.kinds or {}).items() if count]
     if found:
         in_order = sorted(found, key=lambda item: -item[1])
         yield "kinds", ", ".join(f"{name} {number(count)}" for name, count in in_order)
@@ -157,59 +156,59 @@ def unit_of(settings: Mapping[str, Any]) -> str:
     return MEASURES[settings["measure"]].unit_of(settings.get("matching", LITERAL))
 
 
-def _method(choice: Mapping[str, Any]) -> str:
-    return f"{choice['method']} ({choice['why']})"
+def _method(choice: ChoiceAccount) -> str:
+    return f"{choice.method} ({choice.why})"
 
 
-def _audited(run: Mapping[str, Any]) -> Iterator[Line]:
+def _audited(run: RunAccount) -> Iterator[Line]:
     """The result of the audit, if there was one."""
-    audit = run["audit"]
+    audit = run.audit
     if audit is None:
         return
-    compared = f"{number(audit['drawn'])} of {counted(audit['documents'], 'document')} compared with all others: "
-    if not audit["pairs"]:
+    compared = f"{number(audit.drawn)} of {counted(audit.documents, 'document')} compared with all others: "
+    if not audit.pairs:
         yield "audit", compared + "they have no pairs"
         return
-    seen = f"{number(audit['found'])} of their {counted(audit['pairs'], 'pair')} found"
-    recall, low, high = (similarity(audit[key]) for key in ("recall", "low", "high"))
-    if audit["drawn"] < audit["documents"]:
+    seen = f"{number(audit.found)} of their {counted(audit.pairs, 'pair')} found"
+    recall, low, high = (similarity(share or 0.0) for share in (audit.recall, audit.low, audit.high))
+    if audit.drawn < audit.documents:
         recall = f"about {recall} over all documents (95 % interval {low} to {high})"
     yield "audit", f"{compared}{seen}; recall {recall}"
 
 
-def _removed(run: Mapping[str, Any]) -> str:
-    counts, sizes = run["counts"], run["bytes"]
+def _removed(run: RunAccount) -> str:
+    counts, sizes = run.counts, run.bytes
     return (
-        f"{counted(counts['removed'], 'document')} ({percent(counts['removed'], counts['read'])}), "
-        f"{size(sizes['removed_text'])} of {size(sizes['text'])} text "
-        f"({percent(sizes['removed_text'], sizes['text'])})"
+        f"{counted(counts.removed, 'document')} ({percent(counts.removed, counts.read)}), "
+        f"{size(sizes.removed_text)} of {size(sizes.text)} text "
+        f"({percent(sizes.removed_text, sizes.text)})"
     )
 
 
-def _unusual(run: Mapping[str, Any]) -> Iterator[Line]:
+def _unusual(run: RunAccount) -> Iterator[Line]:
     """Lines about events that most runs do not have."""
-    chaining = run["chaining"]
+    chaining = run.chaining
     yield from _unlisted(run)
-    if chaining["groups"]:
-        groups = counted(chaining["groups"], "group")
-        yield "chaining", f"{groups} joined only by a chain of pairs{_weakest(chaining['weakest'])}"
+    if chaining.groups:
+        groups = counted(chaining.groups, "group")
+        yield "chaining", f"{groups} joined only by a chain of pairs{_weakest(chaining.weakest)}"
 
 
-def _unlisted(run: Mapping[str, Any]) -> Iterator[Line]:
+def _unlisted(run: RunAccount) -> Iterator[Line]:
     """Which pairs of crowds and of documents with many partners are listed, and how many are not."""
-    crowds, popular = run["crowds"], run.get("popular", {"documents": 0})
+    crowds, popular = run.crowds, run.popular
     if crowds:
-        left_out = sum(crowd["pairs_left_out"] for crowd in crowds)
-        members = sum(crowd["members"] for crowd in crowds)
+        left_out = sum(crowd.pairs_left_out for crowd in crowds)
+        members = sum(crowd.members for crowd in crowds)
         yield (
             "crowds",
             f"{counted(len(crowds), 'group')} of more than 1,000 documents, {number(members)} in all: of their "
             f"pairs only those with a representative are listed, up to {counted(left_out, 'pair')} are not "
             "(--pairs all lists every pair)",
         )
-    if popular["documents"]:
-        least = popular["pairs_left_out_at_least"]
-        documents = counted(popular["documents"], "other document")
+    if popular.documents:
+        least = popular.pairs_left_out_at_least
+        documents = counted(popular.documents, "other document")
         yield (
             "popular",
             f"{documents} with more than 1,000 partners each: of their pairs only those with a representative are "
@@ -217,11 +216,11 @@ def _unlisted(run: Mapping[str, Any]) -> Iterator[Line]:
         )
 
 
-def _weakest(link: Mapping[str, Any] | None) -> str:
+def _weakest(link: Link | None) -> str:
     if link is None:
         return ""
-    ends = f"{printable(link['id_a'])} and {printable(link['id_b'])}"
-    return f"; weakest: {ends} at {similarity(link['similarity'])}"
+    ends = f"{printable(link.id_a)} and {printable(link.id_b)}"
+    return f"; weakest: {ends} at {similarity(link.similarity)}"
 
 
 def group_lines(groups: Sequence[Group], total: int) -> Iterator[str]:

@@ -7,7 +7,6 @@ read, not mapped; and all their content is checked before it is used.
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,11 +33,11 @@ from neardup.io.readers.manifest import (
 )
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES, Measure
+from neardup.run.account import Lost, RunAccount, decoded, read_account
 from neardup.run.kinds import KIND, counts_of
 from neardup.run.lost_text import COLUMNS as LOST_COLUMNS
 from neardup.run.lost_text import lost_counts
 from neardup.run.represented import COUNTED, SOURCES
-from neardup.run.stored_account import check_run, decoded
 from neardup.settings import SearchSettings
 from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE, Int64s, column
 
@@ -54,7 +53,7 @@ class StoredResult:
 
     folder: Path
     tables: dict[str, pa.Table]
-    run: dict[str, Any]
+    run: RunAccount
     problems: tuple[Problem, ...]
     places: dict[str, pa.Table]
     texts: bool
@@ -70,11 +69,12 @@ def read_result(folder: Path) -> StoredResult:
 
     Raises InputError for a folder that is not a result or was changed, FormatError for another format version.
     """
-    run = _run(folder)
+    plain = _run(folder)
     try:
         manifest = read_manifest(folder)
         read_whole(folder, RUN_FILE, manifest)
-        search = check_run(run).search
+        run, settings = read_account(plain)
+        search = settings.search
         names = [*RESULT_TABLES, *(name for name in OPTIONAL_TABLES if f"{name}.parquet" in manifest.files)]
         files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: _decode_table(name, data, search) for name, data in files.items()}
@@ -87,7 +87,7 @@ def read_result(folder: Path) -> StoredResult:
         texts = _has_texts(folder, manifest)
         _check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
-        if run["counts"]["rejected"] and not problems:
+        if run.counts.rejected and not problems:
             raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
@@ -97,7 +97,7 @@ def read_result(folder: Path) -> StoredResult:
 def _run(folder: Path) -> dict[str, Any]:
     """The account of a folder of this format."""
     try:
-        run = decoded(read_regular(folder / RUN_FILE, _MOST_BYTES))
+        plain = decoded(read_regular(folder / RUN_FILE, _MOST_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         why = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder} is not a result of neardup: {why}", _ALLOWED) from None
@@ -105,16 +105,16 @@ def _run(folder: Path) -> dict[str, Any]:
         raise damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
     except ChangedError as changed:
         raise damaged(folder, str(changed)) from changed
-    if not isinstance(run, dict) or not {"neardup_version", "format"} <= run.keys():
+    if not isinstance(plain, dict) or not {"neardup_version", "format"} <= plain.keys():
         raise InputError(f"{folder} is not a result of neardup: its run.json is another program's", _ALLOWED)
-    if type(run["format"]) is not int or run["format"] != FORMAT_VERSION:
+    if type(plain["format"]) is not int or plain["format"] != FORMAT_VERSION:
         raise FormatError(
-            f"{folder} has format {printable(run['format'])}, "
-            f"written by neardup {printable(run['neardup_version'])}",
+            f"{folder} has format {printable(plain['format'])}, "
+            f"written by neardup {printable(plain['neardup_version'])}",
             f"This program reads format {FORMAT_VERSION}",
             "Make the result again with this program",
         )
-    return run
+    return plain
 
 
 def _has_texts(folder: Path, manifest: Manifest) -> bool:
@@ -209,9 +209,8 @@ def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     return table
 
 
-def _check_together(tables: dict[str, pa.Table], run: Mapping[str, Any], search: SearchSettings) -> None:
+def _check_together(tables: dict[str, pa.Table], run: RunAccount, search: SearchSettings) -> None:
     """Raise ChangedError unless the tables and the counts are those of one run."""
-    counts: dict[str, int] = run["counts"]
     ranks, groups = tables["ranks"], tables["groups"]
     _check_ranks(ranks)
     _check_not_judged(tables["not_judged"])
@@ -226,15 +225,17 @@ def _check_together(tables: dict[str, pa.Table], run: Mapping[str, Any], search:
         ("exact_copies", tables["copies"].num_rows),
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
-        _require(counts[count] == found, f"run.json counts {counts[count]:,} {count}, the tables {found:,}")
-    _check_lost(groups, run["lost"])
+        recorded: int = getattr(run.counts, count)
+        _require(recorded == found, f"run.json counts {recorded:,} {count}, the tables {found:,}")
+    _check_lost(groups, run.lost)
 
 
-def _check_kinds(pairs: pa.Table, run: dict[str, Any]) -> None:
+def _check_kinds(pairs: pa.Table, run: RunAccount) -> None:
     """Raise ChangedError unless the kinds of the pairs are those that the account of the run counts."""
-    found = counts_of(pairs).get("kinds", {})
-    _require(sum(found.values()) in (0, pairs.num_rows), "pairs has kinds of difference that do not exist")
-    _require(found == run.get("kinds", {}), "run.json counts other kinds of pairs than the table has")
+    kinds = counts_of(pairs)
+    known = kinds is None or sum(kinds.values()) == pairs.num_rows
+    _require(known, "pairs has kinds of difference that do not exist")
+    _require(kinds == run.kinds, "run.json counts other kinds of pairs than the table has")
 
 
 def _with_present_names(table: pa.Table, measure: Measure) -> pa.Table:
@@ -340,7 +341,7 @@ def _check_sizes(groups: pa.Table) -> None:
     )
 
 
-def _check_lost(groups: pa.Table, lost: dict[str, Any]) -> None:
+def _check_lost(groups: pa.Table, lost: Lost) -> None:
     """Refuse lost text of documents that stay, impossible counts, and totals that are not those of the table."""
     stays = groups.filter(groups["kept"])
     empty = all(stays[key].null_count == stays.num_rows for key in LOST_COLUMNS)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace as replace_fields
 
 from neardup.errors import InputError, NeardupError
 from neardup.group.decisions import Decisions, Heads, decisions_of, settle
@@ -18,6 +19,7 @@ from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.readers.manifest import ChangedError, read_manifest
 from neardup.measures import MEASURES
+from neardup.run.account import Bytes, RunAccount
 from neardup.run.lost_text import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.not_judged import bytes_removed
 from neardup.run.records import ResultRecord
@@ -82,11 +84,11 @@ def later_action(found: ResultRecord) -> int:
 
     0 if no later action is known: the reviewed folder may have moved, or another result may have its name.
     """
-    made = found.run.get("decisions")
+    made = found.run.decisions
     if found.folder is None or not made:
         return 0
     try:
-        reviewed_folder = Path(made["result"])
+        reviewed_folder = Path(made.result)
         own, other = (read_manifest(folder).files["ranks.parquet"] for folder in (found.folder, reviewed_folder))
         if own.sha256 != other.sha256:
             return 0
@@ -94,7 +96,7 @@ def later_action(found: ResultRecord) -> int:
             number = store.state().number
     except (NeardupError, ChangedError, OSError, ValueError, KeyError):
         return 0
-    return number if number > made["last_action"] else 0
+    return number if number > made.last_action else 0
 
 
 def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
@@ -104,7 +106,7 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     that no decision changes are as they were, unless nothing was to be removed (``neardup group``). Raises
     InputError for tables that do not belong together.
     """
-    rows, settings = stored_rows(found), Settings.of(**found.run["settings"])
+    rows, settings = stored_rows(found), Settings.of(**found.run.settings)
     stored = _Stored.of(found, rows)
     pairs, shingles = document_pairs(found.pairs, rows, settings.search.measure)
     documents = classes(rows)
@@ -178,7 +180,7 @@ class _Stored:
         require(bool((head >= 0).all() and (member >= 0).all()))
         heads, place = np.arange(len(rows)), np.full(len(rows), -1)
         heads[member], place[member] = head, np.arange(len(member))
-        return cls(found.groups, heads, place, found.run["action"] != "group")
+        return cls(found.groups, heads, place, found.run.action != "group")
 
     def unchanged(self, heads: Int64s) -> Bools:
         """bool[rows]: which rows are in a group that the new ``heads`` leave as it was."""
@@ -222,27 +224,28 @@ class _Stored:
 
 def _account(
     found: ResultRecord, decisions: Decisions, rows: JudgedRows, groups: pa.Table, asked: Applied
-) -> dict[str, Any]:
+) -> RunAccount:
     """The account of the run, with all that the decisions change."""
     run, aside = found.run, int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
     near = ~decisions.is_representative & ~decisions.exact & (rows.copy_of[decisions.rows] == decisions.rows)
     removed = len(decisions.gone) + aside
-    counts = {
-        "groups": int(decisions.is_representative.sum()),
-        "near_copies": int(near.sum()),
-        "removed": removed,
-        "kept": run["counts"]["read"] - removed,
-    }
+    counts = replace_fields(
+        run.counts,
+        groups=int(decisions.is_representative.sum()),
+        near_copies=int(near.sum()),
+        removed=removed,
+        kept=run.counts.read - removed,
+    )
     removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(found.not_judged)
-    return {
-        **run,
-        "action": "dedup",
-        "by": None,
-        "kept_files": None,
-        "counts": {**run["counts"], **counts},
-        "bytes": {**run["bytes"], "removed_text": removed_text},
-        "lost": lost_counts(groups),
-        "decisions": asked.account(),
-        "warnings": [*run["warnings"], *asked.warnings()],
-        "notes": [*run["notes"], f"made from {asked.given.name} and its decisions; nothing was compared again"],
-    }
+    return replace_fields(
+        run,
+        action="dedup",
+        by=None,
+        kept_files=None,
+        counts=counts,
+        bytes=Bytes(run.bytes.text, removed_text),
+        lost=lost_counts(groups),
+        decisions=asked.account(),
+        warnings=[*run.warnings, *asked.warnings()],
+        notes=[*run.notes, f"made from {asked.given.name} and its decisions; nothing was compared again"],
+    )

@@ -100,8 +100,8 @@ def test_steps_are_what_a_run_would_do(both: tuple[nd.Advice, Naive]) -> None:
         run = nd.find(
             naive.texts, threshold=step.threshold, unit=naive.unit, length=naive.length, method="exact"
         ).run
-        assert step.losing == run["lost"]["losing"]
-        assert step.lost_share * run["lost"]["shingles"] == pytest.approx(run["lost"]["lost"])
+        assert step.losing == run.lost.losing
+        assert step.lost_share * run.lost.shingles == pytest.approx(run.lost.lost)
 
 
 @pytest.mark.part(2)

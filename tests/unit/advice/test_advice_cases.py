@@ -59,7 +59,7 @@ def test_the_table_of_effects_has_the_row_of_the_recommendation() -> None:
     texts, _ = CASES["mixed scans"].made(1, 12)
     texts += texts[:3]
     advice = nd.advise(texts)
-    removed = nd.find(texts, **advice.recommended.settings).run["counts"]["removed"]
+    removed = nd.find(texts, **advice.recommended.settings).run.counts.removed
     asked = next(step for step in advice.thresholds if step.threshold == advice.near.threshold)
     assert advice.recommended.effect.removed == removed > asked.removed == 3
     assert advice.recommended.documents == len(texts)

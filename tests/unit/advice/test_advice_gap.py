@@ -98,7 +98,7 @@ def test_the_recommended_command_finds_the_relatives(name: str) -> None:
 
 def test_sixty_contents_in_one_template_are_not_removed() -> None:
     texts, _ = made.forms(16, 60, 40, 2)
-    assert nd.find(texts).run["counts"]["removed"] > 50  # a run with the defaults
+    assert nd.find(texts).run.counts.removed > 50  # a run with the defaults
     advice = nd.advise(texts)
     (trait,) = [trait for trait in advice.seen.traits if trait.name == "template"]
     assert trait.share == 1

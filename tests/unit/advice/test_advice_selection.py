@@ -66,7 +66,7 @@ def test_the_effect_of_each_threshold_is_that_of_a_run(forms: pa.Table, form: Pa
     advice = nd.advise(forms, **asked)
     for step in advice.thresholds[::4]:
         found = nd.find(forms, threshold=step.threshold, method="exact", **asked)
-        assert (step.pairs, step.removed) == (found.pairs.num_rows, found.run["counts"]["removed"])
+        assert (step.pairs, step.removed) == (found.pairs.num_rows, found.run.counts.removed)
     for choice in advice.shingles[1:3]:
         values = {**asked, "unit": choice.unit, "length": choice.length, "method": "exact"}
         assert choice.pairs == nd.find(forms, **values).pairs.num_rows

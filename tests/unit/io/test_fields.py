@@ -136,7 +136,7 @@ def test_a_value_of_another_type_is_a_problem_of_its_line(tmp_path: Path) -> Non
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     found = nd.find(path, text="m.b")
     assert [problem.row for problem in found.problems] == [1, 2]
-    assert found.run["counts"]["null"] == 1
+    assert found.run.counts.null == 1
     assert len(found.pairs) == 1
 
 
@@ -158,7 +158,7 @@ def test_the_parts_make_the_pairs_of_the_joined_text(source: Any, tmp_path: Path
     found.save(tmp_path / "out")
     again = nd.load(tmp_path / "out")
     assert again.look(again.pairs["id_b"][0].as_py()).text == TEXTS[5][1][1]
-    assert again.run["columns"]["text"] == "title,messages[].content"
+    assert again.run.columns.text == "title,messages[].content"
 
 
 def test_kept_rows_are_the_lines_of_the_input(tmp_path: Path) -> None:

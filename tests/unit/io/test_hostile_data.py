@@ -281,9 +281,9 @@ def test_rows_that_cannot_be_written_are_problems_of_the_result(tmp_path: Path) 
     assert not outcome.found.problems
     found = save(outcome, tmp_path / "out", action="dedup")
     assert [problem.row for problem in found.problems] == [500]
-    assert found.run["counts"]["rejected"] == 1
-    assert has_parts(found.run["warnings"][-1], "not be written", "not judged", "damaged")
-    assert found.run["counts"]["kept"] == pq.read_metadata(tmp_path / "out" / "kept.parquet").num_rows
+    assert found.run.counts.rejected == 1
+    assert has_parts(found.run.warnings[-1], "not be written", "not judged", "damaged")
+    assert found.run.counts.kept == pq.read_metadata(tmp_path / "out" / "kept.parquet").num_rows
     assert (tmp_path / "out" / "problems.jsonl").read_text().count("\n") == 1
 
 

@@ -26,7 +26,7 @@ def test_a_secret_that_others_may_read_is_warned_of(tmp_path: Path, mode: int, w
         file.chmod(mode)
     said = [read_tokens(tokens)[1]]
     made = nd.fingerprint_part(tmp_path / "a.jsonl", tmp_path / "part", key=key)
-    said += ["\n".join(made.notes), "\n".join(nd.merge([tmp_path / "part"], key=key).run["notes"])]
+    said += ["\n".join(made.notes), "\n".join(nd.merge([tmp_path / "part"], key=key).run.notes)]
     assert [f"chmod 600 {file}" in words for file, words in zip((tokens, key, key), said, strict=True)] == [
         warned
     ] * 3
@@ -37,4 +37,4 @@ def test_the_key_that_the_first_part_makes_is_private(tmp_path: Path) -> None:
     made = nd.fingerprint_part(tmp_path / "a.jsonl", tmp_path / "part")
     assert not [note for note in made.notes if "chmod" in note]
     (tmp_path / SHARED).chmod(0o644)
-    assert [note for note in nd.merge([tmp_path / "part"]).run["notes"] if "chmod 600" in note]
+    assert [note for note in nd.merge([tmp_path / "part"]).run.notes if "chmod 600" in note]

@@ -142,5 +142,5 @@ def test_no_output_holds_the_password_of_a_url(tmp_path: Path, monkeypatch: pyte
     assert not [path for path in written if b"hunter2" in path.read_bytes() or "hunter2" in str(path)]
     for name in runs:
         result = nd.load(tmp_path / name)
-        assert result.run["counts"]["removed"] == 2
+        assert result.run.counts.removed == 2
         assert "hunter2" not in str(result.groups.to_pylist())

@@ -98,18 +98,13 @@ def test_the_method_by_look_ups(search: SearchSettings, lookups: int, method: st
 
 def test_what_was_chosen_and_why_is_in_the_account() -> None:
     found = nd.find(licences(), threshold=0.7)
-    choice = found.run["choice"]
-    assert (choice["asked"], choice["method"]) == ("auto", "exact")
-    assert choice["why"].endswith("1.0 GB are allowed")
-    assert choice["shingles"] >= sum(found.pairs["size_a"].unique().to_pylist())
-    assert nd.find(licences(), threshold=0.7, memory=0.001).run["choice"]["method"] == "lsh"
-    assert nd.find(licences(), method="lsh").run["choice"] | {"shingles": 0, "exact_memory_bytes": 0} == {
-        "asked": "lsh",
-        "method": "lsh",
-        "why": "asked for",
-        "shingles": 0,
-        "exact_memory_bytes": 0,
-    }
+    choice = found.run.choice
+    assert (choice.asked, choice.method) == ("auto", "exact")
+    assert choice.why.endswith("1.0 GB are allowed")
+    assert choice.shingles >= sum(found.pairs["size_a"].unique().to_pylist())
+    assert nd.find(licences(), threshold=0.7, memory=0.001).run.choice.method == "lsh"
+    choice = nd.find(licences(), method="lsh").run.choice
+    assert (choice.asked, choice.method, choice.why) == ("lsh", "lsh", "asked for")
 
 
 def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,10 +112,10 @@ def test_a_join_that_would_look_at_too_much_is_left_for_lsh(monkeypatch: pytest.
     monkeypatch.setattr(room, "FREE_LOOKUPS", 10)
     left, joined = nd.find(licences()[:40], threshold=0.3), nd.find(licences()[:40], threshold=0.95)
     for found, method in ((left, "lsh"), (joined, "exact")):
-        choice = found.run["choice"]
-        assert choice["method"] == method
-    assert "more than" in left.run["choice"]["why"]
-    assert left.run["recall"]["planned"] == 0.99
+        choice = found.run.choice
+        assert choice.method == method
+    assert "more than" in left.run.choice.why
+    assert left.run.recall.planned == 0.99
     exact = nd.find(licences()[:40], threshold=0.3, method="exact")
     assert 0 < left.pairs.num_rows <= exact.pairs.num_rows
     assert set(left.pairs.to_pylist()[0].items()) <= set(exact.pairs.to_pylist()[0].items())

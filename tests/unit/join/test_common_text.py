@@ -239,19 +239,19 @@ def test_what_is_not_counted_in_full_is_counted_along_chunks_and_said(monkeypatc
     words = [f"w{k}" for k in range(60)]
     texts = [" ".join(words), " ".join([*words[:20], "x", *words[21:40], "y", *words[41:]])]
     plain = nd.find(texts, measure="lcs", threshold=0.5)
-    assert plain.run["counts"]["capped"] == 0
-    assert plain.run["warnings"] == []
+    assert plain.run.counts.capped == 0
+    assert plain.run.warnings == []
     moved = " ".join([*words[40:], *words[20:40], *words[:20]])
     monkeypatch.setattr(common_text, "MOST_STEPS", 0)
     found = nd.find([texts[1], moved], measure="lcs", threshold=0.3)
-    assert found.run["counts"]["capped"] == 1
-    (warning,) = found.run["warnings"]
+    assert found.run.counts.capped == 1
+    (warning,) = found.run.warnings
     assert has_parts(warning, "undercounted", f"1 pair: {LCS_CAP}")
     monkeypatch.setattr(matching.lcs, "__defaults__", (0,))
     compared = nd.compare(texts[1], moved)
     assert LCS_CAP in compared.caps
     assert found.pairs["lcs"].to_pylist() == [compared.measures["lcs"]]
-    assert found.at(0.31).run["warnings"] == [warning]
+    assert found.at(0.31).run.warnings == [warning]
 
 
 @pytest.mark.parametrize(
@@ -275,4 +275,4 @@ def test_no_repetition_blows_up(name: str) -> None:
     # two words by chance have .81 of their text in common (Chvátal and Sankoff 1975)
     expected = {"one word": 30 * 29 // 2, "two words": 15, "a crowd": many * (many - 1) // 2}
     assert found.pairs.num_rows == expected.get(name, 0)
-    assert found.run["counts"]["capped"] == 0
+    assert found.run.counts.capped == 0

@@ -124,13 +124,13 @@ def test_components_of_an_exact_run_read_the_texts_once(reads: list[str]) -> Non
     texts = [" ".join(words[k : k + 40]) for k in range(0, 20, 4)]
     found = nd.find(texts, method="exact", groups="components", threshold=0.6)
     assert len(found.groups) == 5
-    assert found.run["chaining"]["weakest"]["similarity"] < 0.6
+    assert found.run.chaining.weakest.similarity < 0.6
     assert not reads
 
 
 def test_pairs_are_verified_and_closed_on_sets_that_are_read_once(reads: list[str]) -> None:
     found = nd.find(made_texts(), method="lsh", threshold=0.6)
-    assert found.run["closed"]["families"] == 1
+    assert found.run.closed.families == 1
     assert reads == ["shingles"]
 
 

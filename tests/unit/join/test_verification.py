@@ -152,14 +152,14 @@ def found_among_versions(method: str, threads: int) -> nd.Found:
 def test_clustered_misses_disappear(threads: int) -> None:
     """LSH that is planned to miss half of the pairs at .7 misses some of 2,700; closing finds all but a few."""
     exact, found = found_among_versions("exact", 2), found_among_versions("lsh", threads)
-    told = found.run["closed"]
-    assert told["found"] > 100
-    assert exact.pairs.num_rows - found.pairs.num_rows < told["found"] / 10
-    missed = found.run["recall"]["missed"]
-    assert missed["low"] <= exact.pairs.num_rows - found.pairs.num_rows <= missed["high"]
-    counts = found.run["counts"]
-    assert counts["verified"] == counts["candidates"] + told["compared"]
+    told = found.run.closed
+    assert told.found > 100
+    assert exact.pairs.num_rows - found.pairs.num_rows < told.found / 10
+    missed = found.run.recall.missed
+    assert missed.low <= exact.pairs.num_rows - found.pairs.num_rows <= missed.high
+    counts = found.run.counts
+    assert counts.verified == counts.candidates + told.compared
     again = found_among_versions("lsh", 2)
     assert found.pairs.equals(again.pairs)
-    assert found.run["recall"] == again.run["recall"]
-    assert exact.run["closed"] is None
+    assert found.run.recall == again.run.recall
+    assert exact.run.closed is None

@@ -143,7 +143,7 @@ def test_thresholds_have_the_effect_of_regrouping(desk: Desk) -> None:
     assert 12 <= len(view.lines) <= 20
     for line in view.lines[::4]:
         there = desk._subject.found.at(line.threshold)
-        counts = there.run["counts"]
+        counts = there.run.counts
         assert (line.groups, line.documents, line.removed) == (
             counts["groups"],
             there.groups.num_rows,
@@ -197,12 +197,12 @@ def test_few_pairs_are_all_drawn(desk: Desk) -> None:
 
 
 def test_a_result_of_group_shows_what_dedup_from_would_remove(tmp_path: Path) -> None:
-    removed = nd.load(make_result(tmp_path, kinds=False)).run["counts"]["removed"]
+    removed = nd.load(make_result(tmp_path, kinds=False)).run.counts.removed
     settings = Settings.of(threshold=0.5)
     documents = open_files([str(tmp_path / "documents.jsonl")], reading=settings.reading)
     columns = choose_columns(documents, "text", "id")
     grouped = find.run(Inputs(documents, columns, settings, action="group")).found
-    assert grouped.run["counts"]["removed"] == 0 < removed
+    assert grouped.run.counts.removed == 0 < removed
     grouped.save(tmp_path / "grouped")
     with closing(Desk.open(tmp_path / "grouped")) as desk:
         lines = counted(desk).lines

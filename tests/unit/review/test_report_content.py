@@ -110,7 +110,7 @@ def test_a_report_shows_the_figures_and_the_pairs(found: Found) -> None:
     page = report_page(found, title="a<b", pairs=4, groups=2, written="2026-11-22")
     read = require_plain(page)
     assert "Near-duplicates in a<b" in read.text
-    assert f"{found.run['counts']['removed']} can be" in read.text
+    assert f"{found.run.counts.removed} can be" in read.text
     assert "of 6" in read.text
     assert len(re.findall(r"Pair \d+:", read.text)) == 4
     assert read.text.count("The two texts") == 4
@@ -140,7 +140,7 @@ def test_runs_of_other_kinds_have_a_report() -> None:
     }
     for name, found in runs.items():
         read = require_plain(report_page(found, pairs=3))
-        assert f"{found.run['counts']['read']}" in read.text, name
+        assert f"{found.run.counts.read}" in read.text, name
         for empty in (0, 1) if name in ("fingerprints", "nothing") else ():
             require_plain(report_page(found, pairs=empty, groups=empty))
 
@@ -196,7 +196,7 @@ def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
 
 def test_an_account_with_other_things_in_it_is_no_reason_to_stop(found: Found) -> None:
     strange = {"inputs": 7, "against": [HOSTILE, None], "recall": {"statement": HOSTILE, "predicted": "all"}}
-    chaining = {**found.run["chaining"], "components_would_chain": [HOSTILE]}
+    chaining = {**found.run.chaining, "components_would_chain": [HOSTILE]}
     account = {**found.run, **strange, "chaining": chaining, "warnings": [HOSTILE * 1000] * 1000}
     page = report_page(replace(found, run=account))
     require_plain(page)
@@ -222,7 +222,7 @@ def test_lost_text_that_is_unknown_is_not_shown_as_none() -> None:
     found = nd.find([*chain, f"{chain[0]} x", chain[2][:150]], threshold=0.5, lose=0.1).at(0.6)
     unknown = sum(row["lost_shingles"] is None and not row["kept"] for row in found.groups.to_pylist())
     assert unknown
-    assert found.run["lost"]["unknown"] == unknown
+    assert found.run.lost.unknown == unknown
     page = " ".join(require_plain(report_page(found)).text.split())
     assert f"unknown for {unknown}" in page or "from stored pairs" in page
     assert has_parts(page, "not known", "for 1 group,")

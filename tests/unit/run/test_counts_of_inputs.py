@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from msgspec import structs
+
 import neardup as nd
 from neardup.run.show import summary
 
@@ -23,17 +25,18 @@ def test_the_reference_set_is_counted_apart(tmp_path: Path) -> None:
     )
     new = rows(tmp_path / "new.jsonl", [json.dumps({"id": "a", "text": WORDS}), '{"id":"b","text":null}'])
     found = nd.find(new, text="text", id="id", against=old)
-    counts, before = found.run["counts"], found.run["counts_against"]
-    assert [counts[name] for name in ("read", "rejected", "null", "empty")] == [2, 0, 1, 1]
-    assert [before[name] for name in ("read", "rejected", "null", "empty")] == [3, 1, 1, 2]
+    counts, before = found.run.counts, found.run.counts_against
+    assert before is not None
+    assert [counts.read, counts.rejected, counts.null, counts.empty] == [2, 0, 1, 1]
+    assert [before.read, before.rejected, before.null, before.empty] == [3, 1, 1, 2]
     assert len(found.problems) == 1
     said = dict(summary(found.run))
     assert said["documents"] == "2 read (1 without text, 1 without a word)"
     assert said["reference"].startswith("3 read (1 rejected, 1 without text")
     found.save(tmp_path / "out")
     stored = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert stored["counts_against"] == before
-    assert nd.find(new, text="text", id="id").run["counts_against"] is None
+    assert stored["counts_against"] == structs.asdict(before)
+    assert nd.find(new, text="text", id="id").run.counts_against is None
 
 
 def test_stages_are_stored_in_the_order_in_which_they_began(tmp_path: Path) -> None:
@@ -43,4 +46,4 @@ def test_stages_are_stored_in_the_order_in_which_they_began(tmp_path: Path) -> N
     assert stages[0] == "fingerprint"
     assert stages.index("group") < stages.index("tables")
     assert stages != sorted(stages)
-    assert [*nd.load(tmp_path / "out").run["seconds"]] == stages
+    assert [*nd.load(tmp_path / "out").run.seconds] == stages

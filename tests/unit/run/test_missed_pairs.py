@@ -9,7 +9,8 @@ import pytest
 
 from neardup.join.missing import missed_with, of_pairs
 from neardup.lsh.bands import plan
-from neardup.run.recall import Interval, missed_pairs, predicted_recall
+from neardup.run.account import Interval
+from neardup.run.recall import missed_pairs, predicted_recall
 
 
 def failures(misses: int, finds: int, chance: float) -> float:

@@ -68,7 +68,7 @@ def test_rejected_lines_of_many_files_are_listed_one_after_the_other(tmp_path: P
         bad = "" if name == "b" else '{}\n{"text": 1}\n'
         (tmp_path / f"{name}.jsonl").write_text('{"text": "a"}\n' + bad + "{}\n" * (name == "c"))
     found = find(tmp_path)
-    assert found.run["counts"]["rejected"] == len(found.problems) == 5
+    assert found.run.counts.rejected == len(found.problems) == 5
     assert [(Path(p.source).name, p.row) for p in found.problems] == [
         ("a.jsonl", 1),
         ("a.jsonl", 2),

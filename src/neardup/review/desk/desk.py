@@ -107,7 +107,7 @@ class Desk:
         whereabouts = Whereabouts(index.documents, found.places)
         self._lines = Lines(index, self._made, self._reader, whereabouts, kernels)
         self._kinds = KindSweep(self._lines)
-        other = self._query if found.run["action"] == COLLECTION else None
+        other = self._query if found.run.action == COLLECTION else None
         self._fields = GroupFields(index, self._made, whereabouts, self._bring_kinds, other)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = Ordered(index)

@@ -168,10 +168,10 @@ class ComputedPairs:
 
     def __init__(self, index: ResultIndex, reader: TextReader) -> None:
         run = index.found.run
-        self._settings, self._index, self._reader = run["settings"], index, reader
-        self._cleaner = Settings.of(**as_compared(run["settings"])).cleaning.cleaner
+        self._settings, self._index, self._reader = run.settings, index, reader
+        self._cleaner = Settings.of(**as_compared(run.settings)).cleaning.cleaner
         self._measure = MEASURES[self._settings["measure"]]
-        self.usable = self._measure.of_shingles and not run.get("base_text")
+        self.usable = self._measure.of_shingles and not run.base_text
         self._lock = threading.Lock()
         self._sets: OrderedDict[int, UInt64s] = OrderedDict()
         self._counts: OrderedDict[tuple[int, int], Counts] = OrderedDict()

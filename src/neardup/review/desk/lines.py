@@ -37,7 +37,7 @@ class Lines:
         self.differences = Differences(index.documents, reader, kernels)
         self.computed = ComputedPairs(index, reader)
         self._fates = Fates(index, made)
-        self._settings = index.found.run["settings"]
+        self._settings = index.found.run.settings
 
     def forget(self) -> None:
         """Drop what was read and computed: texts have changed."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from types import SimpleNamespace
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
 from neardup.run import show
+from neardup.run.account import RunAccount
 from neardup.run.exchange import exported
 from neardup.run.found import Found
 from neardup.run.records import Looked, ResultRecord
@@ -93,22 +95,22 @@ class ResultSubject(DecisionStore):
         run = self.found.run
         return Reviewed(
             title=self._title,
-            measure=run["settings"]["measure"],
-            threshold=run["settings"]["threshold"],
+            measure=run.settings["measure"],
+            threshold=run.settings["threshold"],
             exact=True,
-            groups=run["counts"]["groups"],
-            documents=run["counts"]["read"],
+            groups=run.counts.groups,
+            documents=run.counts.read,
             facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
             fields=fields,
             texts=not fault,
-            notes=(*run["warnings"], *run["notes"], *([fault] if fault else [])),
+            notes=(*run.warnings, *run.notes, *([fault] if fault else [])),
         )
 
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
         """Compare two documents with the settings of the run."""
         from neardup.comparison.compare import compare  # imported late: lists do not wait for its kernels
 
-        as_run = as_compared(self.found.run["settings"])
+        as_run = as_compared(self.found.run.settings)
         return compare(a.text, b.text, **{"seconds": SECONDS, **as_run, **how})
 
     def query(self, clause: Clause, query: str) -> Int64s | None:
@@ -212,7 +214,7 @@ class CollectionSubject:
         return Reviewed(
             title=self._title,
             measure="resemblance",
-            threshold=self.found.run["settings"]["threshold"],
+            threshold=self.found.run.settings["threshold"],
             exact=True,
             groups=info["groups"],
             documents=info["documents"],
@@ -374,13 +376,14 @@ class CollectionSubject:
                 first[number] = texts.setdefault(text, row.number)
         return first
 
-    def _run(self) -> dict[str, Any]:
-        """Return the account of a run that would have made the groups."""
+    def _run(self) -> RunAccount:
+        """Return the account of a run that would have made the groups: the part of it that a desk reads."""
         thresholds = [group.threshold for group in self._groups.values()]
         settings = {"unit": "word", **self._store.settings.as_dict()}
         settings |= {"measure": "resemblance", "threshold": min(thresholds, default=0.0)}
         base = bool(self._store.base_texts())
-        return {"action": COLLECTION, "settings": settings, "warnings": [], "notes": [], "base_text": base}
+        part = {"action": COLLECTION, "settings": settings, "warnings": [], "notes": [], "base_text": base}
+        return cast(RunAccount, SimpleNamespace(**part))
 
 
 def _table(names: Sequence[str], types: Sequence[pa.DataType], rows: Sequence[tuple[Any, ...]]) -> pa.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from neardup.review.desk.lines import Lines
 from neardup.review.desk.texts import LAST_WAIT, Budget
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.found import Found
-from neardup.run.records import ResultRecord
+from neardup.run.records import ResultRecord, with_account
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.stored_review import after_review
 from neardup.tables import Int64s
@@ -43,7 +42,7 @@ class Thresholds:
         self._done = threading.Event()
         self._effects: list[ThresholdLine] = []
         self._fault, self._closed = "", False
-        self.least: float = found.run["settings"]["threshold"]
+        self.least: float = found.run.settings["threshold"]
 
     def close(self) -> None:
         """Stop after the present threshold."""
@@ -133,10 +132,8 @@ class Thresholds:
                 if self._closed:
                     return
                 there = removing.at(value)
-                counts = there.run["counts"]
-                self._effects.append(
-                    ThresholdLine(value, counts["groups"], there.groups.num_rows, counts["removed"])
-                )
+                counts = there.run.counts
+                self._effects.append(ThresholdLine(value, counts.groups, there.groups.num_rows, counts.removed))
         except NeardupError as error:
             self._fault = str(error)
         finally:
@@ -157,10 +154,10 @@ class Thresholds:
 
 def _removing(found: Found) -> Found:
     """Return the result as ``neardup apply`` would leave it without decisions: ``group`` removes nothing."""
-    if found.run["action"] != "group":
+    if found.run.action != "group":
         return found
     made, _ = after_review(found, ReviewedResult("", NO_DECISIONS, {}))
-    return replace(made, run={**made.run, "decisions": None})
+    return with_account(made, decisions=None)
 
 
 def spread(values: Int64s, few: int) -> Int64s:

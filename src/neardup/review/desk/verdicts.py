@@ -164,11 +164,11 @@ class Fates:
         state = self._made.state
         if state is not self._state:
             self._begin(state)
-        if not state.number or self._index.found.run["action"] == COLLECTION:
+        if not state.number or self._index.found.run.action == COLLECTION:
             return self._stored(document)
         if document not in self._settled:
             together = self._together(document)
-            if self._decided[together].any() or self._index.found.run["action"] == "group":
+            if self._decided[together].any() or self._index.found.run.action == "group":
                 self._settle(together)
             else:
                 self._settled[document] = self._stored(document)

@@ -400,7 +400,7 @@ class Queues:
         return first + np.arange(len(index.members))
 
     def _threshold(self) -> QueuedPairs:
-        threshold = self._lines.index.found.run["settings"]["threshold"]
+        threshold = self._lines.index.found.run.settings["threshold"]
         values = self._lines.index.pairs.similarity
         return self._stored(
             self._lines.index.pairs,

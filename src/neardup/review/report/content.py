@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from markupsafe import Markup
 
@@ -98,8 +98,8 @@ class ReportContent:
 
     def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
         as_run, found = found, as_reviewed(found)
-        self.run: dict[str, Any] = found.run
-        self.decisions = ReportDecisions(found, as_run) if found.run.get("decisions") else None
+        self.run = found.run
+        self.decisions = ReportDecisions(found, as_run) if found.run.decisions else None
         self._found = found
         self._reading = TextReading(found)
         self._groups = group_figures(found)
@@ -111,7 +111,7 @@ class ReportContent:
                 ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
                 for id, group, value in islice(lists.below_threshold(found, self._groups), LISTED)
             ],
-            self.run["chaining"]["groups"],
+            self.run.chaining.groups,
         )
         self.losses, self.problems = lists.losses(found), lists.problems(found)
         self.not_judged, self.crowds = lists.not_judged(found), lists.crowds(found)
@@ -122,18 +122,18 @@ class ReportContent:
     @property
     def measure(self) -> str:
         """The measure in words."""
-        settings = self.run["settings"]
+        settings = self.run.settings
         return MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
 
     @property
     def threshold(self) -> float:
         """The threshold of the run."""
-        return float(self.run["settings"]["threshold"])
+        return float(self.run.settings["threshold"])
 
     @property
     def removed(self) -> str:
         """ "removed", or "to remove" if the run wrote other documents, or every one."""
-        done = self.run["action"] == "dedup" and self.run["regrouped_from"] is None
+        done = self.run.action == "dedup" and self.run.regrouped_from is None
         return "removed" if done and not self._only_reviewed else "to remove"
 
     @property
@@ -148,45 +148,45 @@ class ReportContent:
     @property
     def warnings(self) -> list[str]:
         """The warnings of the run."""
-        return [brief(text, NOTE) for text in self.run["warnings"][:NOTES]]
+        return [brief(text, NOTE) for text in self.run.warnings[:NOTES]]
 
     @property
     def lead(self) -> str:
         """The result in one sentence."""
-        counts = self.run["counts"]
-        if not counts["groups"]:
-            return f"{counted(counts['read'], 'document')} read, and no near or exact copies found."
-        one = counts["removed"] == 1
+        counts = self.run.counts
+        if not counts.groups:
+            return f"{counted(counts.read, 'document')} read, and no near or exact copies found."
+        one = counts.removed == 1
         done = f"{'was' if one else 'were'} removed" if self.removed == "removed" else "can be removed"
-        stay = "stays" if counts["kept"] == 1 else "stay"
+        stay = "stays" if counts.kept == 1 else "stay"
         done += " after the review" if self._only_reviewed else ""
         return (
-            f"Of {counted(counts['read'], 'document')}, {number(counts['removed'])} {done} as "
-            f"{'a copy of another' if one else 'copies of others'}, and {number(counts['kept'])} {stay}."
+            f"Of {counted(counts.read, 'document')}, {number(counts.removed)} {done} as "
+            f"{'a copy of another' if one else 'copies of others'}, and {number(counts.kept)} {stay}."
         )
 
     @cached_property
     def tiles(self) -> list[Tile]:
         """The figures that matter."""
-        counts, sizes = self.run["counts"], self.run["bytes"]
+        counts, sizes = self.run.counts, self.run.bytes
         estimated = self._estimated_recall()
         return [
-            Tile("documents read", number(counts["read"]), size(sizes["text"])),
+            Tile("documents read", number(counts.read), size(sizes.text)),
             Tile(
                 self.removed,
-                number(counts["removed"]),
-                f"{percent(counts['removed'], counts['read'])} of the documents, "
-                f"{percent(sizes['removed_text'], sizes['text'])} of the text",
+                number(counts.removed),
+                f"{percent(counts.removed, counts.read)} of the documents, "
+                f"{percent(sizes.removed_text, sizes.text)} of the text",
             ),
-            Tile("groups", number(counts["groups"]), f"{counted(counts['pairs'], 'pair')} of documents"),
-            Tile("near copies", number(counts["near_copies"]), f"at {self.measure} {self.threshold:g} or above"),
-            Tile("exact copies", number(counts["exact_copies"]), "the same tokens in the same order"),
+            Tile("groups", number(counts.groups), f"{counted(counts.pairs, 'pair')} of documents"),
+            Tile("near copies", number(counts.near_copies), f"at {self.measure} {self.threshold:g} or above"),
+            Tile("exact copies", number(counts.exact_copies), "the same tokens in the same order"),
             self._lost_tile(),
             Tile("recall", share(estimated), self._recall_in_words(estimated)),
         ]
 
     def _lost_tile(self) -> Tile:
-        lost = self.run["lost"]
+        lost = self.run.lost
         total = LostText(**{name: lost[name] for name in LostText.__annotations__})
         if total.unknown and total.unknown == total.removed:
             return Tile("text lost", "unknown", "the result was made from stored pairs")
@@ -200,12 +200,11 @@ class ReportContent:
         return int(self._groups.unknown.sum())
 
     def _estimated_recall(self) -> float | None:
-        predicted = self.run["recall"].get("predicted")
-        estimated = predicted.get("estimated") if isinstance(predicted, dict) else None
-        return float(estimated) if isinstance(estimated, int | float) and 0 <= estimated <= 1 else None
+        predicted = self.run.recall.predicted
+        return None if predicted is None else predicted.estimated
 
     def _recall_in_words(self, estimated: float | None) -> str:
-        if self.run["choice"]["method"] == "exact":
+        if self.run.choice.method == "exact":
             return "every pair is found"
         return "not planned" if estimated is None else "share of true pairs that the run found, estimated"
 
@@ -213,22 +212,20 @@ class ReportContent:
     def facts(self) -> list[Line]:
         """The run in labelled lines."""
         run = self.run
-        sources = {"input": run.get("inputs"), "compared with": run.get("against")}
+        sources = {"input": run.inputs, "compared with": run.against}
         lines = [(label, listed) for label, names in sources.items() if (listed := _listed(names))]
         lines.append(("settings", self._settings_in_words()))
-        if run["regrouped_from"]:
-            lines.append(
-                ("made from", f"stored pairs of a run at threshold {run['regrouped_from']['threshold']:g}")
-            )
+        if run.regrouped_from:
+            lines.append(("made from", f"stored pairs of a run at threshold {run.regrouped_from.threshold:g}"))
         named = {"removed": self.removed}
         lines += [(named.get(label, label), brief(said, 2 * NOTE)) for label, said in show.summary(run)]
         if self.decisions is None and self._found.folder is not None:
             lines.append(("decisions", "none when this page was written"))
-        lines.append(("program", f"neardup {printable(run['neardup_version'])}, format {run['format']}"))
+        lines.append(("program", f"neardup {printable(run.neardup_version)}, format {run.format}"))
         return lines
 
     def _settings_in_words(self) -> str:
-        settings = self.run["settings"]
+        settings = self.run.settings
         unit = "word" if settings["unit"] == "word" else "character"
         said = f"{self.measure} {self.threshold:g} or above, on shingles of {counted(settings['length'], unit)}"
         stated = {"measure", "threshold", "length", "unit"}
@@ -243,7 +240,7 @@ class ReportContent:
     @property
     def settings(self) -> list[Line]:
         """Every setting with its value."""
-        return [(name, _value(self.run["settings"].get(name, ""))) for name in FIELDS]
+        return [(name, _value(self.run.settings.get(name, ""))) for name in FIELDS]
 
     @property
     def chart(self) -> Markup:
@@ -254,13 +251,13 @@ class ReportContent:
     @property
     def divided(self) -> int:
         """The number of families that were divided into several groups."""
-        count = self.run["chaining"].get("components_would_chain")
+        count = self.run.chaining.components_would_chain
         return count if isinstance(count, int) else 0
 
     @property
     def kinds(self) -> list[tuple[str, int]]:
         """The kinds of difference of the pairs, the most frequent first."""
-        found = [(name, count) for name, count in self.run.get("kinds", {}).items() if count]
+        found = [(name, count) for name, count in self.run.kinds.items() if count]
         return sorted(found, key=lambda kind: -kind[1])
 
     def link(self, a: Id, b: Id) -> str:
@@ -371,7 +368,7 @@ def side_by_side(found: Found, chosen: Sequence[ChosenPair], reading: TextReadin
 def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     from neardup.comparison.compare import compare
 
-    settings = found.run["settings"]
+    settings = found.run.settings
     names = tuple(str(id)[:NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:
         made = compare(*texts, **as_compared(settings), seconds=SECONDS)

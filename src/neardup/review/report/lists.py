@@ -14,6 +14,7 @@ import pyarrow as pa
 from neardup.display import counted, number, percent, printable
 from neardup.errors import NeardupError
 from neardup.review.source import GroupLine, PairLine
+from neardup.run.account import DecisionAccount
 from neardup.run.looking import similarities
 from neardup.run.records import SHINGLES, Shared
 from neardup.run.show import unit_of
@@ -157,7 +158,7 @@ class PairLists:
     def _line(self, table: pa.Table, row: int, value: float, where: str) -> PairLine:
         values = table.slice(row, 1).to_pylist()[0]
         names = MEASURED if "common" in values else COUNTS
-        unit = unit_of(self._found.run["settings"]) if "common" in values else SHINGLES
+        unit = unit_of(self._found.run.settings) if "common" in values else SHINGLES
         a, b = values["id_a"], values["id_b"]
         counts = values[names[0]], values[names[1]], values[names[2]]
         return PairLine(
@@ -175,8 +176,8 @@ class PairLists:
 
 def losses(found: Found) -> Some:
     """Return the removed documents that lose most text."""
-    lost = found.run["lost"]
-    return Some([_loss(one) for one in lost["most"][:LISTED]], lost["losing"])
+    lost = found.run.lost
+    return Some([_loss(one) for one in lost.most[:LISTED]], lost.losing)
 
 
 def problems(found: Found) -> Some:
@@ -198,10 +199,9 @@ def not_judged(found: Found) -> Some:
 
 def crowds(found: Found) -> Some:
     """Return the crowds: the representative, the number of members, and of pairs that were not written."""
-    all_crowds = found.run["crowds"]
+    all_crowds = found.run.crowds
     rows = [
-        (str(one["representative"]), number(one["members"]), number(one["pairs_left_out"]))
-        for one in all_crowds[:LISTED]
+        (str(one.representative), number(one.members), number(one.pairs_left_out)) for one in all_crowds[:LISTED]
     ]
     return Some(rows, len(all_crowds))
 
@@ -209,10 +209,10 @@ def crowds(found: Found) -> Some:
 def below_threshold(found: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id, float]]:
     """Yield members below the threshold to the representative, least similar first: (id, group, similarity)."""
     value = found.groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
-    low = np.flatnonzero(value < found.run["settings"]["threshold"])
+    low = np.flatnonzero(value < found.run.settings["threshold"])
     for row in low[np.argsort(value[low], kind="stable")].tolist():
         one = found.groups.slice(row, 1).to_pylist()[0]
-        yield one["id"], one["group"], float(value[row])
+        yield one.id, one.group, float(value[row])
 
 
 class ReportDecisions:
@@ -222,28 +222,28 @@ class ReportDecisions:
     """
 
     def __init__(self, found: Found, run: Found) -> None:
-        self._made: dict[str, Any] = found.run["decisions"]
+        self._made: dict[str, Any] = found.run.decisions
         self.only_reviewed = found is not run
-        self._removed = run.run["counts"]["removed"], found.run["counts"]["removed"]
-        self._action = run.run["action"]
+        self._removed = run.run.counts.removed, found.run.counts.removed
+        self._action = run.run.action
         self._later = 0 if self.only_reviewed else later_action(run)
 
     @property
     def lead(self) -> str:
         """Their number, by whom they were made, and the last action that they include."""
         made = self._made
-        people = sorted(made["by"].items(), key=lambda person: (-person[1], person[0]))
-        if not made["last_action"]:
+        people = sorted(made.by.items(), key=lambda person: (-person[1], person[0]))
+        if not made.last_action:
             return f"This result was made from {self._result}, about which nobody had decided."
         listed = [f"{number(count)} by {brief(printable(name), _SHOWN)}" for name, count in people]
         if len(listed) > _PEOPLE:
             listed[_PEOPLE:] = [f"the others by {counted(len(listed) - _PEOPLE, 'other person', 'other people')}"]
         by = f": {', '.join(listed)}" if listed else ""
-        unsure = f"; {counted(made['unsure'], 'pair')} left as unsure" if made["unsure"] else ""
+        unsure = f"; {counted(made.unsure, 'pair')} left as unsure" if made.unsure else ""
         follows = "page follows" if self.only_reviewed else "result follows"
         return (
-            f"This {follows} {counted(made['applied'], 'decision')} of people{by}{unsure}. They are those of "
-            f"{self._result} up to action {number(made['last_action'])}; later ones are not included."
+            f"This {follows} {counted(made.applied, 'decision')} of people{by}{unsure}. They are those of "
+            f"{self._result} up to action {number(made.last_action)}; later ones are not included."
         )
 
     @property
@@ -268,29 +268,29 @@ class ReportDecisions:
     def followed(self) -> Some:
         """The decisions, the latest first: the decision, its documents, the person, the time."""
         made = self._made
-        return Some([_row(one) for one in made["followed"][:FOLLOWED]], made["applied"])
+        return Some([_row(one) for one in made.followed[:FOLLOWED]], made.applied)
 
     @property
     def not_applicable(self) -> Some:
         """The decisions that do not apply, each with the reason."""
         made = self._made
-        rows = [(*_row(one)[:3], brief(one["reason"], REASON)) for one in made["listed"][:FOLLOWED]]
-        return Some(rows, made["not_applicable"])
+        rows = [(*_row(one)[:3], brief(one.reason, REASON)) for one in made.listed[:FOLLOWED]]
+        return Some(rows, made.not_applicable)
 
     @property
     def tags(self) -> Some:
         """The documents with tags."""
         made = self._made
-        rows: list[Row] = [(str(one["id"]), _tags(one["tags"]), "") for one in made["tags"][:FOLLOWED]]
-        return Some(rows, made["tagged"])
+        rows: list[Row] = [(str(one.id), _tags(one.tags), "") for one in made.tags[:FOLLOWED]]
+        return Some(rows, made.tagged)
 
     @property
     def tag_counts(self) -> str:
         """The tags with the numbers of their documents, as far as they are recorded; "" if some are not."""
         made = self._made
-        if made["tagged"] > len(made["tags"]):
+        if made.tagged > len(made.tags):
             return ""
-        counts = Counter(tag for one in made["tags"] for tag in one["tags"])
+        counts = Counter(tag for one in made.tags for tag in one.tags)
         return ", ".join(f"{brief(tag, _SHOWN)} {number(count)}" for tag, count in counts.most_common(_PEOPLE))
 
     @property
@@ -365,16 +365,16 @@ def _known(value: np.float64) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _row(decision: dict[str, Any]) -> tuple[str, str, str, str]:
+def _row(decision: DecisionAccount) -> tuple[str, str, str, str]:
     """A decision in the cells of a table: its documents, itself, the person, the time."""
-    first, *others = (str(id) for id in decision["ids"])
-    sort = decision["decision"]
+    first, *others = (str(id) for id in decision.ids)
+    sort = decision.decision
     said = f"represents the group of {first}" if sort == "represents" else sort
     if sort == "represents":
         first, others = others[0] if others else first, []
     documents = f"{said} with {' and '.join(others)}" if others else said
-    at = brief(decision["at"], _SHOWN)[:16].replace("T", " ")
-    return first, brief(documents, REASON), brief(decision["by"], _SHOWN), f"{at} UTC"
+    at = brief(decision.at, _SHOWN)[:16].replace("T", " ")
+    return first, brief(documents, REASON), brief(decision.by, _SHOWN), f"{at} UTC"
 
 
 def _tags(tags: list[str]) -> str:

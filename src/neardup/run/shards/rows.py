@@ -47,7 +47,7 @@ def kept_of_part(
     recorded = found.places
     if not isinstance(recorded, StoredPlaces):
         raise no_places()
-    if found.run["against"]:
+    if found.run.against:
         raise InputError(
             f"{name} was compared with a reference set, and is not a merged result",
             "A result of neardup merge",
@@ -61,13 +61,13 @@ def kept_of_part(
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
     fates = FileFates(found, recorded, removed_rows(found), documents, names)
-    threads = Settings.of(**found.run["settings"]).work.threads
+    threads = Settings.of(**found.run.settings).work.threads
     if folder is None:
         natives = ((chunk, chunk.read_native) for chunk in documents.chunks(None, None))
         kept = [fates.kept(chunk, rows.row_numbers) for chunk, rows in ordered_map(read_native, natives, threads)]
         return KeptPart(sum(map(len, kept)), sum(int(rows.sum()) for rows in kept))
     counted = None  # text files have no place for the columns of --count
-    if found.run["settings"]["count"] and documents.format != "text":
+    if found.run.settings["count"] and documents.format != "text":
         counted = CountedRows(found, recorded, names, as_json=documents.format == "csv")
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
@@ -156,7 +156,7 @@ class CountedRows:
     """
 
     def __init__(self, found: Found, recorded: StoredPlaces, names: Mapping[int, str], as_json: bool) -> None:
-        self._by: str = found.run["settings"]["sources"]
+        self._by: str = found.run.settings["sources"]
         listed = [(SOURCES, pa.list_(pa.large_string()))] if self._by else []
         self._schema = pa.schema([*((name, pa.int64()) for name in COUNTED), *listed])
         self._as_json = as_json

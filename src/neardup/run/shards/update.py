@@ -27,7 +27,6 @@ from neardup.join.pairs import batches
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
-from neardup.run.account import Run
 from neardup.run.asked_columns import parts_of
 from neardup.run.find import run
 from neardup.run.found import Found
@@ -35,6 +34,7 @@ from neardup.run.review_decisions import ReviewedResult
 from neardup.run.save import fill
 from neardup.run.shards.bands import NewKeys, meeting
 from neardup.run.shards.part import complete, saved_form, saved_sources
+from neardup.run.stages.account import Run
 from neardup.run.stages.records import Action, Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Progress

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from neardup.join.search import ExactJoin, HeldSets
-from neardup.run.account import Run
 from neardup.run.pipeline import Condition, Meter, Pipeline, Stage
 from neardup.run.stages import groups, result, search
+from neardup.run.stages.account import Run
 from neardup.run.stages.records import Inputs, LearnedSets
 from neardup.run.stages.result import Outcome
 from neardup.settings import RECORDS

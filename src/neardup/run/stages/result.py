@@ -12,8 +12,6 @@ from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.pairs import Pairs, batches
 from neardup.join.rows import Rows
-from neardup.run.account import Run, account
-from neardup.run.base_text import with_full_sizes
 from neardup.run.found import Found
 from neardup.run.kinds import with_kinds, with_kinds_of_copies
 from neardup.run.lost_text import with_lost_columns
@@ -22,6 +20,7 @@ from neardup.run.pipeline import Meter
 from neardup.run.recall import Audit
 from neardup.run.represented import Represented
 from neardup.run.review_decisions import Applied, with_decided
+from neardup.run.stages.account import Run, account
 from neardup.run.stages.groups import on_shingles
 from neardup.run.stages.records import (
     LookedAt,
@@ -35,6 +34,10 @@ from neardup.run.stages.records import (
 from neardup.run.tables import copy_table, group_table, pair_table, rank_table
 from neardup.runtime import Silent, release_memory
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
+from neardup.tables import column
+
+FULL = ("full_size_a", "full_size_b")
+"""The columns of pairs with the shingles of both documents, base text included."""
 
 
 @dataclass(frozen=True)
@@ -153,5 +156,14 @@ def _table_with_ids(
 ) -> pa.Table:
     with meter.stage("tables", None, "rows"):
         table = pair_table(pairs, shingles, judged, form.search.measure)
-        table = with_full_sizes(table, pairs, rows)
+        table = _with_full_sizes(table, pairs, rows)
     return with_kinds(table, pairs, rows, form.work.threads, meter) if form.kinds else table
+
+
+def _with_full_sizes(table: pa.Table, pairs: pa.Table, rows: Rows) -> pa.Table:
+    """Append the columns FULL to the table of some ``pairs`` (VERIFIED); unchanged without base text."""
+    if rows.left is None:
+        return table
+    for name, end in zip(FULL, ("a", "b"), strict=True):
+        table = table.append_column(name, pa.array(rows.left[rows.unique[column(pairs, end)], 0]))
+    return table

@@ -1,0 +1,472 @@
+"""The account of a run, made of the records of its stages."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from neardup.display import counted, number, percent, similarity
+from neardup.group.decisions import Decisions
+from neardup.group.leaders import Grouped
+from neardup.group.rows import JudgedRows
+from neardup.io.formats import packages
+from neardup.io.writers import access_of
+from neardup.join.base_documents import ReadBase
+from neardup.join.common_crowds import CROWD
+from neardup.join.pairs import Pairs, batches
+from neardup.join.rows import Met, Rows
+from neardup.join.search import SearchOutcome
+from neardup.join.verification import families_in
+from neardup.lsh.hamming_tables import HammingPlan
+from neardup.measures import MEASURES
+from neardup.run.account import (
+    BaseTextAccount,
+    Bytes,
+    Chaining,
+    ChoiceAccount,
+    Closed,
+    Columns,
+    Counts,
+    CrowdAccount,
+    Hubs,
+    InputCounts,
+    LeftOut,
+    LeftOutCount,
+    Link,
+    MaskCount,
+    NotJudgedCounts,
+    Popular,
+    Reading,
+    Recall,
+    RemovedBy,
+    RunAccount,
+)
+from neardup.run.kinds import counts_of
+from neardup.run.lost_text import lost_counts
+from neardup.run.not_judged import not_judged_counts
+from neardup.run.recall import Audit, Predicted, recall_of
+from neardup.run.represented import Represented
+from neardup.run.review_decisions import Applied
+from neardup.run.shares import removed_by, suspicious
+from neardup.run.stages.records import (
+    CommonShingles,
+    Inputs,
+    MemberTable,
+    MissedTable,
+    MissingPairs,
+    Notes,
+    PairTable,
+    RowTables,
+)
+from neardup.run.texts import InputTexts
+from neardup.runtime import installed_version, peak_memory
+from neardup.settings import Keep, SearchSettings, Settings, ratio
+from neardup.settings.rules import KEEP_NONE, listed
+from neardup.tables import FORMAT_VERSION, Int64s, column, distinct
+from neardup.text.tokenizers import GROUP as TOKENIZERS
+from neardup.text.tokenizers import tokenizer_version
+from neardup.text.unicode_data import UNICODE_VERSION
+
+FEW_DOCUMENTS = 1000
+"""Corpora smaller than this get no large-group warning."""
+
+LARGE_GROUP = 0.01
+"""A group with a larger share of all documents than this gets a warning."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """Groups and decisions to account for: those of a run, or derived from a stored result."""
+
+    settings: Settings
+    rows: JudgedRows
+    groups: Grouped
+    decisions: Decisions
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run whose groups are decided: the data for its account, and for writing the kept rows."""
+
+    inputs: Inputs
+    rows: Rows
+    judged_rows: JudgedRows
+    search: SearchOutcome
+    groups: Grouped
+    decisions: Decisions
+    missing: MissingPairs
+    members: MemberTable
+    tables: RowTables
+    pairs: PairTable
+    notes: Notes
+    audited: Audit | None
+    missed: MissedTable | None
+    represented: Represented | None
+    applied: Applied | None
+    base: ReadBase | None
+    common: CommonShingles | None
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the run."""
+        return self.inputs.settings
+
+    @property
+    def judged(self) -> JudgedRun:
+        """The groups and decisions of the run."""
+        return JudgedRun(self.settings, self.judged_rows, self.groups, self.decisions)
+
+    @property
+    def texts(self) -> InputTexts:
+        """The texts of the run, read again on request."""
+        return InputTexts(self.rows.corpus, self.decisions.dropped, self.rows.first_new)
+
+    @property
+    def access(self) -> int:
+        """The permission bits that everything that was read has."""
+        ignored = [] if self.inputs.ignore is None else [self.inputs.ignore.documents]
+        return access_of(*(part.documents for part in self.rows.corpus.parts), *ignored)
+
+
+def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
+    """The content of ``run.json`` so far; writing adds its seconds."""
+    settings, search, parts, rows = run.settings, run.search, run.rows.corpus.parts, run.rows
+    new, old = parts[-1], parts[0] if len(parts) > 1 else None
+    before = _read(run, rows.units[: rows.first_new], rows.met_before)
+    shares = removed_by(rows, run.decisions, settings.keep.sources)
+    judged = judgement(run.judged, len(rows.unique))
+    return RunAccount(
+        neardup_version=installed_version("neardup") or "",
+        format=FORMAT_VERSION,
+        action=run.inputs.action,
+        settings=settings.as_dict(),
+        settings_digest=settings.digest(),
+        versions=_versions(settings.cleaning.tokenizer),
+        unicode=UNICODE_VERSION,
+        inputs=list(new.documents.names),
+        against=[] if old is None else list(old.documents.names),
+        columns=Columns(new.text, new.id),
+        columns_against=None if old is None else Columns(old.text, old.id),
+        counts=_counts(run),
+        counts_against=None if old is None else InputCounts(**before),
+        not_judged=_not_judged(run),
+        left_out=left_out(rows),
+        bytes=Bytes(int(rows.bytes[rows.first_new :].sum()), int(rows.bytes[run.decisions.gone].sum())),
+        lost=lost_counts(run.members.table),
+        choice=ChoiceAccount(**search.choice.as_dict()),
+        plan=search.plan.as_dict(),
+        recall=_recall(run),
+        audit=None if run.audited is None else run.audited.account(),
+        hubs=Hubs(search.hub_buckets, _in_large_buckets(search), search.largest_bucket),
+        decisions=None if run.applied is None else run.applied.account(),
+        closed=None if search.closed is None else Closed(**search.closed.as_dict()),
+        removed_by=shares,
+        crowds=judged.crowds,
+        popular=judged.popular,
+        chaining=judged.chaining,
+        warnings=[*judged.warnings, *_warnings(run, shares)],
+        regrouped_from=None,
+        notes=[*run.notes.texts, *(() if run.base is None else run.base.notes)],
+        reading=Reading(**new.documents.findings.as_dict()),
+        reading_against=None if old is None else Reading(**old.documents.findings.as_dict()),
+        seconds=dict(seconds),
+        peak_memory_bytes=peak_memory(),
+        kinds=counts_of(run.pairs.table),
+        base_text=_base_text(run),
+    )
+
+
+def _warnings(run: Run, shares: RemovedBy) -> Iterator[str]:
+    """The warnings of a run besides those about its groups."""
+    search, keep, rows = run.settings.search, run.settings.keep, run.judged_rows
+    yield from _below_plan(run)
+    yield from not_in_full(run.search.capped, search.measure)
+    yield from why_nothing_goes(search, keep, run.decisions, run.groups.pairs, rows.unique, rows.first_new)
+    yield from why_holders_stay(search, keep, rows, run.decisions, run.groups.pairs)
+    yield from suspicious(shares, keep.most_removed, referred=run.rows.first_new > 0)
+    if run.applied is not None:
+        yield from run.applied.warnings()
+
+
+class Judgement(NamedTuple):
+    """The part of an account about the groups."""
+
+    crowds: list[CrowdAccount]
+    popular: Popular
+    chaining: Chaining
+    warnings: list[str]
+
+
+def judgement(judged: JudgedRun, different: int) -> Judgement:
+    """The account of the groups; ``different`` is the number of different documents they were made from."""
+    chaining = _chaining(judged)
+    warnings = [*_large_group(judged, different), *_chain(judged, chaining)]
+    return Judgement(_crowds(judged), _popular(judged), chaining, warnings)
+
+
+def _versions(tokenizer: str) -> dict[str, str]:
+    known = {name: installed_version(name) or "" for name in ("numpy", "numba", "pyarrow")}
+    named = {f"{TOKENIZERS} {tokenizer}": tokenizer_version(tokenizer)} if tokenizer else {}
+    return {"python": platform.python_version(), **known, **packages(), **named}
+
+
+def _in_large_buckets(search: SearchOutcome) -> int:
+    if not search.hub_buckets:
+        return 0
+    return len(search.hub) - (0 if search.closed is None else search.closed.joined)
+
+
+def _counts(run: Run) -> Counts:
+    rows, first = run.rows, run.rows.first_new
+    # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
+    candidates = run.search.candidates
+    return Counts(
+        **_read(run, rows.units[first:], rows.met),
+        exact_copies=int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
+        not_judged=run.tables.not_judged.num_rows,
+        different=len(rows.unique),
+        candidates=candidates,
+        verified=candidates + (0 if run.search.closed is None else run.search.closed.compared),
+        capped=run.search.capped,
+        pairs=run.pairs.table.num_rows,
+        **decided(run.judged, len(rows) - first, len(run.decisions.dropped)),
+    )
+
+
+def _read(run: Run, units: Int64s, met: Met) -> dict[str, int]:
+    """Return the counts of the new input or of the reference set alone."""
+    return {
+        "read": len(units),
+        "rejected": met.rejected,
+        "empty": int((units == 0).sum()),
+        "short": int(((units > 0) & (units < run.settings.shingles.length)).sum()),
+        "null": met.nulls,
+        "invalid_utf8": met.invalid,
+    }
+
+
+def left_out(rows: Rows) -> LeftOut | None:
+    """The text of the new input that is left out, by rule: places and documents; None for a run without rules.
+
+    Exact copies count like other documents.
+    """
+    rules = rows.settings.cleaning
+    if not rules.is_on:
+        return None
+    counts = rows.cleaned.tolist()
+    masks = [MaskCount(mask, *count) for mask, count in zip(rules.mask, counts, strict=False)]
+    return LeftOut(masks, LeftOutCount(*counts[-2]), LeftOutCount(*counts[-1]))
+
+
+def _not_judged(run: Run) -> NotJudgedCounts:
+    rows = run.rows
+    aside = sum(of == rows.new_part for of, _ in rows.left_aside)
+    return not_judged_counts(run.tables.not_judged, rows.corpus.parts[-1].documents.format, aside)
+
+
+def _base_text(run: Run) -> BaseTextAccount | None:
+    rows, read, common = run.rows, run.base, run.common
+    if read is None and common is None:
+        return None
+    firsts = np.flatnonzero((rows.copy_of == np.arange(len(rows))) & (rows.units > 0))
+    counts = np.zeros((0, 3), np.int64) if rows.left is None else rows.left[firsts]
+    return BaseTextAccount(
+        inputs=[] if read is None else list(read.names),
+        documents=0 if read is None else read.documents,
+        shingles=0 if read is None else len(read.base),
+        common=0 if common is None else common.table.num_rows,
+        of_documents=0 if common is None else common.different,
+        shingles_before=int(counts[:, 0].sum()),
+        shingles_after=int(counts[:, 1].sum()),
+        documents_with=int((counts[:, 1] < counts[:, 0]).sum()),
+        base_text_only=len(rows.base_only),
+    )
+
+
+def decided(judged: JudgedRun, read: int, dropped: int) -> dict[str, int]:
+    """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
+    decisions, copy_of = judged.decisions, judged.rows.copy_of
+    removed = int((~decisions.kept).sum()) + dropped
+    near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
+    return {
+        "groups": int(decisions.is_representative.sum()),
+        "near_copies": int(near.sum()),
+        "removed": removed,
+        "kept": read - removed,
+    }
+
+
+def _recall(run: Run) -> Recall:
+    """The recall of a run, estimated from the families that were compared and those that were joined exactly."""
+    search, audited = run.search, run.audited
+    predicted = Predicted(
+        run.missing.estimate,
+        run.pairs.table.num_rows,
+        bound=search.closed is not None and search.closed.left_out > 0,
+        measured=None if audited is None else audited.recall,
+        unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
+    )
+    return recall_of(run.settings, search.choice.method, search.plan, predicted)
+
+
+def _crowds(judged: JudgedRun) -> list[CrowdAccount]:
+    crowds = judged.groups.crowds
+    heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
+    return [
+        CrowdAccount(head, crowd.members, crowd.left_out)
+        for head, crowd in zip(judged.rows.ids.of(heads).to_pylist(), crowds, strict=True)
+    ]
+
+
+def _popular(judged: JudgedRun) -> Popular:
+    """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
+    documents = judged.groups.popular
+    examples = judged.rows.ids.of(judged.rows.unique[documents[:10]]).to_pylist()
+    reported = 0
+    for some in batches(judged.groups.pairs) if len(documents) else ():
+        reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
+    count, partners = len(documents), len(documents) * (CROWD + 1)
+    # a pair of two of them counts for both: that is half of all at most, and no more than there are such pairs
+    least = max(0, max((partners + 1) // 2, partners - count * (count - 1) // 2) - reported)
+    return Popular(len(documents), least, examples)
+
+
+def _chaining(judged: JudgedRun) -> Chaining:
+    """Groups with a member below the threshold to its representative, and the farthest such member if known."""
+    decisions, settings = judged.decisions, judged.settings
+    unknown = np.isnan(decisions.similarity)
+    far = (unknown | (decisions.similarity < settings.search.threshold)) & ~decisions.placed
+    would = _components_that_would_chain(judged)
+    if not far.any():
+        return Chaining(0, None, would)
+    groups = len(np.unique(decisions.representative_row[far]))
+    if unknown[far].any():
+        return Chaining(groups, None, would)
+    at = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
+    head, member = judged.rows.ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
+    return Chaining(groups, Link(head, head, member, float(decisions.similarity[at])), would)
+
+
+def _components_that_would_chain(judged: JudgedRun) -> int:
+    """How many components of the pairs contain several groups, which joining every chain would have merged."""
+    grouped = judged.groups
+    roots = families_in(grouped.pairs, len(grouped.leader))[distinct(grouped.leader)]
+    return int((np.unique(roots, return_counts=True)[1] > 1).sum())
+
+
+def _chain(judged: JudgedRun, chaining: Chaining) -> list[str]:
+    """Warn about components with members below the threshold to their representative; principal avoids them."""
+    if not chaining.groups or judged.settings.keep.keep == KEEP_NONE:  # none asks for whole families
+        return []
+    link, weakest = chaining.weakest, ""
+    if link is not None:
+        weakest = f"; the weakest: {link.id_b} in the group of {link.id_a}, at {similarity(link.similarity)}"
+    groups = counted(chaining.groups, "group") + (" holds" if chaining.groups == 1 else " hold")
+    return [
+        f"{groups} documents below the threshold {judged.settings.search.threshold:g} to their representative, "
+        f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
+    ]
+
+
+def _below_plan(run: Run) -> list[str]:
+    """Warn if an audit found a lower recall than planned."""
+    recall, plan = None if run.audited is None else run.audited.recall, run.search.plan
+    if isinstance(plan, HammingPlan):
+        return []
+    exact = run.search.choice.method == "exact"
+    planned = 1.0 if exact else plan.recall
+    if recall is None or recall.high >= planned:
+        return []
+    todo = "this is a defect, please report it" if exact else "raise --slots or --recall, or use --method exact"
+    return [
+        f"the audit puts the recall at {similarity(recall.low)} to {similarity(recall.high)}, "
+        f"below the {similarity(planned)} that was planned: {todo}"
+    ]
+
+
+def not_in_full(capped: int, measure: str) -> list[str]:
+    """Warn about pairs whose common text was not counted in full."""
+    if not capped:
+        return []
+    from neardup.kernels.match.limits import LCS_CAP, TILING_CAP  # imported late: its kernels are needed only here
+
+    why = LCS_CAP if MEASURES[measure].counting == "order" else TILING_CAP
+    return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
+
+
+def _large_group(judged: JudgedRun, documents: int) -> list[str]:
+    decisions = judged.decisions
+    if not len(decisions.rows):
+        return []
+    near = decisions.rows[~decisions.exact | decisions.is_representative]
+    sizes = np.bincount(decisions.representative_row[~decisions.exact], minlength=1)
+    largest = int(sizes.max()) + 1 if len(near) else 0
+    if documents < FEW_DOCUMENTS or largest <= LARGE_GROUP * documents:
+        return []
+    return [
+        f"one group holds {largest:,} of {documents:,} different documents "
+        f"({percent(largest, documents)}): look at it before you remove it"
+    ]
+
+
+def why_nothing_goes(
+    search: SearchSettings, keep: Keep, decisions: Decisions, pairs: Pairs, rows: Int64s, first_new: int
+) -> list[str]:
+    """Explain in a sentence why a run found ``pairs`` but removed nothing, though it may; empty for other runs.
+
+    ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
+    """
+    # not those within the reference set
+    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in batches(pairs))
+    if decisions.none_goes or not found or not decisions.kept.all():
+        return []
+    directed = MEASURES[search.measure].directed
+    if keep.only_contained > 0 and len(decisions.rows):
+        share = f"{keep.only_contained:g}"
+        why = f"the documents that stay hold less than {share} of the shingles of the others (only_contained)"
+    elif keep.lose < 1 and decisions.lost is not None and decisions.lost.spared.any():
+        share = f"{keep.lose:g}"
+        why = f"each document would lose more than {share} of its shingles (lose)"
+    elif directed and not first_new:
+        why = (
+            f"a document goes if it is contained in one that keep {' then '.join(listed(keep.keep))} "
+            "prefers, and the preferred ones are contained in the others. keep longest prefers these"
+        )
+    else:
+        return []
+    return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
+
+
+def why_holders_stay(
+    search: SearchSettings, keep: Keep, rows: JudgedRows, decisions: Decisions, pairs: Pairs
+) -> list[str]:
+    """Say how many new documents hold one of the reference set and stay, and the setting that removes them.
+
+    Only for a measure with a direction, by which a new document goes if it is itself held in the other one.
+    """
+    directed = MEASURES[search.measure].directed
+    if not rows.first_new or not directed or keep.held != Keep().held or decisions.none_goes:
+        return []
+    numerator, denominator = ratio(search.threshold)
+    holds = np.zeros(len(rows), np.bool_)
+    for some in batches(pairs):
+        old = rows.unique[column(some, "a")] < rows.first_new
+        inside = column(some, "shared") * denominator >= numerator * column(some, "size_a")
+        holds[rows.unique[column(some, "b")[old & inside]]] = True
+    holders = holds[rows.copy_of] | (rows.copy_of < rows.first_new)  # copies of one hold it, too
+    holders[: rows.first_new] = False
+    found = int(np.count_nonzero(holders))
+    holders[decisions.gone] = False
+    stay = int(np.count_nonzero(holders))
+    if not stay:
+        return []
+    holding = f"{counted(found, 'document')} that hold a document of the reference set"
+    threshold = f"{search.threshold:g}"
+    return [
+        f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "
+        "only if it is itself held in one of the reference set. held old-in-new removes them"
+    ]
