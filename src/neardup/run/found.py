@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
@@ -210,9 +209,9 @@ class Found(ResultRecord):
         counts = self.run.counts
         return (
             f"Found({display.counted(self.pairs.num_rows, 'pair')}, "
-            f"{display.counted(counts['groups'], 'group')}, "
+            f"{display.counted(counts.groups, 'group')}, "
             f"{display.counted(self.copies.num_rows, 'exact copy', 'exact copies')}, "
-            f"{counts['removed']:,} of {display.counted(counts['read'], 'document')} removed)"
+            f"{counts.removed:,} of {display.counted(counts.read, 'document')} removed)"
         )
 
     def _repr_html_(self) -> str:
@@ -351,5 +350,5 @@ def _with_texts(found: Found, texts: Texts, folder: OutputFolder) -> Found:
             raise
         folder.path(TEXTS_FILE).unlink()
         note = f"the result has no texts to show: {error.given}"
-        return replace(found, run={**found.run, "notes": [*found.run.notes, note]})
+        return with_account(found, notes=[*found.run.notes, note])
     return found

@@ -99,7 +99,8 @@ class ReportContent:
     def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
         as_run, found = found, as_reviewed(found)
         self.run = found.run
-        self.decisions = ReportDecisions(found, as_run) if found.run.decisions else None
+        made = found.run.decisions
+        self.decisions = None if made is None else ReportDecisions(made, found, as_run)
         self._found = found
         self._reading = TextReading(found)
         self._groups = group_figures(found)
@@ -187,7 +188,7 @@ class ReportContent:
 
     def _lost_tile(self) -> Tile:
         lost = self.run.lost
-        total = LostText(**{name: lost[name] for name in LostText.__annotations__})
+        total = LostText.of(lost)
         if total.unknown and total.unknown == total.removed:
             return Tile("text lost", "unknown", "the result was made from stored pairs")
         unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
@@ -257,7 +258,7 @@ class ReportContent:
     @property
     def kinds(self) -> list[tuple[str, int]]:
         """The kinds of difference of the pairs, the most frequent first."""
-        found = [(name, count) for name, count in self.run.kinds.items() if count]
+        found = [(name, count) for name, count in (self.run.kinds or {}).items() if count]
         return sorted(found, key=lambda kind: -kind[1])
 
     def link(self, a: Id, b: Id) -> str:

@@ -14,8 +14,9 @@ import pyarrow as pa
 from neardup.display import counted, number, percent, printable
 from neardup.errors import NeardupError
 from neardup.review.source import GroupLine, PairLine
-from neardup.run.account import DecisionAccount
+from neardup.run.account import DecisionAccount, DecisionsAccount, LostMost
 from neardup.run.looking import similarities
+from neardup.run.lost_text import COLUMNS
 from neardup.run.records import SHINGLES, Shared
 from neardup.run.show import unit_of
 from neardup.run.stored_review import later_action
@@ -121,7 +122,10 @@ class GroupLists:
     def worst(self, line: GroupLine) -> Loss | None:
         """Return the member of a group that loses most text, None without any."""
         row = int(self._groups.worst[line.key])
-        return None if row < 0 else _loss(self._found.groups.slice(row, 1).to_pylist()[0])
+        if row < 0:
+            return None
+        member = self._found.groups.select(["id", "group", *COLUMNS]).slice(row, 1).to_pylist()[0]
+        return _loss(LostMost(**{**member, "lost_shingles": member["lost_shingles"] or 0}))
 
 
 class PairLists:
@@ -221,8 +225,8 @@ class ReportDecisions:
     Both are the same if the result was made to follow decisions, by ``neardup apply`` or ``--decisions``.
     """
 
-    def __init__(self, found: Found, run: Found) -> None:
-        self._made: dict[str, Any] = found.run.decisions
+    def __init__(self, made: DecisionsAccount, found: Found, run: Found) -> None:
+        self._made = made
         self.only_reviewed = found is not run
         self._removed = run.run.counts.removed, found.run.counts.removed
         self._action = run.run.action
@@ -355,10 +359,10 @@ def _kind(a: str, b: str) -> str:
     return kind_of(read(a), read(b)).name or ""
 
 
-def _loss(row: dict[str, Any]) -> Loss:
-    lost, shingles = int(row["lost_shingles"] or 0), int(row["shingles"] or 0)
+def _loss(row: LostMost) -> Loss:
+    lost, shingles = row.lost_shingles, row.shingles or 0
     said = f"{number(lost)} of {counted(shingles, 'shingle')} ({percent(lost, shingles)})"
-    return Loss(row["id"], row.get("group", ""), said, brief(row["lost_passage"] or "", PASSAGE))
+    return Loss(row.id, row.group, said, brief(row.lost_passage or "", PASSAGE))
 
 
 def _known(value: np.float64) -> float | None:

@@ -69,7 +69,7 @@ from neardup.settings.rules import KEEP_NONE, listed
 from neardup.tables import FORMAT_VERSION, Int64s, column, distinct
 from neardup.text.tokenizers import GROUP as TOKENIZERS
 from neardup.text.tokenizers import tokenizer_version
-from neardup.text.unicode_data import UNICODE_VERSION
+from neardup.text.unicode import UNICODE_VERSION
 
 FEW_DOCUMENTS = 1000
 """Corpora smaller than this get no large-group warning."""
@@ -392,7 +392,7 @@ def not_in_full(capped: int, measure: str) -> list[str]:
     """Warn about pairs whose common text was not counted in full."""
     if not capped:
         return []
-    from neardup.kernels.match.limits import LCS_CAP, TILING_CAP  # imported late: its kernels are needed only here
+    from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP  # imported late: its kernels are needed only here
 
     why = LCS_CAP if MEASURES[measure].counting == "order" else TILING_CAP
     return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
