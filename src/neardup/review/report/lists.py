@@ -262,7 +262,7 @@ class ReportDecisions:
             files = f"The run by itself removed {was}; the files in the result are still those of the run"
             if self._action == "group":
                 files = "The run by itself removed nothing"
-            out = brief(printable(self._made["result"]), _SHOWN)
+            out = brief(printable(self._made.result), _SHOWN)
             notes.append(
                 f"{files}. After the decisions {now} can go: neardup apply {out} -o DIR writes the others."
             )
@@ -299,7 +299,7 @@ class ReportDecisions:
 
     @property
     def _result(self) -> str:
-        return f"the review in {brief(printable(self._made['result']), _SHOWN)}"
+        return f"the review in {brief(printable(self._made.result), _SHOWN)}"
 
 
 class TextReading:
