@@ -48,7 +48,7 @@ def written(run: Run, result: Path) -> str:
 def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> None:
     with_decisions = json.loads(run("apply", reviewed, "--dry-run", "--json").out)["counts"]
     counts = nd.load(reviewed).run.counts
-    assert (counts.removed, with_decisions.removed) == (5, 3)
+    assert (counts.removed, with_decisions["removed"]) == (5, 3)
     said = written(run, reviewed)
     assert has_parts(said, "Of 9 documents, 3 can be removed", "6 stay.")
     assert "run by itself removed 5;" in said

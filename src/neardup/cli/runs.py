@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
-    from neardup.run.account import Counts
+    from neardup.run.account import RunCounts
     from neardup.run.found import Found
     from neardup.run.largest import GroupMember
     from neardup.run.predict import RunCost
@@ -416,7 +416,7 @@ def _likeness(member: GroupMember) -> str:
     return "" if member.similarity is None else display.similarity(member.similarity)
 
 
-def _summed(counts: Counts) -> Iterator[str]:
+def _summed(counts: RunCounts) -> Iterator[str]:
     yield (
         f"{display.counted(counts.read, 'document')}: {display.counted(counts.groups, 'group')} with "
         f"{display.counted(counts.exact_copies, 'exact copy', 'exact copies')} and "

@@ -30,7 +30,7 @@ class _Record(msgspec.Struct, omit_defaults=True):
     """A part of an account."""
 
 
-class Columns(_Record):
+class UsedColumns(_Record):
     """The columns that were used."""
 
     text: str
@@ -56,7 +56,7 @@ class InputCounts(_Record):
     """invalid byte sequences, each read as U+FFFD"""
 
 
-class Counts(InputCounts):
+class RunCounts(InputCounts):
     """The documents, pairs and groups of a run."""
 
     exact_copies: Count
@@ -125,7 +125,7 @@ class MaskCount(_Record):
     documents: Count
 
 
-class LeftOut(_Record):
+class LeftOutText(_Record):
     """The text of the new input that is left out; exact copies count like other documents."""
 
     masks: list[MaskCount]
@@ -277,7 +277,7 @@ class Hubs(_Record):
     """the largest; with `--sketch simhash` the largest number of documents with one fingerprint"""
 
 
-class Closed(_Record):
+class ClosedFamilies(_Record):
     """The effect of chains of pairs. One round is enough: comparing within families never joins two families."""
 
     families: Count
@@ -412,7 +412,7 @@ class Regrouped(_Record):
     """documents that were `popular`"""
 
 
-class Reading(_Record):
+class FilesRead(_Record):
     """Facts about the files of an input."""
 
     roots: list[str]
@@ -538,17 +538,17 @@ class RunAccount(_Record, kw_only=True):
     """names of the sources"""
     against: list[str]
     """names of the sources of the reference set"""
-    columns: Columns
+    columns: UsedColumns
     """the columns used"""
-    columns_against: Columns | None
+    columns_against: UsedColumns | None
     """the same of the reference set; null without one"""
-    counts: Counts
+    counts: RunCounts
     """numbers of documents, pairs and groups"""
     counts_against: InputCounts | None
     """those of the reference set alone; null without `--against`"""
     not_judged: NotJudgedCounts
     """documents and files that were not compared"""
-    left_out: LeftOut | None = None
+    left_out: LeftOutText | None = None
     """with `--mask`, `--ignore-numbers`, `--stop-words` or a tokenizer: the text that is left out, by rule"""
     bytes: Bytes
     """sizes of texts"""
@@ -570,7 +570,7 @@ class RunAccount(_Record, kw_only=True):
     """large buckets"""
     decisions: DecisionsAccount | None
     """null, or with `--decisions` and after `neardup apply` the decisions of the review"""
-    closed: Closed | None
+    closed: ClosedFamilies | None
     """the effect of chains of pairs; null where pairs are joined exactly"""
     removed_by: RemovedBy | None
     """the share that goes, by file and by source; null in results derived from stored ones"""
@@ -590,9 +590,9 @@ class RunAccount(_Record, kw_only=True):
     `popular` are empty, `audit` is null, and the rest describes the search"""
     notes: list[str]
     """sentences: guesses made"""
-    reading: Reading
+    reading: FilesRead
     """facts about the files"""
-    reading_against: Reading | None
+    reading_against: FilesRead | None
     """the same about those of `--against`; null without it"""
     seconds: dict[str, Seconds]
     """by stage, in the order in which they began"""

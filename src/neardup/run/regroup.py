@@ -37,7 +37,7 @@ from neardup.run.represented import represented
 from neardup.run.stages.account import (
     JudgedRun,
     decided,
-    judgement,
+    groups_account,
     not_in_full,
     why_holders_stay,
     why_nothing_goes,
@@ -238,7 +238,7 @@ def _account(found: ResultRecord, made: JudgedRun, pairs: pa.Table, groups: pa.T
         crowd_members=sum(crowd.members for crowd in run.crowds),
         popular=run.popular.documents,
     )
-    judged = judgement(made, run.counts.different)
+    judged = groups_account(made, run.counts.different)
     removed = made.decisions.rows[~made.decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source.threshold:g}"
     counts = decided(made, run.counts.read, gone)

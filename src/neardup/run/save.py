@@ -21,7 +21,7 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept import check_extra
-from neardup.run.account import Counts, kept_files
+from neardup.run.account import RunCounts, kept_files
 from neardup.run.added_columns import added_names, added_to
 from neardup.run.by_value import ByValue
 from neardup.run.fates import FileFates
@@ -226,7 +226,7 @@ def _opened(files: Sequence[Recorded], found: Found) -> Documents:
     return documents
 
 
-def _require_counts(written: WrittenRows, counts: Counts) -> None:
+def _require_counts(written: WrittenRows, counts: RunCounts) -> None:
     """Raise InputError if the rows that were read and removed are not those of the result."""
     removed = written.read - written.kept
     if (written.read, removed) != (counts.read, counts.removed):

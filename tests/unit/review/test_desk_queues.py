@@ -145,9 +145,9 @@ def test_thresholds_have_the_effect_of_regrouping(desk: Desk) -> None:
         there = desk._subject.found.at(line.threshold)
         counts = there.run.counts
         assert (line.groups, line.documents, line.removed) == (
-            counts["groups"],
+            counts.groups,
             there.groups.num_rows,
-            counts["removed"],
+            counts.removed,
         )
 
 

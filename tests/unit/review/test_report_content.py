@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import neardup as nd
 from neardup.display.charts import bars
@@ -15,7 +16,9 @@ from neardup.review.desk.index import ResultIndex
 from neardup.review.report.content import SHOWN, report_page
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import GroupLists, TextReading
+from neardup.run.account import CrowdAccount
 from neardup.run.found import Found
+from neardup.run.records import with_account
 from support.command_line import write_rows
 from support.messages import has_parts
 from support.plain_pages import HOSTILE, require_plain
@@ -186,19 +189,18 @@ def test_lists_that_are_too_long_are_refused(found: Found, pairs: int, groups: i
 
 def test_missed_pairs_and_crowds_are_listed(found: Found) -> None:
     assert found.missed is not None
-    account = {**found.run, "crowds": [{"representative": "<b>", "members": 1200, "pairs_left_out": 700}]}
-    missing = replace(found, missed=found.pairs.slice(3, 2), run=account)
+    crowded = with_account(found, crowds=[CrowdAccount("<b>", 1200, 700)])
+    missing = replace(crowded, missed=found.pairs.slice(3, 2))
     read = require_plain(report_page(missing))
     assert "missed by the run" in read.text.lower()
     assert "1,200" in read.text
     assert "no missed pair" in require_plain(report_page(found)).text
 
 
-def test_an_account_with_other_things_in_it_is_no_reason_to_stop(found: Found) -> None:
-    strange = {"inputs": 7, "against": [HOSTILE, None], "recall": {"statement": HOSTILE, "predicted": "all"}}
-    chaining = {**found.run.chaining, "components_would_chain": [HOSTILE]}
-    account = {**found.run, **strange, "chaining": chaining, "warnings": [HOSTILE * 1000] * 1000}
-    page = report_page(replace(found, run=account))
+def test_hostile_text_in_an_account_is_text(found: Found) -> None:
+    recall = structs.replace(found.run.recall, statement=HOSTILE)
+    strange = {"inputs": [HOSTILE], "against": [HOSTILE], "recall": recall, "warnings": [HOSTILE * 1000] * 1000}
+    page = report_page(with_account(found, **strange))
     require_plain(page)
     assert len(page) < 1_000_000
 

@@ -225,8 +225,8 @@ class ReportDecisions:
     Both are the same if the result was made to follow decisions, by ``neardup apply`` or ``--decisions``.
     """
 
-    def __init__(self, made: DecisionsAccount, found: Found, run: Found) -> None:
-        self._made = made
+    def __init__(self, account: DecisionsAccount, found: Found, run: Found) -> None:
+        self._account = account
         self.only_reviewed = found is not run
         self._removed = run.run.counts.removed, found.run.counts.removed
         self._action = run.run.action
@@ -235,19 +235,19 @@ class ReportDecisions:
     @property
     def lead(self) -> str:
         """Their number, by whom they were made, and the last action that they include."""
-        made = self._made
-        people = sorted(made.by.items(), key=lambda person: (-person[1], person[0]))
-        if not made.last_action:
+        account = self._account
+        people = sorted(account.by.items(), key=lambda person: (-person[1], person[0]))
+        if not account.last_action:
             return f"This result was made from {self._result}, about which nobody had decided."
         listed = [f"{number(count)} by {brief(printable(name), _SHOWN)}" for name, count in people]
         if len(listed) > _PEOPLE:
             listed[_PEOPLE:] = [f"the others by {counted(len(listed) - _PEOPLE, 'other person', 'other people')}"]
         by = f": {', '.join(listed)}" if listed else ""
-        unsure = f"; {counted(made.unsure, 'pair')} left as unsure" if made.unsure else ""
+        unsure = f"; {counted(account.unsure, 'pair')} left as unsure" if account.unsure else ""
         follows = "page follows" if self.only_reviewed else "result follows"
         return (
-            f"This {follows} {counted(made.applied, 'decision')} of people{by}{unsure}. They are those of "
-            f"{self._result} up to action {number(made.last_action)}; later ones are not included."
+            f"This {follows} {counted(account.applied, 'decision')} of people{by}{unsure}. They are those of "
+            f"{self._result} up to action {number(account.last_action)}; later ones are not included."
         )
 
     @property
@@ -262,7 +262,7 @@ class ReportDecisions:
             files = f"The run by itself removed {was}; the files in the result are still those of the run"
             if self._action == "group":
                 files = "The run by itself removed nothing"
-            out = brief(printable(self._made.result), _SHOWN)
+            out = brief(printable(self._account.result), _SHOWN)
             notes.append(
                 f"{files}. After the decisions {now} can go: neardup apply {out} -o DIR writes the others."
             )
@@ -271,35 +271,35 @@ class ReportDecisions:
     @property
     def followed(self) -> Some:
         """The decisions, the latest first: the decision, its documents, the person, the time."""
-        made = self._made
-        return Some([_row(one) for one in made.followed[:FOLLOWED]], made.applied)
+        account = self._account
+        return Some([_row(one) for one in account.followed[:FOLLOWED]], account.applied)
 
     @property
     def not_applicable(self) -> Some:
         """The decisions that do not apply, each with the reason."""
-        made = self._made
-        rows = [(*_row(one)[:3], brief(one.reason, REASON)) for one in made.listed[:FOLLOWED]]
-        return Some(rows, made.not_applicable)
+        account = self._account
+        rows = [(*_row(one)[:3], brief(one.reason, REASON)) for one in account.listed[:FOLLOWED]]
+        return Some(rows, account.not_applicable)
 
     @property
     def tags(self) -> Some:
         """The documents with tags."""
-        made = self._made
-        rows: list[Row] = [(str(one.id), _tags(one.tags), "") for one in made.tags[:FOLLOWED]]
-        return Some(rows, made.tagged)
+        account = self._account
+        rows: list[Row] = [(str(one.id), _tags(one.tags), "") for one in account.tags[:FOLLOWED]]
+        return Some(rows, account.tagged)
 
     @property
     def tag_counts(self) -> str:
         """The tags with the numbers of their documents, as far as they are recorded; "" if some are not."""
-        made = self._made
-        if made.tagged > len(made.tags):
+        account = self._account
+        if account.tagged > len(account.tags):
             return ""
-        counts = Counter(tag for one in made.tags for tag in one.tags)
+        counts = Counter(tag for one in account.tags for tag in one.tags)
         return ", ".join(f"{brief(tag, _SHOWN)} {number(count)}" for tag, count in counts.most_common(_PEOPLE))
 
     @property
     def _result(self) -> str:
-        return f"the review in {brief(printable(self._made.result), _SHOWN)}"
+        return f"the review in {brief(printable(self._account.result), _SHOWN)}"
 
 
 class TextReading:

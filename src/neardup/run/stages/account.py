@@ -28,22 +28,22 @@ from neardup.run.account import (
     Bytes,
     Chaining,
     ChoiceAccount,
-    Closed,
-    Columns,
-    Counts,
+    ClosedFamilies,
     CrowdAccount,
+    FilesRead,
     Hubs,
     InputCounts,
-    LeftOut,
     LeftOutCount,
+    LeftOutText,
     Link,
     MaskCount,
     NotJudgedCounts,
     Popular,
-    Reading,
     Recall,
     RemovedBy,
     RunAccount,
+    RunCounts,
+    UsedColumns,
 )
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts
@@ -138,7 +138,7 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
     new, old = parts[-1], parts[0] if len(parts) > 1 else None
     before = _read(run, rows.units[: rows.first_new], rows.met_before)
     shares = removed_by(rows, run.decisions, settings.keep.sources)
-    judged = judgement(run.judged, len(rows.unique))
+    judged = groups_account(run.judged, len(rows.unique))
     return RunAccount(
         neardup_version=installed_version("neardup") or "",
         format=FORMAT_VERSION,
@@ -149,8 +149,8 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
         unicode=UNICODE_VERSION,
         inputs=list(new.documents.names),
         against=[] if old is None else list(old.documents.names),
-        columns=Columns(new.text, new.id),
-        columns_against=None if old is None else Columns(old.text, old.id),
+        columns=UsedColumns(new.text, new.id),
+        columns_against=None if old is None else UsedColumns(old.text, old.id),
         counts=_counts(run),
         counts_against=None if old is None else InputCounts(**before),
         not_judged=_not_judged(run),
@@ -163,7 +163,7 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
         audit=None if run.audited is None else run.audited.account(),
         hubs=Hubs(search.hub_buckets, _in_large_buckets(search), search.largest_bucket),
         decisions=None if run.applied is None else run.applied.account(),
-        closed=None if search.closed is None else Closed(**search.closed.as_dict()),
+        closed=None if search.closed is None else ClosedFamilies(**search.closed.as_dict()),
         removed_by=shares,
         crowds=judged.crowds,
         popular=judged.popular,
@@ -171,8 +171,8 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
         warnings=[*judged.warnings, *_warnings(run, shares)],
         regrouped_from=None,
         notes=[*run.notes.texts, *(() if run.base is None else run.base.notes)],
-        reading=Reading(**new.documents.findings.as_dict()),
-        reading_against=None if old is None else Reading(**old.documents.findings.as_dict()),
+        reading=FilesRead(**new.documents.findings.as_dict()),
+        reading_against=None if old is None else FilesRead(**old.documents.findings.as_dict()),
         seconds=dict(seconds),
         peak_memory_bytes=peak_memory(),
         kinds=counts_of(run.pairs.table),
@@ -192,7 +192,7 @@ def _warnings(run: Run, shares: RemovedBy) -> Iterator[str]:
         yield from run.applied.warnings()
 
 
-class Judgement(NamedTuple):
+class GroupsAccount(NamedTuple):
     """The part of an account about the groups."""
 
     crowds: list[CrowdAccount]
@@ -201,11 +201,11 @@ class Judgement(NamedTuple):
     warnings: list[str]
 
 
-def judgement(judged: JudgedRun, different: int) -> Judgement:
+def groups_account(judged: JudgedRun, different: int) -> GroupsAccount:
     """The account of the groups; ``different`` is the number of different documents they were made from."""
     chaining = _chaining(judged)
     warnings = [*_large_group(judged, different), *_chain(judged, chaining)]
-    return Judgement(_crowds(judged), _popular(judged), chaining, warnings)
+    return GroupsAccount(_crowds(judged), _popular(judged), chaining, warnings)
 
 
 def _versions(tokenizer: str) -> dict[str, str]:
@@ -220,11 +220,11 @@ def _in_large_buckets(search: SearchOutcome) -> int:
     return len(search.hub) - (0 if search.closed is None else search.closed.joined)
 
 
-def _counts(run: Run) -> Counts:
+def _counts(run: Run) -> RunCounts:
     rows, first = run.rows, run.rows.first_new
     # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
     candidates = run.search.candidates
-    return Counts(
+    return RunCounts(
         **_read(run, rows.units[first:], rows.met),
         exact_copies=int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
         not_judged=run.tables.not_judged.num_rows,
@@ -249,7 +249,7 @@ def _read(run: Run, units: Int64s, met: Met) -> dict[str, int]:
     }
 
 
-def left_out(rows: Rows) -> LeftOut | None:
+def left_out(rows: Rows) -> LeftOutText | None:
     """The text of the new input that is left out, by rule: places and documents; None for a run without rules.
 
     Exact copies count like other documents.
@@ -259,7 +259,7 @@ def left_out(rows: Rows) -> LeftOut | None:
         return None
     counts = rows.cleaned.tolist()
     masks = [MaskCount(mask, *count) for mask, count in zip(rules.mask, counts, strict=False)]
-    return LeftOut(masks, LeftOutCount(*counts[-2]), LeftOutCount(*counts[-1]))
+    return LeftOutText(masks, LeftOutCount(*counts[-2]), LeftOutCount(*counts[-1]))
 
 
 def _not_judged(run: Run) -> NotJudgedCounts:
