@@ -45,6 +45,24 @@ def test_a_merge_without_texts_says_that_it_stores_none(
         assert "holds no texts" in json.loads(run("show", out, "one a", "--json").out)["not_read"]
 
 
+def test_parts_of_folders_name_their_files_as_a_run_over_the_folders(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("one", "two"):
+        Path(folder).mkdir()
+        Path(folder, "same.txt").write_text(TEXTS["a"])
+        Path(folder, f"{folder}.txt").write_text(TEXTS["b"])
+        assert run("fingerprint", folder, "-o", f"FP/{folder}").status == 0
+    assert run("merge", "FP", "-o", "merged").status == 0
+    assert run("group", "one", "two", "-o", "whole").status == 0
+    ids = [pq.read_table(f"{out}/groups.parquet").column("id").to_pylist() for out in ("merged", "whole")]
+    assert sorted(ids[0]) == sorted(ids[1])
+    assert {"one/one.txt", "two/two.txt"} <= set(ids[0]) | set(
+        pq.read_table("merged/copies.parquet").column("id").to_pylist()
+    )
+
+
 @pytest.fixture
 def day(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two parts, fingerprinted and merged."""

@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.sketch.estimates import Estimate, estimate
+from neardup.sketch.families import ShingleFamily
+from neardup.sketch.minhash import MinHash
+from neardup.sketch.sampled import SampledShingles
 
 Z = 1.959963984540054  # 97.5 % of a standard normal variable lie below
 
@@ -81,3 +84,11 @@ def test_an_estimate_is_read_as_a_number() -> None:
     assert estimate(1, 2) != estimate(2, 4)  # the intervals differ
     with pytest.raises(TypeError):
         assert found < "0.7"
+
+
+def test_only_a_family_with_slots_shows_how_far_its_estimates_vary() -> None:
+    def figures(family: ShingleFamily) -> int:
+        return family._repr_html_().count("<svg")
+
+    assert figures(SampledShingles()) == 0
+    assert figures(MinHash(slots=64)) == 1
