@@ -5,14 +5,19 @@ Also the settings as keywords with types, for editors and type checkers.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
 
 from neardup.cli.commands import COMMANDS
 from neardup.cli.help import usage
 from neardup.cli.option import REQUIRED, Option
+from neardup.run import account
 from neardup.run.pipeline import Meter
 from neardup.run.stages.order import STAGES
 from neardup.settings import COLLECTION_FIELDS, FIELDS, RECORDS, Field
@@ -22,6 +27,7 @@ PAGES = ROOT / "docs" / "reference"
 KEYWORDS = ROOT / "src" / "neardup" / "settings" / "keywords.py"
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 STAGES_BEGIN, STAGES_END = "<!-- the stages, made by scripts/docs -->", "<!-- end of the stages -->"
+KEYS_BEGIN, KEYS_END = "<!-- the keys of run.json, made by scripts/docs -->", "<!-- end of the keys -->"
 MADE = "<!-- made by scripts/docs; change the tables in the source, not this page -->"
 
 CLI_CLOSING = """\
@@ -170,10 +176,52 @@ def architecture() -> str:
         reads = ", ".join(need.record.__name__ for need in stage.needs if need.record is not Meter)
         gives = ", ".join(record.__name__ for record in stage.gives)
         rows.append(f"| {stage.name} | {stage.summary} | {reads} | {gives} | {stage.when.words} |")
-    text = ARCHITECTURE.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(STAGES_BEGIN)
-    _, end, after = rest.partition(STAGES_END)
-    return before + begin + "\n".join(["", *rows, ""]) + end + after
+    return with_rows(ARCHITECTURE, STAGES_BEGIN, rows, STAGES_END)
+
+
+def with_rows(page: Path, begin: str, rows: list[str], end: str) -> str:
+    """A page with other rows between two marks."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    return before + "\n".join([begin, *rows, end]) + rest.partition(end)[2]
+
+
+def field_texts() -> dict[str, dict[str, str]]:
+    """The text below each field of the records of ``run.json``, by record."""
+    texts: dict[str, dict[str, str]] = {}
+    for record in ast.parse(inspect.getsource(account)).body:
+        if isinstance(record, ast.ClassDef):
+            texts[record.name] = {
+                field.target.id: inspect.cleandoc(text.value.value)
+                for field, text in zip(record.body, record.body[1:], strict=False)
+                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+                if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+            }
+    return texts
+
+
+def key_rows(record: type[Any], texts: dict[str, dict[str, str]], above: str = "") -> Iterator[str]:
+    """A row for each key of a record with a text, those of records in it below theirs."""
+    types = get_type_hints(record)
+    for field in msgspec.structs.fields(record):
+        text = next(
+            (of[field.name] for kind in record.__mro__ if field.name in (of := texts.get(kind.__name__, {}))), ""
+        )
+        if text:
+            key = f"{above}`{field.name}`"
+            yield f"| {key} | {cell(' '.join(text.split()))} |"
+            for part in (types[field.name], *get_args(types[field.name])):
+                if (
+                    isinstance(part, type)
+                    and issubclass(part, msgspec.Struct)
+                    and not field.name.endswith("_against")
+                ):
+                    yield from key_rows(part, texts, f"{key} ")
+
+
+def files_page() -> str:
+    """The page of the files of a run with the keys of ``run.json`` as its records have them."""
+    rows = ["| key | |", "|---|---|", *key_rows(account.RunAccount, field_texts())]
+    return with_rows(PAGES / "files.md", KEYS_BEGIN, rows, KEYS_END)
 
 
 def main() -> int:
@@ -183,6 +231,7 @@ def main() -> int:
         PAGES / "cli.md": cli_page(),
         PAGES / "settings.md": settings_page(),
         KEYWORDS: keywords(),
+        PAGES / "files.md": files_page(),
         ARCHITECTURE: architecture(),
     }
     for path, text in made.items():

@@ -179,7 +179,7 @@ class ChoiceAccount(_Record):
     asked: str
     """the method asked for"""
     method: Literal["exact", "lsh", "simhash"]
-    """the method used"""
+    """the method used: `exact`, `lsh` or `simhash`"""
     why: str
     """the reason"""
     shingles: Count
@@ -222,6 +222,7 @@ class ShareFound(_Record):
     """An estimated share with its 95 % interval; null without pairs."""
 
     recall: Share | None
+    """estimated share that was found, with its 95 % interval `low` to `high`; null without pairs"""
     low: Share | None
     high: Share | None
 
@@ -390,7 +391,7 @@ class RemovedShare(_Record):
 
 
 class RemovedBy(_Record):
-    """The share that goes, by file and by source: at most 1,000 of each, those with most documents first."""
+    """The documents removed, by file and by source: at most 1,000 of each, those with most documents first."""
 
     files: list[RemovedShare]
     """each data file of the input with its `name`, the documents `read` and those `removed`; the documents of
@@ -567,19 +568,23 @@ class RunAccount(_Record, kw_only=True):
     """null, or the result of `--audit`; [Measures](../explanation/measures.md#audit-the-missed-pairs) explains how
     pairs are counted and weighted"""
     hubs: Hubs
-    """large buckets"""
+    """large buckets, joined exactly; with `--sketch simhash` fingerprints that more than 100 documents have or are
+    near to, and those near them"""
     decisions: DecisionsAccount | None
     """null, or with `--decisions` and after `neardup apply` the decisions of the review"""
     closed: ClosedFamilies | None
-    """the effect of chains of pairs; null where pairs are joined exactly"""
+    """the effect of chains of pairs; null where pairs are joined exactly. One round is enough, because comparing
+    within families never joins two families"""
     removed_by: RemovedBy | None
-    """the share that goes, by file and by source; null in results derived from stored ones"""
+    """documents removed, by file and by source: at most 1,000 of each, those with most documents first; null in
+    results derived from stored ones"""
     crowds: list[CrowdAccount]
     """groups of more than 1,000 documents: `representative`, `members`. Only the pairs of members with the
     representative are in `pairs.parquet`; at most `pairs_left_out` others are not (all other pairs of members, if
     all are alike). `--pairs all` lists every pair"""
     popular: Popular
-    """other documents with many partners"""
+    """other documents with more than 1,000 partners each, whose pairs are written only if they include a
+    representative"""
     chaining: Chaining
     """groups that only a chain of pairs holds together"""
     warnings: list[str]
