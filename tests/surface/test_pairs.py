@@ -314,7 +314,7 @@ def test_a_result_does_not_lead_to_a_file_that_the_run_did_not_read(result: Path
     with pytest.raises(InputError, match="no digest"):
         inputs_of(result)
     replaced(result, "places", path="http://127.0.0.1:9/a.jsonl")
-    with pytest.raises(InputError, match=r"URL .*not fetched"):
+    with pytest.raises(InputError, match=r"URL.*not fetched"):
         inputs_of(result)
     replaced(result, "places", path=str(tmp_path))
     with pytest.raises(InputError, match="cannot be used"):

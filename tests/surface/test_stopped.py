@@ -85,7 +85,7 @@ import neardup.collection.arrivals as pending
 pending.TOGETHER, group = 4, pending.Pending.group
 
 def stopping(self, numbers):
-    if self.total.compared == 8:
+    if self.compared == 8:
         print("under way", flush=True)
         while True:
             time.sleep(0.01)

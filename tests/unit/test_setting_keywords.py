@@ -70,7 +70,6 @@ def test_a_misspelt_setting_is_an_error_of_types(tmp_path: Path) -> None:
         SOURCE / name
         for name in (
             "run/find.py",
-            "run/find.py",
             "run/asked_columns.py",
             "settings/settings.py",
             "settings/keywords.py",

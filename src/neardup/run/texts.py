@@ -18,7 +18,7 @@ from neardup.display import printable, shortened
 from neardup.errors import InputError
 from neardup.io.names import shown_name
 from neardup.io.readers import AUTO, open_sources
-from neardup.io.readers.arrow import column_type
+from neardup.io.readers.arrow import as_binary, column_type
 from neardup.io.readers.base import Chunk, Documents, FailedChunk
 from neardup.io.readers.folders import Discovered
 from neardup.io.readers.manifest import damaged
@@ -135,7 +135,7 @@ class InputTexts:
         """Read the texts of ``rows`` in one pass over each input, in worker threads."""
         pieces = tuple(self._pieces[k].whole() for k in np.unique(self._owners(rows)).tolist())
         corpus = replace(self._corpus, pieces=pieces)
-        return corpus.with_texts(rows, lambda row, text: (row, as_bytes(text[0].as_py())))
+        return corpus.with_texts(rows, lambda row, text: (row, as_bytes(as_binary(text)[0].as_py())))
 
     def to_store(self, rows: Int64s) -> Iterator[tuple[int, bytes, str | None]]:
         """Read ``rows`` with their texts and their other values, as JSON; None without other columns."""
@@ -246,6 +246,7 @@ def _stored_rows(
             "Start again when nothing writes to it",
         )
     chosen = table.take(pa.array(rows - piece.first))
+    chosen = pa.table([as_binary(values) for values in chosen.columns], chosen.column_names)
     texts = map(as_bytes, chosen.column(0).to_pylist())
     if len(names) == 1:
         return [(row, text, None) for row, text in zip(rows.tolist(), texts, strict=True)]

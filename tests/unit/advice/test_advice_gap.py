@@ -302,5 +302,5 @@ def test_the_advice_does_not_depend_on_the_key(monkeypatch: pytest.MonkeyPatch) 
     texts, _ = SETS["threads"]()
     first = nd.advise(texts).as_dict()
     monkeypatch.setattr(keys, "process_key", lambda: keys.key_of(bytes(range(32))))
-    monkeypatch.setattr(effects, "process_key", lambda: keys.key_of(bytes(range(32))))
+    monkeypatch.setattr(sample, "process_key", lambda: keys.key_of(bytes(range(32))))
     assert nd.advise(texts).as_dict() == first

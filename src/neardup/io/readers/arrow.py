@@ -45,6 +45,19 @@ def is_view(type_: Any) -> bool:
     return bool(pt.is_string_view(type_) or pt.is_binary_view(type_))
 
 
+def as_binary(values: Any) -> Any:
+    """Return an array or a column of strings as bytes: nobody has checked that a file's strings are UTF-8."""
+    if isinstance(values, pa.ChunkedArray):
+        return pa.chunked_array(
+            [as_binary(chunk) for chunk in values.chunks] or [as_binary(values.combine_chunks())]
+        )
+    if pt.is_string_view(values.type):
+        return values.view(pa.binary_view())
+    if pt.is_string(values.type) or pt.is_large_string(values.type):
+        return values.view(pa.binary() if pt.is_string(values.type) else pa.large_binary())
+    return values
+
+
 def column_type(documents: Documents, name: str) -> Any:
     """Return the Arrow type of a column before anything is read; None where the format has no types."""
     of_held = getattr(documents, "type_of", None)
