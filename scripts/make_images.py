@@ -1,4 +1,4 @@
-"""Make the images of the README: the comparison of two memos, and the curve of a plan."""
+"""Make the images: the comparison of two memos, the curve of a plan (README.md), the stages (ARCHITECTURE.md)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 
 import neardup as nd
+import stage_image
 from neardup.comparison.alignment import Piece, Row
 
 ROOT = Path(__file__).parents[1]
@@ -145,15 +146,20 @@ def picture() -> str:
         y += LINE // 3
     height = y
     middle = round(left[1] - GUTTER * CHARACTER / 2)
+    rules = f'<path class="rule" d="M{EDGE} {rule}H{width - EDGE}M{middle} {EDGE}V{height - EDGE}"/>'
+    return frame(width, height, TITLE, DESCRIPTION, STYLE, [rules, *body])
+
+
+def frame(width: int, height: int, title: str, description: str, style: str, body: list[str]) -> str:
+    """Return an image of a page with these elements, and words for those who do not see it."""
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
             f'height="{height}" role="img" aria-labelledby="title description">',
-            f'<title id="title">{TITLE}</title>',
-            f'<desc id="description">{DESCRIPTION}</desc>',
-            f"<style>\n{STYLE}</style>",
+            f'<title id="title">{title}</title>',
+            f'<desc id="description">{description}</desc>',
+            f"<style>\n{style}</style>",
             f'<rect class="page" x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="8"/>',
-            f'<path class="rule" d="M{EDGE} {rule}H{width - EDGE}M{middle} {EDGE}V{height - EDGE}"/>',
             *body,
             "</svg>\n",
         )
@@ -163,7 +169,14 @@ def picture() -> str:
 def main() -> int:
     """Write the images; with --check only report which are out of date."""
     status = 0
-    for name, image in (("comparison.svg", picture()), ("plan.svg", nd.plan(threshold=0.8, recall=0.9).svg())):
+    height, stages = stage_image.drawing()
+    texts = stage_image.TITLE, stage_image.DESCRIPTION, stage_image.STYLE
+    images = {
+        "comparison.svg": picture(),
+        "plan.svg": nd.plan(threshold=0.8, recall=0.9).svg(),
+        "stages.svg": frame(stage_image.WIDTH, height, *texts, stages),
+    }
+    for name, image in images.items():
         path = IMAGES / name
         if path.exists() and path.read_text(encoding="utf-8") == image:
             continue

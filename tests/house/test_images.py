@@ -12,6 +12,7 @@ import pytest
 from support.paths import ROOT
 
 IMAGES = sorted((ROOT / "docs" / "images").glob("*.svg"))
+PAGE_OF = {"comparison.svg": "README.md", "plan.svg": "README.md", "stages.svg": "ARCHITECTURE.md"}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -21,8 +22,14 @@ def test_the_images_are_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_readme_has_two_images() -> None:
-    assert [path.name for path in IMAGES] == ["comparison.svg", "plan.svg"]
+def test_every_image_has_a_page() -> None:
+    assert [path.name for path in IMAGES] == sorted(PAGE_OF)
+
+
+def test_the_stages_fit_one_screen() -> None:
+    image = ElementTree.parse(ROOT / "docs" / "images" / "stages.svg").getroot()
+    assert float(image.get("width", "inf")) <= 1200
+    assert float(image.get("height", "inf")) <= 700
 
 
 @pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.name)
@@ -38,8 +45,8 @@ def test_an_image_has_a_title_and_a_description_and_needs_no_other_file(path: Pa
 
 
 @pytest.mark.parametrize("path", IMAGES, ids=lambda path: path.name)
-def test_the_readme_shows_the_image_with_an_alternative_text(path: Path) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    alternative, found, _ = readme.partition(f"](docs/images/{path.name})")
+def test_its_page_shows_the_image_with_an_alternative_text(path: Path) -> None:
+    page = (ROOT / PAGE_OF[path.name]).read_text(encoding="utf-8")
+    alternative, found, _ = page.partition(f"](docs/images/{path.name})")
     assert found
     assert len(alternative.rpartition("![")[2]) > 30
