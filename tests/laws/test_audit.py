@@ -167,28 +167,28 @@ def test_every_number_is_that_of_the_definition(name: str, wanted: int) -> None:
         drawn = [list(strata)[k] for k in draw(Strata(np.zeros(len(strata), np.int64), ("all",)), wanted)]
     else:
         drawn = numbers_drawn(strata, wanted)
-    assert said["drawn"] == len(drawn) == min(wanted, len(strata))
-    assert said["documents"] == len(strata)
-    assert {row["name"] for row in said["strata"]} == set(strata.values())
-    for row in said["strata"]:
-        mine = [document for document in drawn if strata[document] == row["name"]]
+    assert said.drawn == len(drawn) == min(wanted, len(strata))
+    assert said.documents == len(strata)
+    assert {row.name for row in said.strata} == set(strata.values())
+    for row in said.strata:
+        mine = [document for document in drawn if strata[document] == row.name]
         counts = reference_audit.count(mine, true, pairs.__contains__)
-        assert row["documents"] == list(strata.values()).count(row["name"])
-        assert row["drawn"] == len(mine)
-        assert {key: row[key] for key in vars(counts)} == vars(counts)
+        assert row.documents == list(strata.values()).count(row.name)
+        assert row.drawn == len(mine)
+        assert {key: getattr(row, key) for key in vars(counts)} == vars(counts)
         if counts.pairs:
-            assert row["recall"] == pytest.approx(counts.found / counts.pairs)
+            assert row.recall == pytest.approx(counts.found / counts.pairs)
     counts = reference_audit.count(drawn, true, pairs.__contains__)
-    assert (said["pairs"], said["found"]) == (counts.pairs, counts.found)
+    assert (said.pairs, said.found) == (counts.pairs, counts.found)
     assert pairs_in(found.missed) == {pair for pair in true - pairs if set(pair) & set(drawn)}
     if counts.pairs:
         weight = weights(strata, drawn)
         expected = reference_audit.pair_recall(weight, true, pairs.__contains__)
-        assert said["recall"] == pytest.approx(float(expected))
+        assert said.recall == pytest.approx(float(expected))
         expected = reference_audit.document_recall(weight, true, pairs.__contains__)
-        assert said["by_document"]["recall"] == pytest.approx(float(expected))
+        assert said.by_document.recall == pytest.approx(float(expected))
     else:
-        assert said["recall"] is said["low"] is said["high"] is None
+        assert said.recall is said.low is said.high is None
 
 
 def test_pairs_of_two_reference_documents_are_not_looked_for() -> None:

@@ -115,7 +115,8 @@ def test_components_join_a_chain_that_principal_does_not() -> None:
     assert similarity == [1.0, *(resemblance(versions[0], words) for words in versions[1:])]
     chaining = joined.run.chaining
     assert chaining.groups == 1
-    assert chaining.weakest == {"group": 0, "id_a": 0, "id_b": 4, "similarity": ends}
+    weakest = chaining.weakest
+    assert (weakest.group, weakest.id_a, weakest.id_b, weakest.similarity) == (0, 0, 4, ends)
 
     principal = nd.find(texts, method="lsh", recall=CERTAIN)
     assert groups_of(principal) == {0: frozenset({0, 1}), 2: frozenset({2, 3})}

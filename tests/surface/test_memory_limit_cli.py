@@ -91,11 +91,9 @@ def test_a_run_keeps_within_a_quarter_of_its_limit(prose: Path, tmp_path: Path) 
     """Without a limit the same run takes far more, so it is the limit that holds."""
     pytest.importorskip("resource", reason="this system does not report the memory of a child")
     kept = {}
-    small = tmp_path / "small.jsonl"
-    small.write_text("".join(prose.read_text(encoding="utf-8").splitlines(keepends=True)[:3000]), encoding="utf-8")
     for number, options in enumerate(("", "--method exact", "--ignore-common .02", "--audit 100")):
         given = ("--memory", "400MB", *options.split())
-        peak(small, tmp_path / f"small{number}", *given)  # compiling takes memory of its own, once
-        kept[options] = peak(prose, tmp_path / f"out{number}", *given)
+        # the first run may compile, which takes memory of its own
+        kept[options] = min(peak(prose, tmp_path / f"out{number}{again}", *given) for again in range(2))
     assert {options: megabytes for options, megabytes in kept.items() if megabytes > 500} == {}
     assert peak(prose, tmp_path / "free", "--method", "exact") > 550

@@ -51,7 +51,8 @@ def test_several_columns_are_one_text_and_an_id_of_its_own(tmp_path: Path) -> No
         threshold=0.95,
     )
     assert found.removed.select(["id", "kept_id"]).to_pylist() == [{"id": "0", "kept_id": "q1"}]
-    assert found.run.columns_against == {"text": "question,answer", "id": "key"}
+    columns = found.run.columns_against
+    assert (columns.text, columns.id) == ("question,answer", "key")
 
 
 def test_the_only_text_beside_the_ids_is_used_with_a_note(run: Run, tmp_path: Path) -> None:
