@@ -95,7 +95,7 @@ def test_searches_count_what_is_not_base_text(tmp_path: Path, store: str, name: 
                 page = search(lookups, asked, limit=1000)
                 found = {hit.id: hit.evidence for hit in page.hits}
                 told = {
-                    other: (one.shared, one.size_a, one.size_b, one.full_size_a, one.full_size_b)
+                    other: (one.shared, one.size_query, one.size_hit, one.full_size_query, one.full_size_hit)
                     for other, one in found.items()
                     if one
                 }

@@ -96,8 +96,8 @@ def test_the_hits_share_a_sampled_shingle_and_are_ranked_by_their_number(
             found = hit.evidence
             assert found is not None
             a, b = naive.sets[id], naive.sets[hit.id]
-            assert (found.shared, found.size_a, found.size_b) == (len(a & b), len(a), len(b))
-            assert found.score == (found.resemblance if form == "SIMILAR" else found.containment_a)
+            assert (found.shared, found.size_query, found.size_hit) == (len(a & b), len(a), len(b))
+            assert found.score == (found.resemblance if form == "SIMILAR" else found.in_hit)
 
 
 def test_of_common_shingles_only_the_rarest_are_looked_up(

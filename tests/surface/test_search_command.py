@@ -37,7 +37,8 @@ def test_hits(search: Search) -> None:
     assert re.fullmatch(r"2 documents found \(recall 0\.\d{4} or more\)", head)
     assert lines[:3] == [
         "c\\x1b[2J",
-        "  holds 1.000 of the query document (96 of 96 shingles), is held 1.000 (of 96), resemblance 1.000",
+        "  1.000 of the query in the hit (96 of 96 shingles), 1.000 of the hit in the query (of 96), "
+        "resemblance 1.000",
         f"  100 words in a row: {BASE.upper()[:240]} …",
     ]
     assert lines[3] == "b"

@@ -268,9 +268,9 @@ def _of_hit(hit: Hit) -> Iterator[str]:
     if found is None:
         return
     yield (
-        f"  holds {display.similarity(found.containment_a)} of the query document ({found.shared:,} of "
-        f"{display.counted(found.size_a, 'shingle')}), is held {display.similarity(found.containment_b)} "
-        f"(of {found.size_b:,}), resemblance {display.similarity(found.resemblance)}"
+        f"  {display.similarity(found.in_hit)} of the query in the hit ({found.shared:,} of "
+        f"{display.counted(found.size_query, 'shingle')}), {display.similarity(found.in_query)} of the hit in the "
+        f"query (of {found.size_hit:,}), resemblance {display.similarity(found.resemblance)}"
     )
     if found.passage:
         shown = display.printable(" ".join(found.passage.text.split()))

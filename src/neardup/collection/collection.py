@@ -85,7 +85,7 @@ class Questions(StoredDocuments):
         >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.add(["harbour office closed on Friday", "the harbour office closed on Friday"])
         ...     page = mails.search("FINGERPRINT:#1_50_95")
-        ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]
+        ...     [(hit.id, hit.evidence.in_hit) for hit in page.hits]
         [('#2', 1.0)]
         """
         with self.view() as view:
@@ -114,7 +114,7 @@ class Questions(StoredDocuments):
         >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
         ...     _ = mails.put("a", "the harbour office is closed on Friday", {"from": "ann"})
         ...     page = mails.near("the harbour office is closed", overlap="80%", where="from:ann")
-        ...     [(hit.id, hit.evidence.containment_a) for hit in page.hits]
+        ...     [(hit.id, hit.evidence.in_hit) for hit in page.hits]
         [('a', 1.0)]
         """
         if not isinstance(text, str):

@@ -31,50 +31,52 @@ _LONGEST = 20_000
 class Passage:
     """The longest passage that a hit has in common with the query document.
 
-    It spans characters ``begin_a`` … ``end_a`` of A and ``begin_b`` … ``end_b`` of B and has ``words`` words;
-    ``text`` is the passage in B, cut if it is long.
+    It spans characters ``begin_query`` … ``end_query`` of the query document and ``begin_hit`` … ``end_hit`` of
+    the hit and has ``words`` words; ``text`` is the passage in the hit, cut if it is long.
     """
 
     text: str
     words: int
-    begin_a: int
-    end_a: int
-    begin_b: int
-    end_b: int
+    begin_query: int
+    end_query: int
+    begin_hit: int
+    end_hit: int
 
 
 @dataclass(frozen=True)
 class HitEvidence:
-    """The counts from the texts: A is the query document, B the document found.
+    """The counts from the texts of the query document and of the document found, the hit.
+
+    ``shared`` are the shingles in both, ``size_query`` and ``size_hit`` those of each.
 
     ``clause`` is the fingerprint clause that the evidence belongs to; ``score`` is its measure, which sorts the
-    hits. In a collection with base texts, ``full_size_a`` and ``full_size_b`` are the sizes with base text, which
-    does not count.
+    hits. In a collection with base texts, ``full_size_query`` and ``full_size_hit`` are the sizes with
+    base text, which does not count.
     """
 
     clause: str
     score: float
     shared: int
-    size_a: int
-    size_b: int
+    size_query: int
+    size_hit: int
     passage: Passage | None
-    full_size_a: int | None = None
-    full_size_b: int | None = None
+    full_size_query: int | None = None
+    full_size_hit: int | None = None
 
     @property
-    def containment_a(self) -> float:
-        """|A∩B| / |A|: the share of the query document that the document found contains."""
-        return self.shared / self.size_a
+    def in_hit(self) -> float:
+        """The share of the query document that is in the hit: the containment."""
+        return self.shared / self.size_query
 
     @property
-    def containment_b(self) -> float:
-        """|A∩B| / |B|: the share of the document found that the query document contains."""
-        return self.shared / self.size_b
+    def in_query(self) -> float:
+        """The share of the hit that is in the query document."""
+        return self.shared / self.size_hit
 
     @property
     def resemblance(self) -> float:
-        """|A∩B| / |A∪B|."""
-        return self.shared / (self.size_a + self.size_b - self.shared)
+        """The shingles in both, divided by those in either."""
+        return self.shared / (self.size_query + self.size_hit - self.shared)
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +88,9 @@ class Hit:
 
     def __repr__(self) -> str:
         found = self.evidence
-        counts = "" if found is None else f", shared {found.shared} of {found.size_a} + {found.size_b} shingles"
+        counts = (
+            "" if found is None else f", shared {found.shared} of {found.size_query} + {found.size_hit} shingles"
+        )
         return f"Hit({short_repr(self.id)}{counts})"
 
     def _repr_html_(self) -> str:
@@ -98,15 +102,15 @@ class Hit:
         if found is None:
             return evidence_cells(None, None, None)
         passage = None if found.passage is None else found.passage.text
-        return evidence_cells((found.shared, found.size_a, found.size_b), found.score, passage)
+        return evidence_cells((found.shared, found.size_query, found.size_hit), found.score, passage)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the hit as plain data, one level deep except for the passage."""
         found = self.evidence
         if found is None:
             return {"id": self.id}
-        names = ["containment_a", "containment_b", "resemblance", "shared", "size_a", "size_b", "clause"]
-        names += ["full_size_a", "full_size_b"] * (found.full_size_a is not None)
+        names = ["in_hit", "in_query", "resemblance", "shared", "size_query", "size_hit", "clause"]
+        names += ["full_size_query", "full_size_hit"] * (found.full_size_query is not None)
         # not asdict, which copies every value and takes four times as long (measured)
         passage = None if found.passage is None else dict(vars(found.passage))
         return {"id": self.id, **{name: getattr(found, name) for name in names}, "passage": passage}

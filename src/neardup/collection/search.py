@@ -409,7 +409,7 @@ class _Shown:
         found = HitEvidence(self.clauses[step], score, shared, n, size, passage)
         if not len(step.target.base):
             return Hit(id, found)
-        full = {"full_size_a": step.target.full_size, "full_size_b": int(counts.full_sizes[row])}
+        full = {"full_size_query": step.target.full_size, "full_size_hit": int(counts.full_sizes[row])}
         return Hit(id, replace(found, **full))
 
 
@@ -447,15 +447,15 @@ Reason = Literal["found", "unknown id", "itself", "below", "missed", "filtered"]
 class Cause(PlainData):
     """One clause and its part in the result.
 
-    A fingerprint clause has counts; A is the query document.
+    A fingerprint clause has counts: of the query document and of the document asked about.
     """
 
     reason: Reason
     clause: str
     sentence: str
     shared: int | None = None
-    size_a: int | None = None
-    size_b: int | None = None
+    size_query: int | None = None
+    size_hit: int | None = None
 
 
 @dataclass(frozen=True)

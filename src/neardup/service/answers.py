@@ -148,18 +148,18 @@ class BaseTextsAnswer:
 class HitLine:
     """A document that fits the query, with counts if a fingerprint clause holds for it.
 
-    `full_size_a` and `full_size_b` include base text, if the collection has any.
+    `full_size_query` and `full_size_hit` include base text, if the collection has any.
     """
 
     id: str
-    containment_a: float | None = None
-    containment_b: float | None = None
+    in_hit: float | None = None
+    in_query: float | None = None
     resemblance: float | None = None
     shared: int | None = None
-    size_a: int | None = None
-    size_b: int | None = None
-    full_size_a: int | None = None
-    full_size_b: int | None = None
+    size_query: int | None = None
+    size_hit: int | None = None
+    full_size_query: int | None = None
+    full_size_hit: int | None = None
     clause: str | None = None
     passage: Passage | None = None
 
@@ -167,11 +167,11 @@ class HitLine:
         """Return the hit. Raises ValueError if counts are missing."""
         if self.clause is None:
             return Hit(self.id, None)
-        score = self.resemblance if self.clause.startswith("SIMILAR") else self.containment_a
-        if score is None or self.shared is None or not self.size_a or not self.size_b:
+        score = self.resemblance if self.clause.startswith("SIMILAR") else self.in_hit
+        if score is None or self.shared is None or not self.size_query or not self.size_hit:
             raise ValueError("a hit of a fingerprint clause lacks its counts")
-        sizes = self.shared, self.size_a, self.size_b
-        full = self.full_size_a, self.full_size_b
+        sizes = self.shared, self.size_query, self.size_hit
+        full = self.full_size_query, self.full_size_hit
         return Hit(self.id, HitEvidence(self.clause, score, *sizes, self.passage, *full))
 
 

@@ -343,8 +343,9 @@ with Collection(os.path.join(folder, "x.neardup")) as collection:
     collection.add(Path(name))
     said["added"] = mb() - start
     [hit] = collection.search(f'TEXT:"{fragment}"_80_95').hits
-    said["words"] = [hit.evidence.passage.words, len(fragment.split()), hit.evidence.shared, hit.evidence.size_a]
-    said["found"] = [hit.id == name, hit.evidence.passage.text[:100] == fragment[:100]]
+    found = hit.evidence
+    said["words"] = [found.passage.words, len(fragment.split()), found.shared, found.size_query]
+    said["found"] = [hit.id == name, found.passage.text[:100] == fragment[:100]]
     said["why"] = collection.why_not(f'TEXT:"{fragment} and more of it and more"_100', hit.id).reason
     said["searched"] = mb() - start
     collection.remove(hit.id)

@@ -41,7 +41,7 @@ def test_sixty_letters_in_one_form_are_different(path: Path, tmp_path: Path) -> 
         assert (near.of, near.shared, near.size, near.of_size, copy.base_only) == ("letter 7", 12, 13, 12, 1)
         [hit] = made.search('SIMILAR:"letter 7"_50').hits
         assert hit.evidence is not None
-        assert (hit.evidence.full_size_a, hit.evidence.full_size_b) == (208, 209)
+        assert (hit.evidence.full_size_query, hit.evidence.full_size_hit) == (208, 209)
         assert hit.evidence.passage is not None
         assert hit.evidence.passage.text.split() == LETTERS["letter 7"].split()[-16:]  # of shingles that count
         assert made.check() == []

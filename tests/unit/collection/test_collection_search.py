@@ -67,15 +67,15 @@ def test_reprs_of_pages_and_hits_are_short() -> None:
 def test_hits_by_containment_then_id_with_both_directions() -> None:
     page = search(DOCUMENTS, "FINGERPRINT:half_1")
     hits = [hit.as_dict() for hit in page.hits]
-    assert [(hit["id"], hit["shared"], hit["size_a"], hit["size_b"]) for hit in hits] == [
+    assert [(hit["id"], hit["shared"], hit["size_query"], hit["size_hit"]) for hit in hits] == [
         ("copy", 46, 49, 96),
         ("whole", 46, 49, 96),
         ("piece", 6, 49, 6),
     ]
     for hit in hits:
-        assert hit["containment_a"] == hit["shared"] / hit["size_a"]
-        assert hit["containment_b"] == hit["shared"] / hit["size_b"]
-        assert hit["resemblance"] == hit["shared"] / (hit["size_a"] + hit["size_b"] - hit["shared"])
+        assert hit["in_hit"] == hit["shared"] / hit["size_query"]
+        assert hit["in_query"] == hit["shared"] / hit["size_hit"]
+        assert hit["resemblance"] == hit["shared"] / (hit["size_query"] + hit["size_hit"] - hit["shared"])
         assert hit["clause"] == "FINGERPRINT:half_1"
     assert (page.found, page.next) == (3, None)
 
@@ -99,9 +99,9 @@ def test_the_passage_is_the_longest_one_in_the_words_of_the_document_found() -> 
     passage = hit.evidence.passage
     assert passage.text == "One, two; three four FIVE six"
     assert passage.words == 6
-    assert documents.texts[0][passage.begin_b : passage.end_b] == passage.text
+    assert documents.texts[0][passage.begin_hit : passage.end_hit] == passage.text
     asked = "x one two three four five six y red green blue white black"
-    assert asked[passage.begin_a : passage.end_a] == "one two three four five six"
+    assert asked[passage.begin_query : passage.end_query] == "one two three four five six"
 
 
 def test_a_long_passage_is_cut() -> None:
@@ -355,7 +355,7 @@ def test_why_not(query: str, id: str, reason: str, said: str) -> None:
 
 def test_why_not_has_the_numbers() -> None:
     [cause] = why_not(DOCUMENTS, "FINGERPRINT:half_20", "piece").causes
-    assert (cause.shared, cause.size_a, cause.size_b) == (6, 49, 6)
+    assert (cause.shared, cause.size_query, cause.size_hit) == (6, 49, 6)
 
 
 def test_what_the_sample_missed_is_told_from_what_does_not_fit() -> None:

@@ -202,7 +202,7 @@ def test_near_finds_by_shares_and_among_documents_that_fit(mails: Collection) ->
     assert found == [hit.id for hit in mails.near(quote, overlap=0.8).hits] == ["a", "b"]
     assert found == [hit.id for hit in mails.search(f'TEXT:"{quote}"_80').hits]
     page = mails.near(quote, overlap=0.8, probability="95%", where="year>2020 AND from.name=ann")
-    assert [(hit.id, hit.evidence and hit.evidence.containment_a) for hit in page.hits] == [("b", 1.0)]
+    assert [(hit.id, hit.evidence and hit.evidence.in_hit) for hit in page.hits] == [("b", 1.0)]
     assert page.query == f'FINGERPRINT:TEXT:"{quote}"_80_95 AND year>2020 AND from.name=ann'
     assert [hit.id for hit in mails.near(HARBOUR, overlap=0.9, measure="resemblance").hits] == ["a"]
     first = mails.near(quote, limit=1)

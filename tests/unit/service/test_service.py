@@ -210,7 +210,7 @@ def test_a_long_text_is_asked_about_in_a_body(filled: Service) -> None:
 def test_nearest_to_a_text(filled: Service) -> None:
     asked = {"text": BASE[:200], "overlap": "50%", "probability": 0.995}
     found = filled("POST", "/v1/near", asked).json
-    assert {hit["id"]: hit["containment_a"] for hit in found["hits"]}["a"] == 1.0
+    assert {hit["id"]: hit["in_hit"] for hit in found["hits"]}["a"] == 1.0
     assert "query" not in found
     assert found["recall"] >= 0.995
     like = filled("POST", "/v1/near", {"text": NEAR, "measure": "resemblance", "overlap": 1}).json
@@ -267,7 +267,7 @@ def test_plans_and_reasons(filled: Service) -> None:
     assert plan == filled("POST", "/v1/explain", {"query": "EXPLAIN FINGERPRINT:a_20_80"}).json
     assert plan["fingerprints"][0]["shingles"] == 56
     reason = filled("GET", "/v1/why-not?q=FINGERPRINT:a_99&id=b").json
-    assert (reason["reason"], reason["causes"][0]["size_a"]) == ("below", 56)
+    assert (reason["reason"], reason["causes"][0]["size_query"]) == ("below", 56)
     asked = {"query": "FINGERPRINT:a_99", "id": "b"}
     assert filled("POST", "/v1/why-not", asked).json == reason
     assert filled("GET", "/v1/search?q=EXPLAIN+budget").error["code"] == "query"

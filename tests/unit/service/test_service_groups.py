@@ -108,7 +108,9 @@ def test_base_texts_count_in_no_document(tmp_path: Path) -> None:
         assert [made("GET", f"/v1/documents/{id}").json["role"] for id in ("form", "a")] == ["base", "document"]
         assert made("GET", "/v1/stats").json["base_texts"] == 1
         [hit] = made("POST", "/v1/search", {"query": "SIMILAR:a_50"}).json["hits"]
-        sizes = [hit[name] for name in ("id", "shared", "size_a", "size_b", "full_size_a", "full_size_b")]
+        sizes = [
+            hit[name] for name in ("id", "shared", "size_query", "size_hit", "full_size_query", "full_size_hit")
+        ]
         assert sizes == ["b", 9, 9, 10, 65, 66]
         found = made("POST", "/v1/near", {"text": f"{own} {BASE}", "overlap": 0.5}).json
         assert {hit["id"] for hit in found["hits"]} == {"a", "b"}
