@@ -7,7 +7,6 @@ import time
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis import __version__ as version
 from hypothesis.database import DirectoryBasedExampleDatabase
 from hypothesis.internal.conjecture import providers
 
@@ -42,21 +41,12 @@ def leave_out_constants() -> None:
     """Keep the constants of our modules out of the examples.
 
     Hypothesis mixes in the constants of all our modules that are imported so far. Which these are depends on the
-    tests that ran before in the same process, and so would the examples. No setting of Hypothesis turns that off,
-    and to read all modules first takes ten seconds in each process. So this uses two private names, the only ones;
-    pyproject.toml has the newest version in which tests/unit/test_drawn_examples.py has passed.
-
-    Raises:
-        pytest.UsageError: This version of Hypothesis has no such names.
+    tests that ran before in the same process, and so would the examples. No setting turns that off, a backend of
+    our own is not asked where examples are varied, and to read all modules first takes ten seconds in each
+    process. So no module counts as ours. In a version that decides this elsewhere, the examples depend on the
+    imports again, and are valid all the same; tests/unit/test_drawn_examples.py tells.
     """
-    private = vars(providers)
-    if not {"_get_local_constants", "_local_constants"} <= private.keys() or private["_local_constants"]:
-        raise pytest.UsageError(
-            f"Hypothesis {version} keeps the constants of modules elsewhere than {providers.__name__}: install "
-            "a version that pyproject.toml allows, or change tests/support/drawn_examples.py"
-        )
-    none = private["_local_constants"]
-    private["_get_local_constants"] = lambda: none
+    vars(providers)["is_local_module_file"] = lambda path: False
 
 
 def pytest_runtest_setup() -> None:

@@ -16,6 +16,8 @@ from neardup.join import prefix_join
 from neardup.join.prefix_join import HubSearch, join_hubs, joined_sets, pairs_of, with_possible_partners
 from neardup.kernels.formulas import DICE, LARGER, OVERLAP, RESEMBLANCE
 from neardup.kernels.join.met_pairs import unique_in_range
+from neardup.kernels.join.prefix_index import PrefixIndex
+from neardup.kernels.sets import Criterion
 from neardup.tables import Int64s
 from support import made_sets
 from support.made_sets import MadeStore
@@ -77,6 +79,12 @@ def test_no_set_with_a_partner_is_missing(measure: int, sets: list[set[int]], th
     assert np.array_equal(found, with_possible_partners(hashes, starts, sizes, asked, 2))
 
 
+def everything(asked: Criterion, hubs: PrefixIndex) -> HubSearch:
+    """All documents of the index, of which none has partners elsewhere."""
+    n = len(hubs.documents)
+    return HubSearch(asked, np.zeros(n, np.bool_), np.zeros(n, np.int64), None, 0)
+
+
 def test_sets_of_their_own_leave_and_copies_stay() -> None:
     made = np.random.default_rng(5).integers(0, 2**64 - 1, (40, 60), np.uint64)
     sets = [set(map(int, values)) for values in made]
@@ -86,12 +94,11 @@ def test_sets_of_their_own_leave_and_copies_stay() -> None:
     overlap = made_sets.criterion(Fraction(4, 5), OVERLAP)  # any subset may be a partner
     assert len(with_possible_partners(*laid, overlap, 2)) == 40
     hubs = join_hubs(np.arange(40), 40, MadeStore(sets), asked, 2)  # type: ignore[arg-type]
-    everything = HubSearch(asked, np.zeros(40, np.bool_), np.zeros(40, np.int64), None, 0)
-    table, _ = pairs_of(hubs, everything, 2)
+    table, _ = pairs_of(hubs, everything(asked, hubs), 2)
     assert made_sets.pairs_of(table, sets) == {(3, 7): Fraction(57, 63)}
     alone = [values for k, values in enumerate(sets) if k not in (3, 7)]
     nobody = join_hubs(np.arange(38), 38, MadeStore(alone), asked, 2)  # type: ignore[arg-type]
-    assert pairs_of(nobody, everything, 2)[0].num_rows == 0
+    assert pairs_of(nobody, everything(asked, nobody), 2)[0].num_rows == 0
 
 
 def test_partners_known_among_all_sets_are_not_those_among_some_of_them() -> None:
@@ -102,7 +109,7 @@ def test_partners_known_among_all_sets_are_not_those_among_some_of_them() -> Non
     asked = made_sets.criterion(Fraction(4, 5))
     store = MadeStore(sets)
     known = replace(store.sets, possible=with_possible_partners(*made_sets.laid_out(sets), asked, 2))
-    everything = HubSearch(asked, np.zeros(30, np.bool_), np.zeros(30, np.int64), None, 0)
     for chosen, wanted in ((np.arange(30), {(4, 20), (21, 25)}), (np.arange(18, 30), {(21, 25)})):
-        table, _ = pairs_of(joined_sets(chosen, 30, known, asked, 2).hubs, everything, 2)
+        hubs = joined_sets(chosen, 30, known, asked, 2).hubs
+        table, _ = pairs_of(hubs, everything(asked, hubs), 2)
         assert made_sets.pairs_of(table, sets).keys() == wanted
