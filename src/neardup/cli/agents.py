@@ -18,6 +18,7 @@ from pydantic import Field
 
 from neardup import __version__, display
 from neardup.collection import Collection
+from neardup.collection.pages import HitField
 from neardup.collection.search import search
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError
@@ -301,18 +302,17 @@ class Tools:
             ),
         ],
         limit: Annotated[int, Field(description=f"The most hits in the answer, from 1 to {MOST}")] = 10,
+        fields: Annotated[
+            list[HitField], Field(description="What each hit has besides its evidence; text is the whole text")
+        ] = ["excerpt"],  # noqa: B006  the schema shows it
     ) -> dict[str, Any]:
         """Search a collection of documents (a .neardup file) of any size. Each hit has its evidence."""
         if not 1 <= limit <= MOST:
             raise InputError(f"limit is {limit}", f"A whole number from 1 to {MOST}")
         path = self.roots.collection(collection)
         with Collection(path, readonly=True) as opened, opened.view(self.seconds) as view:
-            page = search(view, query, limit=limit)
-            texts = {hit.id: excerpt(opened.get(hit.id).text, WORDS) for hit in page.hits}
-        return {
-            "hits": [{**hit.as_dict(), "first_words": texts[hit.id]} for hit in page.hits],
-            "more": page.next is not None,
-        }
+            page = search(view, query, limit=limit, fields=fields)
+        return {"hits": [hit.as_dict() for hit in page.hits], "more": page.next is not None}
 
     def add(
         self,

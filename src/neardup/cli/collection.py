@@ -237,6 +237,7 @@ def search(options: SearchOptions) -> int:
                 limit=options.limit,
                 after=options.after,
                 include_self=options.include_self,
+                fields=("" if json else "excerpt") if options.fields is None else options.fields,
                 open_file=read_document,
             )
             for sentence in page.warnings:
@@ -265,6 +266,12 @@ def _page_lines(page: Page) -> Iterator[str]:
 def _of_hit(hit: Hit) -> Iterator[str]:
     yield display.printable(hit.id)
     found = hit.evidence
+    if hit.metadata is not None:
+        yield f"  {display.printable(notation.dumps(hit.metadata, ensure_ascii=False))}"
+    if hit.text is not None:
+        yield from (f"  | {display.printable(line)}" for line in hit.text.splitlines())
+    if hit.excerpt is not None and (found is None or found.passage is None):
+        yield f"  {display.printable(' '.join(hit.excerpt.text.split()))}"
     if found is None:
         return
     yield (

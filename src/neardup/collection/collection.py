@@ -71,14 +71,21 @@ class Questions(StoredDocuments):
         return compare(*texts, **{**as_compared(self.store.settings.as_dict()), **how, "ignore": ignore})
 
     def search(
-        self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
+        self,
+        query: str,
+        *,
+        limit: int = LIMIT,
+        after: str | None = None,
+        include_self: bool = False,
+        fields: str | Iterable[str] = (),
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md.
 
         Every match is verified on the texts. ``after`` is the ``next`` of the previous page. The query document is
-        left out unless ``include_self``. A query cannot read files here; FILE: is for the command line. Raises
-        QueryError, with the position, for the query; SettingError for the limit; InputError for a token of another
-        search.
+        left out unless ``include_self``. ``fields``, such as "metadata,excerpt", are what each hit holds besides
+        its evidence: ``metadata``, ``text``, ``excerpt``; a page with fields ends after 16 MB of these.
+        A query cannot read files here; FILE: is for the command line. Raises QueryError, with the position, for
+        the query; SettingError for the limit and the fields; InputError for a token of another search.
 
         >>> import tempfile
         >>> from neardup import Collection
@@ -89,7 +96,7 @@ class Questions(StoredDocuments):
         [('#2', 1.0)]
         """
         with self.view() as view:
-            return _told(search(view, query, limit=limit, after=after, include_self=include_self))
+            return _told(search(view, query, limit=limit, after=after, include_self=include_self, fields=fields))
 
     def near(
         self,
@@ -101,13 +108,15 @@ class Questions(StoredDocuments):
         where: str | None = None,
         limit: int = LIMIT,
         after: str | None = None,
+        fields: str | Iterable[str] = (),
     ) -> Page:
         """Return the documents that contain a text by at least ``overlap``, most of it first, ``limit`` at a time.
 
         ``overlap`` and ``probability``, the least recall, are shares: 0.8 or "80%". Without ``overlap`` one common
         shingle is enough, and without ``probability`` nothing is missed. ``measure`` "resemblance" compares both
-        ways. ``where`` is a query that the documents must fit, too, such as ``from:ann AND date>=2020``. Raises
-        SettingError for a share or the limit, and QueryError for ``where`` and for a text without words.
+        ways. ``where`` is a query that the documents must fit, too, such as ``from:ann AND date>=2020``;
+        ``fields`` are those of ``search``. Raises SettingError for a share, the limit or the fields, and
+        QueryError for ``where`` and for a text without words.
 
         >>> import tempfile
         >>> from neardup import Collection
@@ -122,7 +131,7 @@ class Questions(StoredDocuments):
         whole = text.encode("utf-8", "replace").decode("utf-8")
         asked = near_query(whole, overlap, probability, measure, where)
         with self.view() as view:
-            return _told(search(view, asked, limit=limit, after=after))
+            return _told(search(view, asked, limit=limit, after=after, fields=fields))
 
     def why_not(self, query: str, id: str | int, *, include_self: bool = False) -> WhyNot:
         """Return why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""

@@ -7,17 +7,18 @@ import binascii
 import hashlib
 import json
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, cast, get_args
 
-from neardup.collection.query.plan import LETTERS, QueryPlan
+from neardup.collection.query.plan import LETTERS, AllStep, AnyStep, QueryPlan, Step, WordsStep
 from neardup.collection.query.syntax import canonical
-from neardup.collection.records import (
-    evidence_cells,
-    hits_html,
-)
+from neardup.collection.records import evidence_cells, hits_html
+from neardup.collection.view import View
 from neardup.display import similarity
-from neardup.errors import InputError
+from neardup.errors import InputError, SettingError
+from neardup.tables import UInt64s
+from neardup.text.units import words
 
 _VERSION = 1
 _CHECK = 8
@@ -79,12 +80,48 @@ class HitEvidence:
         return self.shared / (self.size_query + self.size_hit - self.shared)
 
 
+HitField: TypeAlias = Literal["metadata", "text", "excerpt"]
+"""What hits hold besides their evidence, if it is asked for."""
+
+
+def hit_fields(fields: str | Iterable[str]) -> tuple[HitField, ...]:
+    """Return names of fields of hits, also from one text with commas. Raises SettingError for any other.
+
+    >>> hit_fields("metadata, excerpt"), hit_fields(["text"]), hit_fields("")
+    (('metadata', 'excerpt'), ('text',), ())
+    """
+    names = [name.strip() for name in fields.split(",") if name.strip()] if isinstance(fields, str) else fields
+    chosen = dict.fromkeys(names)
+    if unknown := [name for name in chosen if name not in get_args(HitField)]:
+        raise SettingError(f"fields has {unknown[0]!r}", f"Some of {', '.join(get_args(HitField))}")
+    return cast(tuple[HitField, ...], tuple(chosen))
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A part of the text of a hit, which begins at its character ``begin``.
+
+    It holds the passage in common with the query document, or the first place of words of the query, or else the
+    beginning of the text. ``marks`` are the characters (begin, end) of ``text`` that are these words.
+    """
+
+    text: str
+    begin: int
+    marks: tuple[tuple[int, int], ...] = ()
+
+
 @dataclass(frozen=True, repr=False)
 class Hit:
-    """A document that matches. ``evidence`` is None if no fingerprint clause holds for it."""
+    """A document that matches. ``evidence`` is None if no fingerprint clause holds for it.
+
+    ``metadata``, ``text`` and ``excerpt`` are None unless they are among the ``fields`` of the search.
+    """
 
     id: str
     evidence: HitEvidence | None
+    metadata: Mapping[str, Any] | None = None
+    text: str | None = None
+    excerpt: Excerpt | None = None
 
     def __repr__(self) -> str:
         found = self.evidence
@@ -105,15 +142,20 @@ class Hit:
         return evidence_cells((found.shared, found.size_query, found.size_hit), found.score, passage)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the hit as plain data, one level deep except for the passage."""
+        """Return the hit as plain data, one level deep except for the passage and the fields asked for."""
         found = self.evidence
+        fields: dict[str, Any] = {} if self.metadata is None else {"metadata": self.metadata}
+        if self.text is not None:
+            fields["text"] = self.text
+        if self.excerpt is not None:
+            fields["excerpt"] = {**vars(self.excerpt), "marks": [list(mark) for mark in self.excerpt.marks]}
         if found is None:
-            return {"id": self.id}
+            return {"id": self.id, **fields}
         names = ["in_hit", "in_query", "resemblance", "shared", "size_query", "size_hit", "clause"]
         names += ["full_size_query", "full_size_hit"] * (found.full_size_query is not None)
         # not asdict, which copies every value and takes four times as long (measured)
         passage = None if found.passage is None else dict(vars(found.passage))
-        return {"id": self.id, **{name: getattr(found, name) for name in names}, "passage": passage}
+        return {"id": self.id, **{name: getattr(found, name) for name in names}, "passage": passage, **fields}
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,3 +274,85 @@ def read_token(token: str) -> Cursor:
 
 def _checksum(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()[:_CHECK]
+
+
+PAGE_BYTES = 16_000_000
+"""A page of hits ends after this many bytes of texts and metadata; a larger document is a page of its own."""
+_EXCERPT, _BEFORE = 240, 80
+"""The characters of an excerpt, and those before the words that it shows."""
+_WINDOW, _OVERLAP = 100_000, 2_000
+"""Words are looked for in so many characters at a time: the text may be long."""
+
+
+def with_fields(
+    hits: Iterable[Hit], numbers: Iterable[int], fields: Sequence[str], view: View, plan: QueryPlan
+) -> Iterator[Hit]:
+    """Yield hits with the fields asked for, as many as fit into a page; ``numbers`` are their documents."""
+    phrases = [words(" ".join(tokens)).hashes for tokens in _phrases(plan.root)]
+    size = 0
+    for hit, number in zip(hits, numbers, strict=True):
+        row = view.row(number)
+        values: dict[str, Any] = {}
+        if "metadata" in fields:
+            values["metadata"] = row.metadata
+            size += len(json.dumps(row.metadata))
+        if "text" in fields:
+            values["text"] = view.text(number)
+            size += row.size
+        if "excerpt" in fields:
+            passage = None if hit.evidence is None else hit.evidence.passage
+            values["excerpt"] = excerpt_of(view.text(number), phrases, passage)
+        yield replace(hit, **values)
+        if size >= PAGE_BYTES:
+            return
+
+
+def _phrases(step: Step) -> Iterator[tuple[str, ...]]:
+    """Yield the tokens of the words that a query asks for; those under NOT are in no hit."""
+    if isinstance(step, WordsStep):
+        yield step.tokens
+    elif isinstance(step, AllStep | AnyStep):
+        for part in step.parts:
+            yield from _phrases(part)
+
+
+def excerpt_of(text: str, phrases: Sequence[UInt64s], passage: Passage | None = None) -> Excerpt:
+    """Return the part of a text around a passage, or around the first of the phrases (uint64[n], token hashes)."""
+    if passage is not None:
+        place = passage.begin_hit
+    else:
+        begins = range(0, max(len(text) - _OVERLAP, 1), _WINDOW - _OVERLAP) if phrases else ()
+        windows = ((begin, _places(text[begin : begin + _WINDOW], phrases)) for begin in begins)
+        first = (begin + places[0][0] for begin, places in windows if places)
+        place = next(first, 0)
+    begin = _word_begin(text, max(0, place - _BEFORE), place)
+    shown = text[begin : begin + _EXCERPT]
+    if passage is None:
+        marks = _places(shown, phrases)
+    else:
+        marks = [(passage.begin_hit - begin, min(passage.end_hit - begin, len(shown)))]
+    return Excerpt(shown, begin, tuple(marks))
+
+
+def _word_begin(text: str, begin: int, most: int) -> int:
+    """Return the place after the first white space from ``begin`` on, at most ``most``; 0 stays 0."""
+    if begin == 0:
+        return 0
+    return next((place + 1 for place in range(begin - 1, most) if text[place].isspace()), begin)
+
+
+def _places(text: str, phrases: Sequence[UInt64s]) -> list[tuple[int, int]]:
+    """Return where phrases are in a text, in its characters, sorted."""
+    units = words(text)
+    places = set()
+    for phrase in phrases:
+        n = len(units) - len(phrase) + 1
+        if n < 1:
+            continue
+        fits = units.hashes[:n] == phrase[0]
+        for k in range(1, len(phrase)):
+            fits &= units.hashes[k : n + k] == phrase[k]
+        places |= {
+            (int(units.spans[k, 0]), int(units.spans[k + len(phrase) - 1, 1])) for k in fits.nonzero()[0].tolist()
+        }
+    return sorted(places)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
@@ -9,7 +10,17 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from neardup import display
-from neardup.collection.pages import Cursor, Hit, HitEvidence, Page, Passage, read_token, search_digest
+from neardup.collection.pages import (
+    Cursor,
+    Hit,
+    HitEvidence,
+    Page,
+    Passage,
+    hit_fields,
+    read_token,
+    search_digest,
+    with_fields,
+)
 from neardup.collection.query import Query, parse
 from neardup.collection.query.explanation import doubts
 from neardup.collection.query.metadata import compared
@@ -217,6 +228,7 @@ def search(
     limit: int = LIMIT,
     after: str | None = None,
     include_self: bool = False,
+    fields: str | Iterable[str] = (),
     open_file: Open | None = None,
     most_candidates: int | None = None,
 ) -> Page:
@@ -226,12 +238,14 @@ def search(
     fingerprint clauses hold, the highest score counts; without any it is 0. That of a clause without numbers is
     estimated from the sampled shingles; then hits of equal score are in the order in which they were first added.
     ``after`` is the ``next`` of the previous page. A page begins at a position in that order and uses the methods
-    of the first page, so documents added meanwhile cause neither repeats nor gaps. ``open_file`` reads FILE:;
-    ``most_candidates`` bounds the documents that are compared. Raises QueryError, SettingError for the limit, and
-    InputError for a token of another search.
+    of the first page, so documents added meanwhile cause neither repeats nor gaps. ``fields`` are metadata, text
+    and excerpt: what hits hold besides; with them a page ends after 16 MB. ``open_file`` reads FILE:;
+    ``most_candidates`` bounds the documents that are compared. Raises QueryError, SettingError for the limit and
+    the fields, and InputError for a token of another search.
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
         raise SettingError(f"limit = {limit!r} is not possible", f"A whole number from 1 to {MOST_LIMIT:,}")
+    chosen = hit_fields(fields)
     asked = parse(query) if isinstance(query, str) else query
     cursor = None if after is None else read_token(after)
     planned = plan(asked, view, open_file, cursor.taken if cursor else "")
@@ -249,10 +263,14 @@ def search(
     ranking = _Ranking(evaluation, documents)
     first, more = ranking.following(cursor, limit)
     shown = ranking.of(first[:limit])
-    hits = tuple(hit for hit in map(shown.hit, range(len(shown.documents))) if hit is not None)
+    places = [place for place in range(len(shown.documents)) if shown.holds(place)]
+    hits: Iterable[Hit] = map(shown.hit, places)
+    if chosen:
+        hits = with_fields(hits, shown.documents[places].tolist(), chosen, view, planned)
+    hits = tuple(hits)
     last = None
-    if more:
-        at = int(first[limit - 1])
+    if more or len(hits) < len(places):
+        at = int(first[places[len(hits) - 1] if len(hits) < len(places) else limit - 1])
         last = Cursor(float(ranking.scores[at]), ranking.tie(at), digest, evaluation.taken)
     return _page(hits, len(documents), last.token() if last else None, planned)
 
@@ -389,19 +407,23 @@ class _Shown:
         # once: the text is long for pasted text
         self.clauses = {step: clause_text(step.clause) for step in used}
 
-    def hit(self, k: int) -> Hit | None:
-        """Document k of the page with its evidence; None if its posting was that of another shingle.
+    def holds(self, k: int) -> bool:
+        """Whether document k of the page shares a shingle, if a fingerprint clause found it.
 
-        A store may keep only some bits of a hash.
+        A store may keep only some bits of a hash, so a posting may be that of another shingle.
         """
+        if not self.best[k]:
+            return True
+        return bool(self.counts[self.ranking.steps[self.best[k] - 1]].shared[self._row[k]])
+
+    def hit(self, k: int) -> Hit:
+        """Document k of the page with its evidence."""
         id = self._ids[self._row[k]]
         if not self.best[k]:
             return Hit(id, None)
         step = self.ranking.steps[self.best[k] - 1]
         counts, row = self.counts[step], int(self._row[k])
         shared, size, n = int(counts.shared[row]), int(counts.sizes[row]), step.target.n
-        if not shared:
-            return None
         passage = longest_passage(step, self.ranking.view.text(int(self.documents[k])))
         score = float(self.scores[k])
         if step.way == "sample":

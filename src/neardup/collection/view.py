@@ -99,6 +99,14 @@ class View:
         [text] = self._loaded([document])
         return text.decode("utf-8", "replace")
 
+    def row(self, document: int) -> StoredRow:
+        """The row of a document. Raises FormatError if it is missing."""
+        self._deadline.check()
+        rows = list(self._store.rows(np.array([document], np.int64)))
+        if not rows:
+            raise _lost()
+        return rows[0]
+
     def sizes(self, documents: Int64s) -> Int64s:
         """The number of distinct shingles of each document."""
         self._deadline.check()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from neardup.collection.pages import Hit, HitEvidence, Page, Passage
+from neardup.collection.pages import Excerpt, Hit, HitEvidence, Page, Passage
 from neardup.collection.records import Added, Change, NearCopy, PairDecision, StoredGroup, StoredMember
 
 
@@ -146,7 +146,7 @@ class BaseTextsAnswer:
 
 @dataclass(frozen=True)
 class HitLine:
-    """A document that fits the query, with counts if a fingerprint clause holds for it.
+    """A document that fits the query, with counts if a fingerprint clause holds for it, and the fields asked for.
 
     `full_size_query` and `full_size_hit` include base text, if the collection has any.
     """
@@ -162,17 +162,21 @@ class HitLine:
     full_size_hit: int | None = None
     clause: str | None = None
     passage: Passage | None = None
+    metadata: dict[str, Any] | None = None
+    text: str | None = None
+    excerpt: Excerpt | None = None
 
     def hit(self) -> Hit:
         """Return the hit. Raises ValueError if counts are missing."""
+        fields = self.metadata, self.text, self.excerpt
         if self.clause is None:
-            return Hit(self.id, None)
+            return Hit(self.id, None, *fields)
         score = self.resemblance if self.clause.startswith("SIMILAR") else self.in_hit
         if score is None or self.shared is None or not self.size_query or not self.size_hit:
             raise ValueError("a hit of a fingerprint clause lacks its counts")
         sizes = self.shared, self.size_query, self.size_hit
         full = self.full_size_query, self.full_size_hit
-        return Hit(self.id, HitEvidence(self.clause, score, *sizes, self.passage, *full))
+        return Hit(self.id, HitEvidence(self.clause, score, *sizes, self.passage, *full), *fields)
 
 
 @dataclass(frozen=True)

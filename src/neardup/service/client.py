@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -16,7 +16,7 @@ from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.methods import require_verdict
 from neardup.collection.intake import OnDuplicate, StorableRows, intake_of
 from neardup.collection.near import Near
-from neardup.collection.pages import Page
+from neardup.collection.pages import Page, hit_fields
 from neardup.collection.records import (
     Added,
     Change,
@@ -194,10 +194,17 @@ class Client:
         return self._sender.send(answers.ServiceComparison, "POST", "/v1/compare", body, again=True)
 
     def search(
-        self, query: str, *, limit: int = LIMIT, after: str | None = None, include_self: bool = False
+        self,
+        query: str,
+        *,
+        limit: int = LIMIT,
+        after: str | None = None,
+        include_self: bool = False,
+        fields: str | Iterable[str] = (),
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md."""
-        body = {"query": query, "limit": limit, "after": after, "include_self": include_self}
+        paging = {"limit": limit, "after": after, "fields": hit_fields(fields)}
+        body = {"query": query, "include_self": include_self, **paging}
         found = self._sender.send(answers.SearchAnswer, "POST", "/v1/search", body, again=True, query=query)
         return self._page(found, found.query)
 
@@ -211,10 +218,12 @@ class Client:
         where: str | None = None,
         limit: int = LIMIT,
         after: str | None = None,
+        fields: str | Iterable[str] = (),
     ) -> Page:
         """Return the documents that contain a text by at least ``overlap``, most of it first."""
         shares = {"overlap": overlap, "probability": probability}
-        body = {"text": text, **shares, "measure": measure, "where": where, "limit": limit, "after": after}
+        paging = {"limit": limit, "after": after, "fields": hit_fields(fields)}
+        body = {"text": text, **shares, "measure": measure, "where": where, **paging}
         found = self._sender.send(answers.NearAnswer, "POST", "/v1/near", body, again=True, query=where or "")
         return self._page(found, "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from fastapi import Depends, FastAPI, Path, Query, Request
 from fastapi.security import HTTPBearer
@@ -18,6 +18,7 @@ from neardup.collection.arrivals import group_pending
 from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.fields import LONGEST_ID, id_fault
 from neardup.collection.near import RECALL, Near
+from neardup.collection.pages import HitField, hit_fields
 from neardup.collection.query import Query as Parsed
 from neardup.collection.query import explanation
 from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
@@ -75,6 +76,11 @@ QueryInAddress = Annotated[
     ),
 ]
 Hits = Annotated[int | None, Query(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
+_FIELD = f"({'|'.join(get_args(HitField))})"
+HitFields = Annotated[
+    str | None,
+    Query(pattern=f"^{_FIELD}(,{_FIELD})*$", description="What each hit holds besides: metadata,text,excerpt."),
+]
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 Groups = Annotated[int, Query(ge=1, le=100, description="Each includes up to 1,000 members.")]
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
@@ -283,16 +289,21 @@ register_url_convertor("anything", _Anything())
 def _add_search(app: FastAPI, executor: Executor) -> None:
     @app.get("/v1/search", **described(answers.SearchAnswer))
     async def search_documents(
-        query: QueryInAddress, limit: Hits = None, after: str | None = None, include_self: bool = False
+        query: QueryInAddress,
+        limit: Hits = None,
+        after: str | None = None,
+        include_self: bool = False,
+        fields: HitFields = None,
     ) -> Response:
         """Find the documents that fit a query, best first."""
-        return await _search(executor, query, limit, after, include_self)
+        chosen = hit_fields(fields or "")
+        return await _search(executor, query, requests.SearchRequest(query, include_self, limit, after, chosen))
 
     @app.post("/v1/search", **described(answers.SearchAnswer, body=requests.SearchRequest))
     async def search_documents_by_body(request: Request) -> Response:
         """The same, for queries that are too long for an address."""
         asked = await executor.received(request, requests.SearchRequest)
-        return await _search(executor, asked.query, asked.limit, asked.after, asked.include_self)
+        return await _search(executor, asked.query, asked)
 
 
 COMPARED_BYTES = 4_000_000
@@ -336,7 +347,7 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
             raise RefusedError(422, error.given, error.allowed, error.do) from error
         except QueryError as error:
             raise refusal_of(error, executor.collection.path) from error
-        return await _search(executor, query, asked.limit, asked.after, False)
+        return await _search(executor, query, asked)
 
     @app.post("/v1/compare", **described(answers.ServiceComparison, 404, body=requests.CompareRequest))
     async def compare(request: Request) -> Response:
@@ -346,17 +357,25 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
 
 
 async def _search(
-    executor: Executor, query: str | Parsed, limit: int | None, after: str | None, include_self: bool
+    executor: Executor, query: str | Parsed, request: requests.SearchRequest | requests.NearRequest
 ) -> Response:
-    if limit is None:
-        limit = min(LIMIT, executor.limits.most_hits)
+    limit = min(LIMIT, executor.limits.most_hits) if request.limit is None else request.limit
     if limit > executor.limits.most_hits:
         allowed = f"At most {executor.limits.most_hits} hits on a page"
         raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
 
     def look(view: View, _: float) -> Response:
         most = executor.limits.most_candidates
-        page = search(view, query, limit=limit, after=after, include_self=include_self, most_candidates=most)
+        include_self = isinstance(request, requests.SearchRequest) and request.include_self
+        page = search(
+            view,
+            query,
+            limit=limit,
+            after=request.after,
+            include_self=include_self,
+            fields=request.fields,
+            most_candidates=most,
+        )
         if page.found is None:
             raise RefusedError(
                 400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"

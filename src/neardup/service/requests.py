@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta, Raw, Struct, field
 
 from neardup.collection.fields import LONGEST_ID, MOST_METADATA, MOST_VALUES, id_fault, metadata_fault, text_fault
+from neardup.collection.pages import HitField
 from neardup.collection.search import NearMeasure
 from neardup.collection.sets import Role
 from neardup.io.decisions.records import Verdict
@@ -42,6 +44,7 @@ Share: TypeAlias = Annotated[float, Meta(extra_json_schema={"exclusiveMinimum": 
 Limit: TypeAlias = (
     Annotated[int, Meta(ge=1, description="Hits on the page; by default 20, at most --most-hits.")] | None
 )
+Fields: TypeAlias = Annotated[Sequence[HitField], Meta(description="What each hit holds besides its evidence.")]
 Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnNear: TypeAlias = Literal["keep", "link", "reject"]
@@ -187,6 +190,7 @@ class SearchRequest(QueryRequest):
 
     limit: Limit = None
     after: Annotated[str | None, Meta(description="The `next` of the previous page.")] = None
+    fields: Fields = ()
 
 
 class WhyNotRequest(QueryRequest, kw_only=True):
@@ -205,6 +209,7 @@ class NearRequest(ServiceRequest):
     where: Annotated[Query | None, Meta(description="A query that the documents must fit, too.")] = None
     limit: Limit = None
     after: str | None = None
+    fields: Fields = ()
 
 
 class CompareRequest(ServiceRequest):

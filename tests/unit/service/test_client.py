@@ -395,3 +395,11 @@ def test_without_httpx_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert has_parts(done.stdout, "httpx", f"Try: {install('client')}.")
+
+
+def test_hits_have_the_fields_of_the_collection(both: tuple[Client, Collection]) -> None:
+    client, collection = both
+    for fields in ("metadata", "text,excerpt", ["excerpt", "metadata"]):
+        assert client.search("harbour", fields=fields).hits == collection.search("harbour", fields=fields).hits
+        asked = {"overlap": "10%", "fields": fields}
+        assert client.near(HARBOUR, **asked).hits == collection.near(HARBOUR, **asked).hits

@@ -220,6 +220,18 @@ def test_nearest_to_a_text(filled: Service) -> None:
     assert [hit["id"] for hit in page["hits"] + rest["hits"]] == ["a", "b", "d"]
 
 
+def test_fields_of_hits_in_an_address_and_in_a_body(filled: Service) -> None:
+    found = filled("GET", "/v1/search?q=word15&fields=text,excerpt&limit=2").json["hits"]
+    body = {"query": "word15", "fields": ["excerpt", "text"], "limit": 2}
+    assert found == filled("POST", "/v1/search", body).json["hits"] != []
+    for hit in found:
+        assert hit["text"][hit["excerpt"]["begin"] :].startswith(hit["excerpt"]["text"])
+        assert [hit["excerpt"]["text"][slice(*mark)] for mark in hit["excerpt"]["marks"]] == ["word15"]
+    for wrong in ("body", "text,,excerpt", ""):
+        assert filled("GET", f"/v1/search?q=word15&fields={wrong}").error["code"] == "invalid"
+    assert filled("POST", "/v1/search", {"query": "word15", "fields": "text"}).error["code"] == "invalid"
+
+
 @pytest.mark.parametrize(
     "asked",
     [

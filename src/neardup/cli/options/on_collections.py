@@ -130,6 +130,12 @@ class SearchOptions:
     why_not: str | None = option("--why-not", None, "Explain why the query does not find the document ID.", "ID")
     explain: bool = option("--explain", False, "Explain the meaning of the query and its look-ups in words.")
     include_self: bool = option("--include-self", False, "Include the query document itself.")
+    fields: str | None = option(
+        "--fields",
+        None,
+        "What hits hold besides, with commas: metadata, text, excerpt. Default: excerpt; with --json, nothing.",
+        "NAMES",
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
