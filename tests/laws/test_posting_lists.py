@@ -27,11 +27,12 @@ CARED_FOR = (1 << KEY_BITS) - 1
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of two postings, merged and read range by range."""
+    """Blocks of two postings, merged and read range by range; a shingle of two documents is common."""
     monkeypatch.setattr(segments, "_BLOCK", 2)
     monkeypatch.setattr(segments, "_ROWS", 3)
     monkeypatch.setattr(segments, "_AT_ONCE", 7)
     monkeypatch.setattr(segments, "_MERGED_AT_ONCE", 8)
+    monkeypatch.setattr(segments, "COMMON", 2)
 
 
 @contextmanager
@@ -96,13 +97,17 @@ def agree(stored: Segments, known: dict[int, set[int]]) -> None:
     for k, hash in enumerate(asked):
         assert documents[offsets[k] : offsets[k + 1]].tolist() == holders.get(hash & CARED_FOR, [])
     lists = [holders.get(hash & CARED_FOR, []) for hash in asked]
-    for most in (0, 3, 10, 10_000):  # several portions of 7 hashes
+    common: dict[int, int] = {}
+    for most in (10_000, 0, 3, 10, 10_000, 3):  # several portions of 7 hashes
         rarest = sorted(range(len(asked)), key=lambda place: (len(lists[place]), place))
         while len(rarest) > 1 and sum(len(lists[place]) for place in rarest) > most:
             rarest.pop()
-        places, some = stored.rarest(np.array(asked, np.uint64), most)
+        places, some = stored.rarest(np.array(asked, np.uint64), most, common)
         assert places.tolist() == sorted(rarest)
         assert [one.tolist() for one in some] == [lists[place] for place in sorted(rarest)]
+        assert common == {
+            hash & CARED_FOR: len(list) for hash, list in zip(asked, lists, strict=True) if len(list) > 1
+        }
 
 
 def test_nothing_is_asked_of_nothing() -> None:

@@ -52,6 +52,9 @@ class StoreLookups:
     def _segments(self) -> Segments:
         raise NotImplementedError
 
+    def _common(self) -> dict[int, int]:
+        raise NotImplementedError
+
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         raise NotImplementedError
 
@@ -148,7 +151,7 @@ class StoreLookups:
 
         Their lists together have at most ``most`` documents, but the rarest hash is always among them.
         """
-        return self._segments().rarest(hashes, most)
+        return self._segments().rarest(hashes, most, self._common())
 
     def containing(
         self, tokens: Sequence[str], *, prefix: bool = False, among: Int64s | None = None, limit: int | None = None

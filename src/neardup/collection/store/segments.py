@@ -40,6 +40,8 @@ _BLOCK = 128
 """Postings of a block: rows of half a kB fill pages well, and few bytes are read needlessly."""
 _AT_ONCE = 20_000
 _ROWS = 4_000
+COMMON, _MOST_COMMON = 10_000, 100_000
+"""A key in this many documents is common; the most common keys whose numbers of documents are kept in memory."""
 
 All = Callable[..., list[Any]]
 """Runs a statement with parameters and returns all rows."""
@@ -118,16 +120,33 @@ class Segments:
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
         return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
 
-    def rarest(self, hashes: UInt64s, most: int) -> tuple[Int64s, list[Int64s]]:
+    def rarest(self, hashes: UInt64s, most: int, common: dict[int, int]) -> tuple[Int64s, list[Int64s]]:
         """The places of the rarest hashes, ascending, and their documents: ``most`` in sum, but one hash at least.
 
-        The rarest of all are among the rarest of their portion.
+        ``common`` maps keys of this state to their numbers of documents. Of these, lists longer than ``most`` are
+        not read unless all lists are. Other common keys are added to it.
         """
+        known = np.array([common.get(key, 0) for key in (hashes & KEPT).tolist()], np.int64)
+        if known.max(initial=0) > most:
+            sought = np.flatnonzero(known <= most)
+            places, lists = self._rarest_read(hashes[sought], most, common)
+            if lists and len(lists[0]) <= most:
+                return sought[places], lists
+        return self._rarest_read(hashes, most, common)
+
+    def _rarest_read(self, hashes: UInt64s, most: int, common: dict[int, int]) -> tuple[Int64s, list[Int64s]]:
+        """The rarest of all hashes are among the rarest of their portion."""
         segments = self.all()
         places, lists = np.empty(0, np.int64), list[Int64s]()
         for begin in range(0, len(hashes), _AT_ONCE):
-            located = self._located(segments, hashes[begin : begin + _AT_ONCE])
-            chosen = _rarest(located.counts.sum(axis=0), most)
+            portion = hashes[begin : begin + _AT_ONCE]
+            located = self._located(segments, portion)
+            counts = located.counts.sum(axis=0)
+            if len(common) < _MOST_COMMON:
+                frequent = counts >= COMMON
+                keys = (portion[frequent] & KEPT).tolist()
+                common.update(zip(keys, counts[frequent].tolist(), strict=True))
+            chosen = _rarest(counts, most)
             documents, offsets = self._gathered(located.of(chosen))
             places = np.concatenate((places, begin + chosen))
             lists += [documents[first:end] for first, end in pairwise(offsets.tolist())]

@@ -20,6 +20,7 @@ from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store.failures import busy, damaged, explained, is_busy, well_formed
 from neardup.collection.store.file import (
+    LOG_KEY,
     READER_CACHE,
     WRITER_CACHE,
     checked_settings,
@@ -131,6 +132,7 @@ class Store(StoreLookups):
         self._connections_lock, self._writer_lock = threading.Lock(), threading.Lock()
         self._writer: sqlite3.Connection | None = None
         self._closed = False
+        self._known_common: tuple[str, dict[int, int]] = "", {}
         if not path.exists():
             self._create(given)
         held = hold(path)
@@ -315,6 +317,21 @@ class Store(StoreLookups):
         """The posting lists; within a transaction, including its additions so far."""
         self._flush()
         return Segments(self._all, self._path)
+
+    def _common(self) -> dict[int, int]:
+        """The documents of each common key, as far as it is known, in the state that this thread sees.
+
+        Nothing is known within a transaction, outside of ``reading``, or of a file without records of its states.
+        """
+        if getattr(self._local, "writer", None) is not None or not self._connection().in_transaction:
+            return {}
+        found = self._all("SELECT value FROM header WHERE key = ?", LOG_KEY)
+        if not found:
+            return {}
+        state, known = self._known_common
+        if state != found[0][0]:
+            state, known = self._known_common = found[0][0], {}
+        return known
 
     def _flush(self) -> None:
         """Within a transaction, write the pending postings."""
