@@ -13,6 +13,7 @@ from neardup.collection.contract import KEPT, StoreUnavailableError
 from neardup.collection.entries import unpack
 from neardup.collection.store import Store
 from neardup.errors import OutputError
+from neardup.tables import UInt64s
 from support import reference
 from support.made_collections import made, numbers, put
 
@@ -230,13 +231,33 @@ def test_sampled_shingles_are_found(store: Store) -> None:
         lists = [found.tolist() for found in store.postings(hashes)]
         for hash, found in zip(hashes.tolist(), lists, strict=True):
             assert found == sorted(number for number, own in samples.items() if hash in own)
-        for most in (0, 1, 5, 1000):
-            rarest = sorted(range(len(lists)), key=lambda place: (len(lists[place]), place))
-            while len(rarest) > 1 and sum(len(lists[place]) for place in rarest) > most:
-                rarest.pop()
-            places, some = store.rarest_postings(hashes, most)
-            assert places.tolist() == sorted(rarest)
-            assert [found.tolist() for found in some] == [lists[place] for place in sorted(rarest)]
+        with store.reading():
+            for most in (0, 1, 5, 1000, 1, 0):
+                assert_rarest(store, hashes, lists, most)
+
+
+def test_the_rarest_shingles_are_those_of_the_present_state(store: Store) -> None:
+    for common in range(1, 6):
+        put(
+            store,
+            {f"{common} {place}": f"{'the same header ' * (place < 5 * common)} {place}" for place in range(12)},
+        )
+        hashes = np.unique(made(TEXTS, store.settings).hashes)
+        hashes = np.union1d(hashes, np.unique(np.concatenate([hash_ for hash_, _ in store.sampled()])))
+        lists = [found.tolist() for found in store.postings(hashes)]
+        for most in (3, 8, 3, 8):
+            with store.reading():
+                assert_rarest(store, hashes, lists, most)
+        remove(store, f"{common} 0", f"{common} 1")
+
+
+def assert_rarest(store: Store, hashes: UInt64s, lists: list[list[int]], most: int) -> None:
+    rarest = sorted(range(len(lists)), key=lambda place: (len(lists[place]), place))
+    while len(rarest) > 1 and sum(len(lists[place]) for place in rarest) > most:
+        rarest.pop()
+    places, some = store.rarest_postings(hashes, most)
+    assert places.tolist() == sorted(rarest)
+    assert [found.tolist() for found in some] == [lists[place] for place in sorted(rarest)]
 
 
 def test_what_is_too_much_to_count_is_estimated(store: Store) -> None:

@@ -16,7 +16,6 @@ from neardup.collection.query.explanation import describe
 from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
 from neardup.collection.search import Counts, Evaluation, search
 from neardup.collection.sets import Sets
-from neardup.collection.store import segments
 from neardup.tables import Int64s
 
 WORDS = [f"word{number}" for number in range(150)]
@@ -125,29 +124,6 @@ def test_of_common_shingles_only_the_rarest_are_looked_up(
             assert ("the common ones" in "".join(describe(planned))) == (step.common > 0)
             common += step.common
     assert common
-
-
-def test_common_shingles_are_counted_again_after_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "COMMON", 2)
-    monkeypatch.setattr(query_plan, "MOST_POSTINGS", 25)
-    texts = made_texts(3)
-
-    def answers(path: Path) -> list[tuple[str, tuple[str, ...]]]:
-        with Collection(path) as other:
-            return [answer(other, id) for id in other]
-
-    def answer(collection: Collection, id: str) -> tuple[str, tuple[str, ...]]:
-        hits = [] if id in ("one", "none") else collection.search(f'FINGERPRINT:"{id}"', limit=1000).hits
-        return id, tuple(hit.id for hit in hits)
-
-    with Collection(tmp_path / "made.neardup", scale=4, floor=2) as collection:
-        batches = [[*texts.items()][begin : begin + 20] for begin in range(0, len(texts), 20)]
-        for batch in batches:
-            collection.add([{"id": id, "text": text} for id, text in batch])
-            for _ in range(2):
-                assert [answer(collection, id) for id in collection] == answers(collection.path)
-        collection.remove([id for id, _ in batches[0]])
-        assert [answer(collection, id) for id in collection] == answers(collection.path)
 
 
 def test_beside_a_clause_with_numbers_its_hits_alone_are_compared(

@@ -40,8 +40,8 @@ _BLOCK = 128
 """Postings of a block: rows of half a kB fill pages well, and few bytes are read needlessly."""
 _AT_ONCE = 20_000
 _ROWS = 4_000
-COMMON, _MOST_COMMON = 10_000, 100_000
-"""A key in this many documents is common; the most common keys whose numbers of documents are kept in memory."""
+_MOST_COMMON = 100_000
+"""The most keys whose numbers of documents are kept in memory."""
 
 All = Callable[..., list[Any]]
 """Runs a statement with parameters and returns all rows."""
@@ -124,7 +124,7 @@ class Segments:
         """The places of the rarest hashes, ascending, and their documents: ``most`` in sum, but one hash at least.
 
         ``common`` maps keys of this state to their numbers of documents. Of these, lists longer than ``most`` are
-        not read unless all lists are. Other common keys are added to it.
+        not read unless all lists are. Other keys with such lists are added to it.
         """
         known = np.array([common.get(key, 0) for key in (hashes & KEPT).tolist()], np.int64)
         if known.max(initial=0) > most:
@@ -143,9 +143,8 @@ class Segments:
             located = self._located(segments, portion)
             counts = located.counts.sum(axis=0)
             if len(common) < _MOST_COMMON:
-                frequent = counts >= COMMON
-                keys = (portion[frequent] & KEPT).tolist()
-                common.update(zip(keys, counts[frequent].tolist(), strict=True))
+                longer = counts > most
+                common.update(zip((portion[longer] & KEPT).tolist(), counts[longer].tolist(), strict=True))
             chosen = _rarest(counts, most)
             documents, offsets = self._gathered(located.of(chosen))
             places = np.concatenate((places, begin + chosen))
