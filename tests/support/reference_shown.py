@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from itertools import groupby, zip_longest
 from typing import Any
+
+from markupsafe import escape
 
 from neardup.comparison.alignment import Alignment, Piece, Row
 from neardup.comparison.compare import Comparison

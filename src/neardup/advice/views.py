@@ -164,8 +164,8 @@ def _panel(panel: Bars, top: int) -> Iterator[str]:
 
 def html(advice: AdviceRecord) -> str:
     """Return all advice: the picture, the sections, the command."""
-    body = "".join(part for section in sections(advice) for part in _section_html(section))
-    return view(picture(advice).figure(), body, preformatted(advice.recommended.command))
+    body = (part for section in sections(advice) for part in _section_html(section))
+    return view(picture(advice).figure(), *body, preformatted(advice.recommended.command))
 
 
 def _section_html(section: AdviceSection) -> Iterator[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from neardup.display.svg import Picture, path, rect, text
+from neardup.display.view import part
 from neardup.display.words import counted, number, similarity
 
 if TYPE_CHECKING:
     import numpy as np
+    from markupsafe import Markup
     from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 560, 240
@@ -81,7 +82,7 @@ class Histogram:
         """Return bars, a line at the threshold, and the scale."""
         return Picture(WIDTH, HEIGHT, self.title, self.said, tuple(self._parts()))
 
-    def figure(self) -> str:
+    def figure(self) -> Markup:
         """Return the picture as a figure with its numbers as a table."""
         return self.picture().figure(self._table())
 
@@ -114,18 +115,12 @@ class Histogram:
         yield path(f"M{at:.2f} {_TOP - 10}V{floor}", "line")
         yield text(round(beside, 2), _TOP - 12, f"threshold {self.line:g}", side, "named")
 
-    def _table(self) -> str:
-        rows = "".join(
-            f'<tr><th scope="row">{short(begin)} to {short(end)}</th><td class="number">{number(count)}</td></tr>'
+    def _table(self) -> Markup:
+        lines = [
+            (f"{short(begin)} to {short(end)}", number(count))
             for begin, end, count in zip(self.edges, self.edges[1:], self.counts, strict=False)
-        )
-        head = '<th scope="col">From, to</th>'
-        head += f'<th scope="col" class="number">{escape(self.noun[1].capitalize())}</th>'
-        return (
-            '<details><summary>The numbers of the chart</summary><table class="numbers">'
-            f"<caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table></details>"
-        )
+        ]
+        return part("numbers", "chart", self.title, ("From, to", self.noun[1].capitalize()), lines)
 
 
 @dataclass(frozen=True)

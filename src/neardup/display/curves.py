@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from neardup.display.charts import short
 from neardup.display.svg import Picture, circle, path, rect, text, through
+from neardup.display.view import part
 from neardup.display.words import shortened, similarity
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 WIDTH, HEIGHT = 560, 352
 _LEFT, _RIGHT, _TOP, _FLOOR = 48, 20, 40, 250
@@ -61,7 +66,7 @@ class SCurve:
         height = HEIGHT if self.threshold is not None else _FLOOR + 50
         return Picture(WIDTH, height, "Probability to become a candidate", self.said, tuple(self._parts()))
 
-    def figure(self) -> str:
+    def figure(self) -> Markup:
         """Return the picture as a figure with its numbers as a table."""
         return self.picture().figure(self._table())
 
@@ -103,16 +108,9 @@ class SCurve:
         places = (low + (high - low) * step / STEPS for step in range(STEPS + 1))
         return [(_across(at), _down(self.probability(at))) for at in places]
 
-    def _table(self) -> str:
-        cells = ((short(at), similarity(self.probability(at), 4)) for at in _TENTHS)
-        rows = "".join(
-            f'<tr><th scope="row">{at}</th><td class="number">{chance}</td></tr>' for at, chance in cells
-        )
-        head = '<th scope="col">Similarity</th><th scope="col" class="number">Probability</th>'
-        return (
-            '<details><summary>The numbers of the curve</summary><table class="numbers"><caption>Probability to '
-            f"become a candidate</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>"
-        )
+    def _table(self) -> Markup:
+        lines = [(short(at), similarity(self.probability(at), 4)) for at in _TENTHS]
+        return part("numbers", "curve", "Probability to become a candidate", ("Similarity", "Probability"), lines)
 
 
 def _across(value: float) -> float:

@@ -11,8 +11,13 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from neardup.display.style import DARK, LIGHT
+from neardup.display.view import part
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MIDDLE = {"bar": "#4f7fbf", "below": "#84848f", "loss": "#c4662e"}
 """Colours with a contrast of 3:1 or more to the light and to the dark paper."""
@@ -80,14 +85,16 @@ class Picture:
     said: str
     parts: tuple[str, ...]
 
-    def inline(self) -> str:
+    def inline(self) -> Markup:
         """Return the picture for use in HTML; ids in it are made of its content."""
-        return self._svg(f'class="picture" width="{self.width:g}" height="{self.height:g}" ', "".join(self.parts))
+        from markupsafe import Markup
 
-    def figure(self, below: str = "") -> str:
+        size = f'width="{self.width:g}" height="{self.height:g}" '
+        return Markup(self._svg(f'class="picture" {size}', "".join(self.parts)))
+
+    def figure(self, below: str = "") -> Markup:
         """Return the picture as a figure with its description as caption, and HTML ``below``."""
-        caption = f"<figcaption>{escape(self.said)}</figcaption>"
-        return f'<figure class="chart">{self.inline()}{caption}{below}</figure>'
+        return part("figure", self.inline(), self.said, below)
 
     def file(self, name: str = "neardup-picture") -> str:
         """Return the picture as a file of its own, on paper, light or dark as the system is."""

@@ -1,7 +1,8 @@
-"""The view of a value in a notebook: a title, facts, tables and pictures, all text escaped.
+"""The templates of all pages and views: their environment, their filters, and the parts of views in notebooks.
 
-Notebooks that are not trusted drop the style sheet, and some sites drop the pictures. So cells have their side as
-an attribute, too, and pictures have their numbers in words.
+Autoescape is on, and a name that is missing is an error. A self-contained page holds its style and names it in its
+policy by hash. Notebooks that are not trusted drop the style sheet, and some sites drop the pictures. So cells
+have their side as an attribute, too, and pictures have their numbers in words.
 """
 
 from __future__ import annotations
@@ -9,39 +10,160 @@ from __future__ import annotations
 import hashlib
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from html import escape
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from neardup.display.style import notebook_style
-from neardup.display.words import Line, escaped_parts, printable, shortened
+from neardup.display.words import (
+    Line,
+    counted,
+    escaped_parts,
+    number,
+    percent,
+    printable,
+    shortened,
+    similarity,
+    size,
+)
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+UNKNOWN = "unknown"
+EMPTY = "(empty)"
+LONGEST_NAME = 120
+"""Longest name on a page, in characters."""
+
+
+@cache
+def environment(*packages: str) -> Environment:
+    """Return the environment for the templates in ``packages``, then for the shared ones.
+
+    Templates are in the folder ``templates`` of a package. The filters are ``share`` (a similarity or share, cut
+    to three digits), ``number``, ``counted("group")``, ``size`` (of bytes), ``percent``, ``printable`` (one line,
+    with escapes), ``shown`` (document text with visible marks for invisible characters), ``named`` (an id on one
+    line, with its own direction; a long one lacks its middle) and ``whole_name``.
+    """
+    # here, so that commands without a page need no templates
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, "neardup.display")]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update(
+        share=share,
+        number=number,
+        counted=counted,
+        size=size,
+        percent=percent,
+        printable=printable,
+        shown=shown,
+        named=named,
+        whole_name=whole_name,
+    )
+    return made
+
+
+def part(macro: str, *values: object) -> Markup:
+    """Return what a macro of the template ``view.html`` makes of the values; it escapes them."""
+    made: Markup = getattr(_macros(), macro)(*values)
+    return made
+
+
+@cache
+def _macros() -> object:
+    return environment().get_template("view.html").module
+
+
+def share(value: float | None, digits: int = 3) -> str:
+    """Return a similarity or a share, rounded down; "unknown" for None.
+
+    >>> share(0.99999), share(None)
+    ('0.999', 'unknown')
+    """
+    return UNKNOWN if value is None else similarity(value, digits)
+
+
+def shown(text: object) -> Markup:
+    r"""Return document text as HTML: invisible characters, controls and lone surrogates as boxed escapes.
+
+    >>> shown("<b>\u202e")
+    Markup('&lt;b&gt;<code class="unseen">\\u202e</code>')
+    """
+    from markupsafe import escape
+
+    parts = list(escaped_parts(str(text)))
+    return escape(parts[0][0]) if len(parts) == 1 and not parts[0][1] else part("visible", parts)
+
+
+def named(id: object) -> Markup:
+    r"""Return an id as HTML: on one line, with escapes, apart from the direction of the text around it.
+
+    A long id lacks its middle.
+
+    >>> named("a<b>\n")
+    Markup('<bdi lang="">a&lt;b&gt;\\n</bdi>')
+    """
+    name = str(id) or EMPTY
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME // 2]}…{name[-LONGEST_NAME // 2 :]}"
+    return whole_name(name)
+
+
+def whole_name(name: str) -> Markup:
+    """Return a name as HTML, in full: see ``named``."""
+    return part("name", name)
+
+
+def self_contained(environment: Environment, template: str, style: str, **values: Any) -> str:
+    """Return a page that needs no other file: its style is inside, and its policy allows nothing else."""
+    from markupsafe import Markup
+
+    return environment.get_template(template).render(style=Markup(style), policy=policy_for(style), **values)
+
+
+def policy_for(style: str) -> str:
+    """Return the content security policy of a self-contained page: nothing but this style."""
+    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def fragment(*parts: str, style: str, kind: str = "neardup") -> str:
+    """Return HTML for a notebook: the parts, and the style that only they follow. ``kind`` are its classes."""
+    from markupsafe import Markup
+
+    return str(part("fragment", parts, Markup(style), kind))
 
 
 def view(*parts: str) -> str:
-    """Return HTML for a notebook: the parts, which are HTML, and the style that only they follow."""
-    return f'<div class="neardup view"><style>{notebook_style()}</style>{"".join(parts)}</div>'
+    """Return the view of a value in a notebook: the parts, which the functions below make."""
+    return fragment(*parts, style=notebook_style(), kind="neardup view")
 
 
-def heading(words: str, level: int = 4) -> str:
+def heading(words: str) -> Markup:
     """Return a heading, escaped."""
-    return f"<h{level}>{escape(printable(words))}</h{level}>"
+    return part("heading", words, 4)
 
 
-def paragraph(words: str) -> str:
+def paragraph(words: str) -> Markup:
     """Return a paragraph, escaped."""
-    return f"<p>{escape(printable(words))}</p>"
+    return part("paragraph", words)
 
 
-def preformatted(words: str) -> str:
+def preformatted(words: str) -> Markup:
     """Return lines in a monospaced font, escaped."""
-    return f"<pre>{escape(words)}</pre>"
+    return part("preformatted", words)
 
 
-def facts(lines: Iterable[Line]) -> str:
+def facts(lines: Iterable[Line]) -> Markup:
     """Return labelled lines as a table; both are escaped."""
-    cells = ((escape(printable(label)), escape(printable(said))) for label, said in lines)
-    rows = "".join(
-        f'<tr><th scope="row" {_LEFT}>{label}</th><td {_LEFT}>{said}</td></tr>' for label, said in cells
-    )
-    return f"<table><tbody>{rows}</tbody></table>"
+    return part("facts", lines)
 
 
 def table(
@@ -50,35 +172,18 @@ def table(
     numbers: frozenset[int] = frozenset(),
     *,
     inline: bool = True,
-) -> str:
+) -> Markup:
     """Return a table of cells, all escaped; the columns ``numbers`` are flush right.
 
     ``inline``: the cells have their side as a style attribute, too, which pages with a policy do not allow.
     """
-    attributes = [_side(column in numbers, inline) for column in range(len(head))]
-    top = "".join(
-        f'<th scope="col"{side}>{escape(name)}</th>' for name, side in zip(head, attributes, strict=True)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(f"<td{side}>{escape(cell)}</td>" for cell, side in zip(row, attributes, strict=True))
-        + "</tr>"
-        for row in rows
-    )
-    return f'<div class="wide"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>'
+    return part("table", head, rows, numbers, inline)
 
 
 WORDS = 80
 """Columns of the first words of a text."""
 NAME = 60
 """Longest id, in columns."""
-_LEFT, _RIGHT = 'style="text-align:left"', 'class="number" style="text-align:right"'
-
-
-def _side(is_number: bool, inline: bool) -> str:
-    if inline:
-        return f" {_RIGHT if is_number else _LEFT}"
-    return ' class="number"' if is_number else ""
 
 
 def name_of(id: object) -> str:
@@ -100,38 +205,3 @@ def excerpt(text: str, width: int = WORDS) -> str:
     flat = " ".join(text[: 8 * width].split())
     shown = "".join(part for part, _ in escaped_parts(flat))
     return shortened(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")
-
-
-def policy_for(style: str) -> str:
-    """Return the content security policy of a self-contained page: nothing but this style."""
-    digest = b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-
-
-def whole_page(title: str, body: str, style: str, generator: str, kind: str = "neardup") -> str:
-    """Return an HTML document; ``title`` is escaped here, ``body`` is HTML. ``generator`` names the command.
-
-    ``kind`` are the classes of the body.
-
-    ``io.writers.OutputPage`` recognises the beginning.
-    """
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy_for(style))}">',
-            f'<meta name="generator" content="{escape(generator)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="referrer" content="no-referrer">',
-            f"<title>{escape(title)}</title>",
-            f"<style>{style}</style>",
-            "</head>",
-            f'<body class="{kind}">',
-            body,
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )

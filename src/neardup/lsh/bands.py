@@ -57,7 +57,7 @@ class Plan:
 
     def figure(self) -> str:
         """Return the S-curve as an HTML figure, for views in notebooks."""
-        return self._curve().figure()
+        return str(self._curve().figure())
 
     def __repr__(self) -> str:
         reached = similarity(self.probability(self.threshold), 4)
@@ -73,7 +73,7 @@ class Plan:
             ("bands", f"{self._cut()}, {counted(self.slots, 'slot')}"),
             ("found at the threshold", similarity(self.probability(self.threshold), 4)),
         )
-        return view(heading("Plan"), facts(lines), self.figure())
+        return view(heading("Plan"), facts(lines), self._curve().figure())
 
     def _cut(self) -> str:
         """Return the bands in words.

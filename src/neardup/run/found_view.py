@@ -30,7 +30,7 @@ QUICK = 64_000_000
 def html(found: ResultRecord, groups: Sequence[Group]) -> str:
     """Return the view of a result with its first ``groups``; ids and texts come from the documents."""
     run = found.run
-    parts = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run.warnings)]
+    parts: list[str] = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run.warnings)]
     if found.pairs.num_rows:
         parts.append(_histogram(found))
     if groups:

@@ -14,7 +14,7 @@ from neardup.display import columns, counted, number, printable, shortened, simi
 from neardup.display.curves import ErrorBar, error_bars
 from neardup.display.style import page_style
 from neardup.display.svg import Picture
-from neardup.display.view import heading, paragraph, preformatted, table, view, whole_page
+from neardup.display.view import environment, part, preformatted, self_contained, table, view
 
 if TYPE_CHECKING:
     from neardup.sketch.estimates import Estimate
@@ -47,10 +47,17 @@ def html(explained: ExplanationRecord) -> str:
 
 def page(explained: ExplanationRecord) -> str:
     """Return a self-contained page of all sections, light or dark as the system is; all text is escaped."""
-    body = "\n".join(section.html(inline=False, level=2) for section in sections(explained, WIDE))
     names = ", ".join(shortened(printable(document.name), 40) for document in explained.documents)
-    main = f"<main><h1>{TITLE}</h1>\n{body}</main>"
-    return whole_page(f"{TITLE}: {names}", main, page_style(), GENERATOR, "neardup view")
+    return self_contained(
+        environment(),
+        "sections.html",
+        page_style(),
+        title=f"{TITLE}: {names}",
+        generator=GENERATOR,
+        kind="neardup view",
+        heading=TITLE,
+        sections=[section.html(inline=False, level=2) for section in sections(explained, WIDE)],
+    )
 
 
 def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
@@ -98,10 +105,10 @@ class ShownTable:
             placed = (self._placed(i, cell, widths[i]) for i, cell in enumerate(cells))
             yield (" " * GAP + (" " * GAP).join(placed)).rstrip()
 
-    def html(self, inline: bool) -> str:
-        """Return an HTML table; every cell is escaped. ``inline``: see ``display.view.table``."""
+    def html(self, inline: bool) -> Iterator[str]:
+        """Yield an HTML table; every cell is escaped. ``inline``: see ``display.view.table``."""
         numbers = frozenset(range(len(self.head))) - self.left
-        return table(self.head, self.rows, numbers, inline=inline)
+        yield table(self.head, self.rows, numbers, inline=inline)
 
     def _placed(self, column: int, cell: str, width: int) -> str:
         if column in self.left:
@@ -121,11 +128,11 @@ class Drawing:
         """Yield the lines unchanged; they were drawn for a fixed width."""
         yield from self.lines
 
-    def html(self, inline: bool) -> str:
-        """Return the pictures as figures; without any, the lines in a monospaced font, escaped."""
-        if self.pictures:
-            return "".join(picture.figure() for picture in self.pictures)
-        return preformatted("\n".join(self.lines))
+    def html(self, inline: bool) -> Iterator[str]:
+        """Yield the pictures as figures; without any, the lines in a monospaced font, escaped."""
+        yield from (picture.figure() for picture in self.pictures)
+        if not self.pictures:
+            yield preformatted("\n".join(self.lines))
 
 
 @dataclass(frozen=True)
@@ -143,18 +150,17 @@ class Section:
         yield self.title
         yield "-" * len(self.title)
         yield from folded(self.says, width)
-        for part in self.parts:
+        for shown in self.parts:
             yield ""
-            yield from part.text(width)
+            yield from shown.text(width)
         if self.notes:
             yield ""
             yield from folded(self.notes, width)
 
     def html(self, inline: bool = True, level: int = 4) -> str:
         """Return the section as HTML with a heading of this level; all text is escaped."""
-        before, after = ("".join(map(paragraph, texts)) for texts in (self.beside or self.says, self.notes))
-        parts = "".join(part.html(inline) for part in self.parts)
-        return f"{heading(self.title, level)}{before}{parts}{after}"
+        parts = (html for shown in self.parts for html in shown.html(inline))
+        return part("section", self.title, level, self.beside or self.says, parts, self.notes)
 
 
 def folded(texts: Sequence[str], width: int) -> Iterator[str]:

@@ -4,9 +4,10 @@ import pytest
 from jinja2 import UndefinedError
 
 from neardup.comparison.compare import compare
-from neardup.display.view import policy_for
+from neardup.display.charts import Histogram
+from neardup.display.view import policy_for, self_contained
 from neardup.io.writers.output import OutputPage
-from neardup.review.parts.frame import environment, histogram, self_contained, style
+from neardup.review.parts import style, templates_of
 from neardup.review.report.content import SHOWN, bounded
 from neardup.review.source import GroupLine, MemberLine, PairLine
 from support.plain_pages import HOSTILE, require_plain
@@ -29,11 +30,11 @@ PAIR = PairLine(1, 2, HOSTILE, HOSTILE, (HOSTILE, HOSTILE), 0.5, HOSTILE, "unsur
 
 
 def macro(name: str, *values: object, **named: object) -> str:
-    return str(getattr(environment().get_template("macros.html").module, name)(*values, **named))
+    return str(getattr(templates_of().get_template("macros.html").module, name)(*values, **named))
 
 
 def test_a_self_contained_page_names_its_style_and_is_one_of_ours(tmp_path: object) -> None:
-    page = self_contained(environment(), "page.html", title=HOSTILE, generator="neardup report")
+    page = self_contained(templates_of(), "page.html", style(), title=HOSTILE, generator="neardup report")
     found = require_plain(page)
     policies = [a["content"] for tag, a in found.elements if a.get("http-equiv") == "Content-Security-Policy"]
     assert policies == [policy_for(style())]
@@ -44,7 +45,7 @@ def test_a_self_contained_page_names_its_style_and_is_one_of_ours(tmp_path: obje
 
 
 def test_a_served_page_links_to_its_style_and_has_no_policy_of_its_own() -> None:
-    page = environment().get_template("page.html").render(title="Groups", style_href="/style.css")
+    page = templates_of().get_template("page.html").render(title="Groups", style_href="/style.css")
     assert '<link rel="stylesheet" href="/style.css">' in page
     assert "http-equiv" not in page
     assert "<style" not in page
@@ -52,7 +53,7 @@ def test_a_served_page_links_to_its_style_and_has_no_policy_of_its_own() -> None
 
 def test_a_missing_value_is_an_error() -> None:
     with pytest.raises(UndefinedError):
-        environment().get_template("page.html").render(style_href="/style.css")
+        templates_of().get_template("page.html").render(style_href="/style.css")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_hostile_text_is_shown_as_text(made: object) -> None:
 
 
 def test_tables_call_their_caller_for_a_last_cell() -> None:
-    template = environment().from_string(
+    template = templates_of().from_string(
         '{% import "macros.html" as parts %}'
         '{% call(line) parts.pairs(pairs, "Pairs", more="Do") %}B{{ line.b }}{% endcall %}'
     )
@@ -86,7 +87,7 @@ def test_tables_call_their_caller_for_a_last_cell() -> None:
 
 def test_the_histogram_has_its_numbers_as_a_table_and_needs_no_style() -> None:
     edges, counts = (0.7, 0.8, 0.9, 1.0), (1, 0, 1_000_000)
-    page = str(histogram(edges, counts, line=0.8, measure="resemblance"))
+    page = str(Histogram(edges, counts, 0.8, "resemblance").figure())
     found = require_plain(page)
     bars = [attributes for tag, attributes in found.elements if tag == "rect"]
     assert [bar["class"] for bar in bars] == ["below", "bar"]
@@ -97,9 +98,9 @@ def test_the_histogram_has_its_numbers_as_a_table_and_needs_no_style() -> None:
 
 
 def test_a_histogram_without_pairs_says_so() -> None:
-    assert "no pairs." in str(histogram((0.7, 1.0), (0,), line=None, measure="resemblance"))
+    assert "no pairs." in str(Histogram((0.7, 1.0), (0,), None, "resemblance").figure())
     with pytest.raises(ValueError, match="one value more"):
-        histogram((0.7, 1.0), (0, 1), line=None, measure="resemblance")
+        Histogram((0.7, 1.0), (0, 1), None, "resemblance")
 
 
 def test_a_bounded_comparison_is_short_whatever_the_texts() -> None:

@@ -1,7 +1,7 @@
 """A comparison as HTML: a self-contained page, and a fragment of it for notebooks.
 
-The texts are untrusted until they are escaped: every piece of them goes through ``cells.escaped``. The page has no
-script, and its policy allows none; the policy names its only style sheet by hash.
+The texts are untrusted: templates escape every piece of them. The page has no script, and its policy allows none;
+the policy names its only style sheet by hash.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cache, cached_property
-from html import escape
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from neardup.comparison.alignment import ROW_KINDS
 from neardup.comparison.show.words import (
     WORDS,
+    Difference,
     base_sentence,
     base_spans,
     common_sentence,
@@ -38,15 +38,18 @@ from neardup.comparison.show.words import (
     value_of,
     way_to,
 )
-from neardup.display import counted, escaped_parts, number, printable
+from neardup.display import Line, counted, printable, tail
 from neardup.display.style import notebook_style, page_style
-from neardup.display.view import whole_page
+from neardup.display.view import environment, fragment, self_contained
 from neardup.kernels.rows import CHANGED, EQUAL_ROW, MOVED
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from neardup.comparison.alignment import Alignment, Pieces
     from neardup.comparison.result import ComparisonRecord
 
+PACKAGE = "neardup.comparison.show"
 GENERATOR = "neardup compare"
 NOTEBOOK_CHARACTERS = 400_000
 """Limit for both texts together: a notebook file stores every output, and some show none above 10 MB."""
@@ -59,15 +62,20 @@ def style_sheet() -> str:
 
 @cache
 def _rules() -> str:
-    return files("neardup.comparison.show").joinpath("style.css").read_text(encoding="utf-8")
+    return files(PACKAGE).joinpath("style.css").read_text(encoding="utf-8")
 
 
 def as_page(found: ComparisonRecord, names: tuple[str, str], *, full: bool) -> str:
     """Return a whole HTML document; ``names`` of A and B. With ``full``, long equal stretches are unfolded."""
-    title = f"{printable(names[0])} compared with {printable(names[1])}"
-    body = ComparisonBody(found, names, full, prefix="", level=2).parts()
-    heading = f"<h1>{named(names[0])} compared with {named(names[1])}</h1>"
-    return whole_page(title, "\n".join((heading, *body)), style_sheet(), GENERATOR)
+    return self_contained(
+        environment(PACKAGE),
+        "comparison_page.html",
+        style_sheet(),
+        title=f"{printable(names[0])} compared with {printable(names[1])}",
+        generator=GENERATOR,
+        names=names,
+        body=ComparisonBody(found, names, full, prefix="", level=2),
+    )
 
 
 def as_fragment(found: ComparisonRecord) -> str:
@@ -77,19 +85,19 @@ def as_fragment(found: ComparisonRecord) -> str:
         both.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
     body = ComparisonBody(found, ("A", "B"), full=False, prefix=f"n{both.hexdigest()[:8]}-", level=4)
     small = len(found.a.text) + len(found.b.text) <= NOTEBOOK_CHARACTERS
-    parts = body.parts() if small else body.parts_without_texts()
-    return f'<div class="neardup"><style>{notebook_style(_rules())}</style>{"".join(parts)}</div>'
+    return fragment(body.html("whole", small), style=notebook_style(_rules()))
 
 
 EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """Rows of equal text shown around a difference, and the length from which the rest is folded."""
-_BASE_LEGEND = '; <span class="base">{}</span> does not count'
 LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
 """Most differences in the list, in that of a page with a limit, and in a list that starts open."""
+AROUND = 60
+"""Characters of equal text quoted before a difference."""
 
 
 class ComparisonBody:
-    """The parts of a page; ``prefix`` makes ids unique among several, ``level`` is the level of headings.
+    """What the templates show of a comparison; ``prefix`` makes ids unique, ``level`` is the level of headings.
 
     With ``most``, at most that many characters of the two texts are shown: folded text is left out, and the rows
     end where the next one would exceed the limit.
@@ -106,111 +114,54 @@ class ComparisonBody:
     ) -> None:
         self._found = found
         self._alignment: Alignment = found.alignment
-        self._names = names
         self._full = full
-        self._id = prefix
-        self._level = level
-        self._most = most
         self._differing = rows_that_differ(self._alignment)
+        self.sides = tuple(zip("AB", names, strict=True))
+        self.prefix = prefix
+        self.level = level
+        self.most = most
+        self.count = len(self._differing)
+        self.most_listed = LISTED if most is None else LISTED_BRIEFLY
+        self.opens_list = full or self.count <= LISTED_OPEN
+        self.notes = list(notes_on(found))
+        self.style_words = style_words(found)
+        self.uncounted = uncounted(found) or "base text" * found.ignores
+        self.proven = found.proven
 
-    def parts(self) -> Iterator[str]:
-        """Yield the page from top to bottom."""
-        yield from self.summary()
-        yield from self.differences()
-        yield from self.texts()
-        yield from self.measures()
+    def html(self, macro: str, *values: object) -> Markup:
+        """Return the parts that a macro of the template ``comparison.html`` makes of the comparison."""
+        made: Markup = getattr(environment(PACKAGE).get_template("comparison.html").module, macro)(self, *values)
+        return made
 
-    def parts_without_texts(self) -> Iterator[str]:
-        """Yield the parts that remain if the texts are too long for a notebook."""
-        yield from self.summary()
-        yield '<p class="note">The texts are long and not shown here: html() makes a page with them.</p>'
-        yield from self.measures()
-
-    def _begin(self, tag: str, id: str, words: str) -> str:
-        """Return the begin of a part with its heading: a landmark, unless it is one of several on a page."""
-        heading = f'<h{self._level} id="{self._id}{id}">{words}</h{self._level}>'
-        return f"<div>{heading}" if self._id else f'<{tag} aria-labelledby="{id}">{heading}'
-
-    def _end(self, tag: str) -> str:
-        return "</div>" if self._id else f"</{tag}>"
-
-    def summary(self) -> Iterator[str]:
-        """Yield the facts about the pair, the warnings, and the legend."""
-        settings = self._found.settings
-        read_as = f"shingles of {counted(settings['length'], unit_of(self._found))}, "
-        read_as += f"matches of {settings['min_chunk']} or more{rules_sentence(self._found)}"
-        facts = [(letter, named(name)) for letter, name in zip("AB", self._names, strict=True) if name != letter]
-        of = {name: value_of(value)[0] for name, value in self._found.measures.items()}
+    def facts(self) -> Iterator[Line]:
+        """Yield labelled facts about the pair."""
+        found, settings = self._found, self._found.settings
+        of = {name: value_of(value)[0] for name, value in found.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
-        alike += f"{of['containment_b']} of B in A"
-        facts += [
-            ("Kind", escape(self._found.difference)),
-            ("Alike", alike),
-            ("In common", escape(common_sentence(self._found))),
-        ]
-        facts += [("Base text", escape(base_sentence(self._found)))] * self._found.ignores
-        facts += [("Left out", escape(left_out_sentence(self._found)))] * self._found.leaves_out
-        facts += [("Differences", escape(differences_sentence(self._alignment))), ("Compared by", read_as)]
-        yield "<dl>" + "".join(f"<dt>{label}</dt><dd>{said}</dd>" for label, said in facts) + "</dl>"
-        yield from (f'<p class="note">{escape(note)}</p>' for note in notes_on(self._found))
-        yield (
-            "<p>A number begins a match and leads to its other half. <del>Only in A</del>, <ins>only in B</ins>, "
-            f'<mark class="c0">moved</mark>; ≈ is equal but for {style_words(self._found)}'
-            f"{_BASE_LEGEND.format(name) if (name := self._uncounted) else ''}.</p>"
-        )
-
-    @property
-    def _uncounted(self) -> str:
-        return uncounted(self._found) or "base text" * self._found.ignores
-
-    def texts(self) -> Iterator[str]:
-        """Yield the section with the two texts side by side."""
-        yield self._begin("section", "texts", "The two texts")
-        yield from self._texts()
-        yield self._end("section")
-
-    def _texts(self) -> Iterator[str]:
-        heads = ('<span class="unheard">Difference</span>', *map(_labelled, "AB", self._names))
-        cells = "".join(f'<th scope="col">{head}</th>' for head in heads)
-        yield (
-            '<table class="texts"><colgroup><col class="number"><col><col></colgroup>'
-            f"<thead><tr>{cells}</tr></thead><tbody>"
-        )
-        for begin, end, folded in self._stretches:
-            if folded:
-                yield from self._folded(begin, end)
-            else:
-                yield from self._body.rows(begin, end)
-        yield "</tbody></table>"
-        if not self._stretches or self._stretches[-1][1] < len(self._alignment.table):
-            yield '<p class="note">The texts are long: the rest of them is not on this page.</p>'
-
-    def _folded(self, begin: int, end: int) -> Iterator[str]:
-        """Yield equal rows as one row that opens; on a page with a limit, as one row that counts them."""
-        said = self._body.inside(begin, end)
-        if self._most is not None:
-            yield f'<tr class="equal folded"><td colspan="3" class="nothing">{said}, not on this page</td></tr>'
-            return
-        yield (
-            '<tr class="equal folded"><td colspan="3" class="fold"><details>'
-            f"<summary>{said}</summary>"
-            '<table class="texts"><colgroup><col class="number"><col><col></colgroup><tbody>'
-        )
-        yield from self._body.rows(begin, end)
-        yield "</tbody></table></details></td></tr>"
+        yield "Kind", found.difference
+        yield "Alike", f"{alike}{of['containment_b']} of B in A"
+        yield "In common", common_sentence(found)
+        if found.ignores:
+            yield "Base text", base_sentence(found)
+        if found.leaves_out:
+            yield "Left out", left_out_sentence(found)
+        yield "Differences", differences_sentence(self._alignment)
+        read_as = f"shingles of {counted(settings['length'], unit_of(found))}, "
+        yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{rules_sentence(found)}"
 
     @cached_property
-    def _body(self) -> TextRows:
-        return TextRows(self._found, self._id)
+    def rows(self) -> TextRows:
+        """The rows of the two texts."""
+        return TextRows(self._found, self.prefix)
 
     @cached_property
-    def _stretches(self) -> list[tuple[int, int, bool]]:
+    def stretches(self) -> list[tuple[int, int, bool]]:
         """The rows on the page as stretches [begin, end), each with a flag: whether it is folded."""
         found = []
-        room = self._most
+        room = self.most
         for begin, end, folded in self._all_stretches():
             if room is not None and not folded:
-                left = room - np.cumsum([self._body.characters(row) for row in range(begin, end)])
+                left = room - np.cumsum([self.rows.characters(row) for row in range(begin, end)])
                 fits = int((left >= 0).sum())
                 found += [(begin, begin + fits, False)] * bool(fits)
                 if begin + fits < end:
@@ -219,13 +170,19 @@ class ComparisonBody:
             else:
                 found.append((begin, end, folded))
         if room is not None:
-            self._body.show_only([(begin, end) for begin, end, folded in found if not folded])
+            self.rows.show_only([(begin, end) for begin, end, folded in found if not folded])
         return found
 
     @property
-    def _shown(self) -> int:
-        """The number of rows from the first to the last on the page."""
-        return max((end for _, end, folded in self._stretches if not folded), default=0)
+    def is_whole(self) -> bool:
+        """Whether the last row is on the page, or folded."""
+        return bool(self.stretches) and self.stretches[-1][1] == len(self._alignment.table)
+
+    @cached_property
+    def on_page(self) -> int:
+        """The number of differences up to the last row on the page."""
+        shown = max((end for _, end, folded in self.stretches if not folded), default=0)
+        return int((self._differing < shown).sum())
 
     def _all_stretches(self) -> Iterator[tuple[int, int, bool]]:
         """Yield stretches that differ, and equal ones; a long equal stretch is folded except for its ends."""
@@ -234,7 +191,7 @@ class ComparisonBody:
         for begin, end in pairwise(new):
             first = begin + EQUAL_ROWS if begin else begin
             last = max(first, end - EQUAL_ROWS if end < rows else end)
-            if kinds[begin] != EQUAL_ROW or self._full or self._body.size(first, last) <= EQUAL_CHARACTERS:
+            if kinds[begin] != EQUAL_ROW or self._full or self.rows.size(first, last) <= EQUAL_CHARACTERS:
                 yield begin, end, False
                 continue
             if begin < first:
@@ -243,66 +200,70 @@ class ComparisonBody:
             if last < end:
                 yield last, end, False
 
-    def differences(self) -> Iterator[str]:
-        """Yield the list of differences with links to their rows; nothing for equal texts."""
-        count = len(self._differing)
-        if not count:
-            return
-        yield self._begin("nav", "differences", "Differences")
-        shown = " open" if self._full or count <= LISTED_OPEN else ""
-        yield f"<details{shown}><summary>{counted(count, 'difference')} as a list</summary>"
-        yield '<ol class="list">'
-        most = LISTED if self._most is None else LISTED_BRIEFLY
-        on_page = int((self._differing < self._shown).sum())
-        for difference in differences_of(self._alignment, most):
-            said = "".join(
-                f'<q dir="auto" lang="">{escaped(part)}</q>' if quoted else escape(part)
-                for part, quoted in difference.said
-            )
-            link = f'<a href="#{self._id}d{difference.number}">{difference.words}</a>'
-            yield f"<li>{link if difference.number <= on_page else difference.words} {said}</li>"
-        yield "</ol>"
-        if count > most:
-            more = "; the texts show all" if on_page == count else ""
-            yield f"<p>The first {number(most)} of {number(count)}{more}.</p>"
-        yield f"</details>{self._end('nav')}"
+    def listed(self) -> Iterator[Difference]:
+        """Yield the differences for the list."""
+        return differences_of(self._alignment, self.most_listed)
 
-    def measures(self) -> Iterator[str]:
-        """Yield the table of all measures."""
-        yield self._begin("section", "measures", "Measures")
-        head = "".join(f'<th scope="col">{name}</th>' for name in ("measure", "value", "kind", "definition"))
-        yield f'<table class="measures"><thead><tr>{head}</tr></thead><tbody>'
+    def linear(self) -> Iterator[LinearDifference]:
+        """Yield the first differences, to read one after the other."""
+        spans, text = self._alignment.table.a.spans_of_rows, self._alignment.text_a
+        for place, row in enumerate(self._differing[: self.most_listed].tolist(), 1):
+            begin = int(spans[row, 0])
+            before = tail(" ".join(text[max(0, begin - 4 * AROUND) : begin].split()), AROUND)
+            kind = ROW_KINDS[self._alignment.table.kinds[row]]
+            yield LinearDifference(place, WORDS[kind][0], before, self.rows.cells(row))
+
+    def measures(self) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield each measure: its name, its value, its 95 % interval or "", its kind, its definition."""
         for name, value, kind, sentence in self._found.described():
-            said, interval = value_of(value)
-            said += f"<br>95 % interval {interval}" if interval else ""
-            cells = f'<td class="value">{said}</td><td>{kind}</td><td>{escape(sentence)}</td>'
-            yield f'<tr><th scope="row">{name}</th>{cells}</tr>'
-        yield "</tbody></table>"
-        if self._found.proven:
-            yield "<p>Proven: no choice of matches has more common text than the one shown.</p>"
-        yield self._end("section")
-
-
-def named(name: str) -> str:
-    """Return a name as HTML: on one line, with escapes, apart from the direction of the text around it."""
-    return f'<bdi lang="">{escape(printable(name))}</bdi>'
-
-
-def _labelled(letter: str, name: str) -> str:
-    return letter if name == letter else f"{letter}: {named(name)}"
+            yield name, *value_of(value), kind, sentence
 
 
 COLOURS = 6
-_EQUAL = '<span class="unheard">equal</span>'
-_BASE = '<span class="base" title="does not count">{}</span>'
+Part: TypeAlias = tuple[str, bool]
+"""Text, and whether it does not count."""
 
 
-def escaped(text: str) -> str:
-    """Return document text as HTML: invisible characters as boxed escapes, everything else as text."""
-    return "".join(
-        f'<code class="unseen">{escape(part)}</code>' if unseen else escape(part)
-        for part, unseen in escaped_parts(text)
-    )
+class Way(NamedTuple):
+    """A link to the other half of a match: its words, and the id it leads to, "" if that is not on the page."""
+
+    label: str
+    target: str
+
+
+class Badge(NamedTuple):
+    """The number of a match where it begins, with its ``id``, and the link to its other half."""
+
+    number: str
+    colour: int
+    id: str
+    label: str
+    target: str
+
+
+class Piece(NamedTuple):
+    """A part of a cell: "same", "del", "ins", "moved" with its colour, or "match", which is the badge of one."""
+
+    kind: str
+    parts: list[Part]
+    match: int | Badge = 0
+
+
+class Cell(NamedTuple):
+    """The text of a row in A or B; or None, and where it is if it is only moved."""
+
+    letter: str
+    pieces: list[Piece] | None
+    ways: list[Way]
+
+
+class LinearDifference(NamedTuple):
+    """A difference in a list: its number, its kind in words, the equal text ``before`` it, both sides."""
+
+    number: int
+    words: str
+    before: str
+    cells: tuple[Cell, Cell]
 
 
 class _Side:
@@ -317,24 +278,26 @@ class _Side:
         self.first: list[int] = np.searchsorted(marked, pieces.first).tolist()
         self.filled: list[bool] = (np.diff(pieces.first) > 0).tolist()
 
-    def shown(self, begin: int, end: int) -> str:
-        """Return the characters [begin, end) as HTML."""
+    def parts(self, begin: int, end: int) -> list[Part]:
+        """Return the characters [begin, end)."""
         if not self._base:
-            return escaped(part_of(self._text, begin, end)) if begin < end else ""
-        parts = ((escaped(part_of(self._text, *span)), inside) for *span, inside in cut_at(self._base, begin, end))
-        return "".join(_BASE.format(part) if inside and part.strip() else part for part, inside in parts)
+            return [(part_of(self._text, begin, end), False)]
+        parts = ((part_of(self._text, *span), inside) for *span, inside in cut_at(self._base, begin, end))
+        return [(part, inside and bool(part.strip())) for part, inside in parts]
 
 
 class TextRows:
     """The rows of the table that holds the two texts; ``prefix`` makes ids unique."""
 
+    words = WORDS
+
     def __init__(self, found: ComparisonRecord, prefix: str) -> None:
         alignment = self._alignment = found.alignment
-        self._id, self._unit = prefix, unit_of(found)
+        self.prefix, self._unit = prefix, unit_of(found)
         self._kinds = alignment.table.kinds.tolist()
         self._other_style = restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
-        self._count = len(rows_that_differ(alignment))
+        self.count = len(rows_that_differ(alignment))
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         texts = (alignment.text_a, alignment.text_b)
         base = (base_spans(found, which) for which in (0, 1))
@@ -354,7 +317,7 @@ class TextRows:
             rows[begin:end] = True
         self._on_page = rows
         shown = np.flatnonzero(rows)
-        self._count = int(self._numbers[shown[-1]]) if len(shown) else 0
+        self.count = int(self._numbers[shown[-1]]) if len(shown) else 0
 
     def characters(self, row: int) -> int:
         """Return the number of characters that a row has in both texts."""
@@ -372,76 +335,57 @@ class TextRows:
         named = f"match {matches[0]}" if len(matches) == 1 else f"matches {matches.min()} to {matches.max()}"
         return f"{said}, {named}"
 
-    def rows(self, begin: int, end: int) -> Iterator[str]:
-        """Yield the rows [begin, end)."""
+    def rows(self, begin: int, end: int) -> Iterator[tuple[str, int, tuple[Cell, Cell]]]:
+        """Yield the rows [begin, end): their kinds, the numbers of differences (0: none), and the cells."""
         for row in range(begin, end):
             kind: str = ROW_KINDS[self._kinds[row]]
-            head = identity = ""
-            if kind != "equal":
-                head, identity = self._steps(self._numbers[row], kind)
-            elif self._other_style[row]:
-                head = '<span class="mark" title="equal but for case or punctuation">≈</span>'
-            else:
-                kind, head = "equal same", _EQUAL
-            cells = f"{self._cell(row, 0)}{self._cell(row, 1)}"
-            yield f'<tr class="{kind}"{identity}><th scope="row">{head}</th>{cells}</tr>'
+            differs = kind != "equal"
+            if not differs and not self._other_style[row]:
+                kind = "equal same"
+            yield kind, self._numbers[row] if differs else 0, self.cells(row)
 
-    def _steps(self, n: int, kind: str) -> tuple[str, str]:
-        """Return the number of a difference with links to its neighbours, and the ``id`` they link to."""
-        words, mark = WORDS[kind]
-        steps = [(n - 1, "↑", "previous"), (n + 1, "↓", "next")]
-        links = "".join(
-            f'<a class="step" href="#{self._id}d{to}" aria-label="{which} difference">{arrow}</a>'
-            for to, arrow, which in steps
-            if 1 <= to <= self._count
-        )
-        label = f'<span class="unheard">{words}, difference </span>'
-        return f"<b>{mark}{label}{number(n)}</b>{links}", f' id="{self._id}d{n}"'
+    def cells(self, row: int) -> tuple[Cell, Cell]:
+        """Return both sides of a row."""
+        return self._cell(row, 0), self._cell(row, 1)
 
-    def _cell(self, row: int, which: int) -> str:
-        letter = "AB"[which]
-        if not self._sides[which].filled[row]:
-            return f'<td class="nothing" data-side="{letter}">{self.elsewhere(row, which)}</td>'
-        return f'<td dir="auto" lang="" data-side="{letter}">{self.content(row, which)}</td>'
+    def _cell(self, row: int, which: int) -> Cell:
+        if self._sides[which].filled[row]:
+            return Cell("AB"[which], list(self._pieces(row, which)), [])
+        ways = [self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ())]
+        return Cell("AB"[which], None, ways)
 
-    def elsewhere(self, row: int, which: int) -> str:
-        """Return links to where the text of a row is in A (0) or B (1), if it is only moved; else ""."""
-        return ", ".join(self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ()))
-
-    def content(self, row: int, which: int) -> str:
-        """Return the text of a row in A (0) or B (1) with its marks; "" if it has none."""
+    def _pieces(self, row: int, which: int) -> Iterator[Piece]:
+        """Yield the text of a row in A (0) or B (1) with its marks."""
         side = self._sides[which]
-        (at, end), shown, content = side.rows[row], side.shown, ""
+        at, end = side.rows[row]
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
-            content += shown(at, begin)
+            if at < begin:
+                yield Piece("same", side.parts(at, begin))
             if opens:
-                content += self._badge(match, which)
+                yield Piece("match", [], self._badge(match, which))
             at = stop
             if kind == CHANGED:
-                content += f"<ins>{shown(begin, stop)}</ins>" if which else f"<del>{shown(begin, stop)}</del>"
+                yield Piece("ins" if which else "del", side.parts(begin, stop))
             elif kind == MOVED:
-                content += f'<mark class="c{match % COLOURS}">{shown(begin, stop)}</mark>'
+                yield Piece("moved", side.parts(begin, stop), match % COLOURS)
             else:
                 at = begin
-        return (content + shown(at, end)).rstrip("\n")
+        if at < end:
+            yield Piece("same", side.parts(at, end))
 
-    def _way(self, match: int, side: int) -> str:
+    def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""
-        there, said = "ab"[1 - side], f"match {match} {way_to(self._alignment, match, side)}"
-        return f'<a href="#{self._id}{there}{match}">{said}</a>' if self._is_on_page(match, 1 - side) else said
+        label = f"match {match} {way_to(self._alignment, match, side)}"
+        return Way(label, f"{'ab'[1 - side]}{match}" if self._is_on_page(match, 1 - side) else "")
 
     def _is_on_page(self, match: int, side: int) -> bool:
         return bool(self._on_page[self._alignment.rows_of_matches[side][match]])
 
-    def _badge(self, match: int, which: int) -> str:
+    def _badge(self, match: int, which: int) -> Badge:
         """Return the number of a match as a link to its other half."""
         moved, here, there = self._moved[match - 1], "ab"[which], "ab"[1 - which]
         label = f"match {match}, {counted(self._units[match - 1], self._unit)}{', moved' * moved}"
-        if not self._is_on_page(match, 1 - which):
-            return f'<span class="match c{match % COLOURS}" title="{label}">{"~" * moved}{match}</span>'
-        label += f": go to it in {there.upper()}"
-        return (
-            f'<a class="match c{match % COLOURS}" id="{self._id}{here}{match}" '
-            f'href="#{self._id}{there}{match}" aria-label="{label}" title="{label}">'
-            f"{'~' * moved}{match}</a>"
-        )
+        target = ""
+        if self._is_on_page(match, 1 - which):
+            label, target = f"{label}: go to it in {there.upper()}", f"{there}{match}"
+        return Badge(f"{'~' * moved}{match}", match % COLOURS, f"{here}{match}", label, target)

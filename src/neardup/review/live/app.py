@@ -20,6 +20,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from neardup.display.charts import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions.records import Action
 from neardup.review.live import acts, pages
@@ -32,7 +33,7 @@ from neardup.review.live.requests import (
     ReviewRequest,
     Sessions,
 )
-from neardup.review.parts.frame import environment, histogram, style
+from neardup.review.parts import style, templates_of
 from neardup.runtime import Deadline
 from neardup.web import monitoring
 from neardup.web.limits import Limits
@@ -101,8 +102,8 @@ def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
 @cache
 def templates() -> Environment:
     """Return the templates, with everything that they call."""
-    made = environment(ROOM)
-    made.globals.update(histogram=histogram, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS)
+    made = templates_of(ROOM)
+    made.globals.update(histogram=Histogram, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS)
     return made
 
 

@@ -12,11 +12,12 @@ from markupsafe import Markup
 
 from neardup.comparison.show.page import ComparisonBody
 from neardup.display import Line, counted, number, percent, printable, similarity, size
-from neardup.display.charts import bars
+from neardup.display.charts import Histogram, bars
+from neardup.display.view import LONGEST_NAME, self_contained, share
 from neardup.errors import LimitError, SettingError
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.desk.index import ResultIndex
-from neardup.review.parts.frame import NAME, environment, histogram, self_contained, share
+from neardup.review.parts import style, templates_of
 from neardup.review.report import lists
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
@@ -63,8 +64,9 @@ def report_page(
     content = ReportContent(found, groups=groups, pairs=pairs)
     heading = f"Near-duplicates in {printable(title)}" if title else "Near-duplicates"
     return self_contained(
-        environment("neardup.review.report"),
+        templates_of("neardup.review.report"),
         "report.html",
+        style(),
         title=heading,
         generator=GENERATOR,
         report=content,
@@ -247,7 +249,7 @@ class ReportContent:
     def chart(self) -> Markup:
         """The histogram of similarities."""
         edges, counts = bars(self._pairs.value, self.threshold)
-        return histogram(edges, counts, line=self.threshold, measure=self.measure)
+        return Histogram(edges, counts, self.threshold, self.measure).figure()
 
     @property
     def divided(self) -> int:
@@ -370,7 +372,7 @@ def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     from neardup.comparison.compare import compare
 
     settings = found.run.settings
-    names = tuple(str(id)[:NAME] for id in (shown.chosen.a, shown.chosen.b))
+    names = tuple(str(id)[:LONGEST_NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:
         made = compare(*texts, **as_compared(settings), seconds=SECONDS)
     except LimitError as error:
@@ -387,4 +389,4 @@ def bounded(found: ComparisonRecord, names: tuple[str, str], prefix: str, most: 
     """
     fits = len(found.a.text) + len(found.b.text) <= most
     body = ComparisonBody(found, names, False, prefix, 4, None if fits else most)
-    return Markup("".join([*body.summary(), *body.differences(), *body.texts()]))
+    return body.html("bounded")
