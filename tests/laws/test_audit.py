@@ -18,6 +18,7 @@ import neardup as nd
 from neardup.intervals import Sampled, share_of_totals
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join import search
+from neardup.join.pairs import PairRoom
 from neardup.run.find import run
 from neardup.run.recall import SEED, Strata, allocate, draw
 from neardup.run.stages import groups
@@ -100,8 +101,8 @@ def test_an_exact_join_that_loses_pairs_is_found_out(monkeypatch: pytest.MonkeyP
 
     def lossy(*arguments: Any) -> Any:
         grouped = whole(*arguments)
-        keep = pa.array(np.arange(grouped.pairs.num_rows) % 3 != 0)
-        return replace(grouped, leader=np.arange(len(grouped.leader)), pairs=grouped.pairs.filter(keep))
+        kept = grouped.pairs.filtered(lambda some: np.arange(some.num_rows) % 3 != 0, PairRoom())
+        return replace(grouped, leader=np.arange(len(grouped.leader)), pairs=kept)
 
     monkeypatch.setattr(groups, "group_found", lossy)
     found = nd.find(texts_of(name), threshold=0.5, method="exact", audit=EVERYTHING)
@@ -115,7 +116,7 @@ def test_a_search_below_its_plan_is_warned_of(monkeypatch: pytest.MonkeyPatch) -
 
     def lossy(*arguments: Any) -> Any:
         proposed = whole(*arguments)
-        return replace(proposed, pairs=proposed.pairs.slice(proposed.pairs.num_rows // 3))
+        return replace(proposed, pairs=proposed.pairs.part(len(proposed.pairs) // 3, len(proposed.pairs)))
 
     texts = texts_of(shared_data.or_own("license_texts"))
     assert nd.find(texts, method="lsh", audit=EVERYTHING).run.warnings == []

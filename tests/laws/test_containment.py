@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.errors import SettingError
 from neardup.group.leaders import group
+from neardup.join.pairs import Pairs
 from neardup.join.prefix_join import HubSearch, join_hubs
 from neardup.join.prefix_join import pairs_of as hub_pairs_of
 from neardup.kernels.formulas import CONTAINMENT, OVERLAP
@@ -107,7 +108,9 @@ def test_a_member_is_contained_in_its_leader(
     table = made_sets.pair_table(sets, [] if in_hubs else list(overlapping(sets, threshold)))
     index = joined(sets, threshold, CONTAINMENT) if in_hubs else None
     form = Settings.of(threshold=float(threshold), measure="containment", threads=1)
-    leader = group(table, index, np.array(rank, np.int64), 0, made_sets.rules(asked, form)).leader.tolist()
+    leader = group(
+        Pairs.of(table), index, np.array(rank, np.int64), 0, made_sets.rules(asked, form)
+    ).leader.tolist()
     assert groups_by_leader(leader) == contained_groups(sets, threshold, rank)
 
 
@@ -152,7 +155,9 @@ def test_the_side_that_has_to_be_held(
     table = made_sets.pair_table(sets, [] if in_hubs else list(overlapping(sets, threshold, old)))
     index = joined(sets, threshold, CONTAINMENT) if in_hubs else None
     form = Settings.of(threshold=float(threshold), measure="containment", threads=1, held=held)
-    leader = group(table, index, np.array(rank, np.int64), old, made_sets.rules(asked, form)).leader.tolist()
+    leader = group(
+        Pairs.of(table), index, np.array(rank, np.int64), old, made_sets.rules(asked, form)
+    ).leader.tolist()
     assert groups_by_leader(leader) == held_groups(sets, old, threshold, rank, held)
 
 

@@ -193,7 +193,7 @@ def test_real_documents(name: str) -> None:
     rows = nd.SimHash(features="shingle:5").sketch(texts)
     every = brute_force(rows, 6)
     proposed = near_candidates(rows, 6, 0, 2, lambda _: None)
-    found = set(map(tuple, as_array(proposed.pairs).tolist()))
+    found = set(map(tuple, as_array(proposed.pairs.table()).tolist()))
     hubs = set(proposed.hub.tolist())
     assert all((a, b) in found or {a, b} <= hubs for a, b, _ in every.tolist())
     assert found <= {(a, b) for a, b, _ in every.tolist()}

@@ -49,7 +49,8 @@ def proposed(signatures: np.ndarray, plan: nd.Plan) -> set[Pair]:
     keys = SignatureBands([signatures], plan)
     found = band_candidates(keys, len(plan.bands), 0, 1, lambda amount: None)
     assert len(found.hub) == 0
-    return set(zip(found.pairs["a"].to_pylist(), found.pairs["b"].to_pylist(), strict=True))
+    table = found.pairs.table()
+    return set(zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True))
 
 
 def check(probabilities: Sequence[float], found: int, what: str) -> None:

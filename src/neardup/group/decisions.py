@@ -11,7 +11,7 @@ from neardup.group.leaders import GroupRules
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.attachments import Carried, in_samples, lacking_places
 from neardup.join.criterion import similarity_of
-from neardup.join.pairs import PairLookup, Pairs
+from neardup.join.pairs import Pairs
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column, distinct
 
@@ -216,7 +216,7 @@ def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: Pairs) -> tuple[I
     ``heads`` (int64[rows]) has the representative of each row.
     """
     keys = leader_keys(heads, documents)
-    keys = keys[~PairLookup(pairs).has(keys)]
+    keys = keys[~pairs.has(keys)]
     return keys >> 32, keys & 0xFFFFFFFF
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.join.common_crowds import CROWD
 from neardup.join.criterion import criterion_of, every_pair, formula_of_old, whole
-from neardup.join.pairs import PairFile, PairRoom, Pairs, PairSorter, batches, filtered, together
+from neardup.join.pairs import PairRoom, Pairs, PairSorter, keys_of
 from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.kernels.components import best_of_tree, crowd_links, unite, unite_by
@@ -59,12 +59,11 @@ class Grouped:
 def partner_lists(
     pairs: Pairs, documents: int, measure: int, old: OldDocuments, room: PairRoom | None = None
 ) -> Links:
-    """The partner lists of VERIFIED pairs, each pair from both its ends; those of a file are in files, too."""
-    if isinstance(pairs, PairFile):
-        assert room is not None
+    """The partner lists of VERIFIED pairs, each pair from both its ends; in files if they exceed the room."""
+    if room is not None and pairs.exceeds(room):
         return _filed_lists(pairs, documents, measure, old, room)
-    a, b = column(pairs, "a"), column(pairs, "b")
-    shared, size_a, size_b = (column(pairs, name) for name in ("shared", "size_a", "size_b"))
+    table = pairs.table()
+    a, b, shared, size_a, size_b = (column(table, name) for name in VERIFIED.names)
     ends, others = np.concatenate((a, b)), np.concatenate((b, a))
     order = np.argsort(ends, kind="stable")
     begin = np.zeros(documents + 1, np.int64)
@@ -82,7 +81,7 @@ def _seen(partner: Int64s, shared: Int64s, size: Int64s, other: Int64s, measure:
     return np.where(partner < old.number, whole(shared, size, other, old.formula), seen)
 
 
-def _filed_lists(pairs: PairFile, documents: int, measure: int, old: OldDocuments, room: PairRoom) -> Links:
+def _filed_lists(pairs: Pairs, documents: int, measure: int, old: OldDocuments, room: PairRoom) -> Links:
     """The partner lists of pairs that exceed the memory: arrays that the system maps, 48 bytes a pair."""
     assert room.scratch is not None
     sorter, counts = PairSorter(room), np.zeros(documents + 1, np.int64)
@@ -92,7 +91,7 @@ def _filed_lists(pairs: PairFile, documents: int, measure: int, old: OldDocument
         sorter.add(verified_table(b, a, shared, size_b, size_a))
         counts[1:] += np.bincount(a, minlength=documents) + np.bincount(b, minlength=documents)
     files = [room.scratch.numbers(np.int64) for _ in range(3)]
-    for table in batches(sorter.finish()):
+    for table in sorter.finish().batches():
         partner, shared, size, other_size = (column(table, name) for name in VERIFIED.names[1:])
         seen = _seen(partner, shared, size, other_size, measure, old)
         for file, values in zip(files, (partner, shared, seen), strict=True):
@@ -144,30 +143,31 @@ def group(
     left_out = ~alive | crowded[hubs.documents]
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
     among_hubs, over = _pairs_among(hubs, search, rules.threads, room)
-    found = together(room, pairs, _with_leader(groups, hubs), among_hubs)
+    found = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
     popular[hubs.documents[over]] = True
     limited = crowded | popular
     del lists, among_hubs
     reported = found
     if limited.any():
-        reported = filtered(found, lambda some: _reported(some, limited, groups.leader), room)
+        reported = found.filtered(lambda some: _reported(some, limited, groups.leader), room)
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
     parent = np.arange(len(rank))
-    for some in batches(reported):
+    for some in reported.batches():
         unite(parent, column(some, "a"), column(some, "b"))
-    linking = VERIFIED.empty_table()
     if limited.any():
         linking = _linking(found, hubs, criterion, limited, parent, first_new)
-    return replace(grouped, leader=best_of_tree(parent, rank), pairs=together(room, reported, linking))
+        grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
+    return replace(grouped, leader=best_of_tree(parent, rank))
 
 
 def _pairs_among(hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom) -> tuple[Pairs, Bools]:
     """Like ``prefix_join.pairs_of``, in portions under a memory limit."""
     if room.scratch is None:
-        return pairs_of(hubs, search, threads)
+        table, over = pairs_of(hubs, search, threads)
+        return Pairs.of(table), over
     partners, sorter = search.known.copy(), PairSorter(room)
     for rows in met_pairs(hubs, search, partners, threads, room.most // 4):
         sorter.add(verified(hubs, rows))
@@ -179,7 +179,7 @@ def _pairs_among(hubs: PrefixIndex, search: HubSearch, threads: int, room: PairR
         kept: Bools = ~(over[hubs.local[column(some, "a")]] | over[hubs.local[column(some, "b")]])
         return kept
 
-    return filtered(found, within, room), over
+    return found.filtered(within, room), over
 
 
 def _crowded(leader: Int64s, lists: Links) -> Bools:
@@ -223,7 +223,7 @@ def _linking(
     if limited[hubs.documents].any():
         linking = link_crowds(hubs, criterion, limited[hubs.documents], parent, first_new)
     outside = [verified(hubs, linking)]
-    for some in batches(found):  # of documents that are not in the index
+    for some in found.batches():  # of documents that are not in the index
         ends = np.column_stack((column(some, "a"), column(some, "b")))
         outside.append(some.filter(pa.array(unite_by(ends, parent))).cast(VERIFIED))
     return merged(*outside)
@@ -268,12 +268,11 @@ def merged(*tables: pa.Table) -> pa.Table:
     return verified_table(*(column(kept, name) for name in kept.column_names))
 
 
-def only_pairs(pairs: pa.Table, wanted: pa.Table) -> pa.Table:
+def only_pairs(pairs: pa.Table, wanted: Pairs) -> pa.Table:
     """The rows of a VERIFIED table for the ``wanted`` pairs, all of which it has."""
-    if pairs.num_rows == wanted.num_rows:
+    if pairs.num_rows == len(wanted):
         return pairs
-    keys, wanted_keys = ((column(table, "a") << 32) | column(table, "b") for table in (pairs, wanted))
-    return pairs.filter(pa.array(np.isin(keys, wanted_keys)))
+    return pairs.filter(pa.array(wanted.has(keys_of(pairs))))
 
 
 class _Part(NamedTuple):
@@ -296,11 +295,11 @@ def group_found(
 
     ``rank`` is a permutation, and ``room`` that for the pairs.
     """
-    pairs, index = _small(found.pairs, room), exact.index
+    pairs, index = found.pairs, exact.index
     if exact.parts is not None:
-        nothing = VERIFIED.empty_table()
+        nothing = Pairs.of(VERIFIED.empty_table())
         parts: Iterable[_Part] = (_Part(documents, nothing, made) for documents, made in exact.parts.indexes())
-    elif isinstance(pairs, PairFile):
+    elif pairs.exceeds(room):
         parts = _parts_of(pairs, index, len(rank), room)
     else:
         return group(pairs, index, rank, first_new, rules, room)
@@ -311,7 +310,7 @@ def group_found(
         old = int(np.searchsorted(documents, first_new))
         made = group(of_part, of_index, among, old, rules, room)
         leader[documents], limited[documents] = documents[made.leader], made.limited
-        for table in batches(made.pairs):
+        for table in made.pairs.batches():
             reported.add(_numbered(table, documents))
         crowds += [Crowd(int(documents[crowd.leader]), crowd.members, crowd.left_out) for crowd in made.crowds]
         popular.append(documents[made.popular])
@@ -319,7 +318,7 @@ def group_found(
     return Grouped(leader, reported.finish(), in_order, np.sort(np.concatenate(popular)), limited)
 
 
-def _parts_of(pairs: PairFile, index: PrefixIndex | None, total: int, room: PairRoom) -> Iterator[_Part]:
+def _parts_of(pairs: Pairs, index: PrefixIndex | None, total: int, room: PairRoom) -> Iterator[_Part]:
     """Yield whole families with about a portion of pairs; all documents of the index are one family, the first.
 
     The pairs are sorted by part, into another file.
@@ -328,31 +327,29 @@ def _parts_of(pairs: PairFile, index: PrefixIndex | None, total: int, room: Pair
     place = np.full(total, -1, np.int64)
     place[order] = np.arange(len(order))
     sorter = PairSorter(room)
-    for table in batches(pairs):
+    for table in pairs.batches():
         sorter.add(_numbered(table, place))
     sorted_pairs, first = sorter.finish(), 0
-    assert isinstance(sorted_pairs, PairFile)
     del place
     for number, until in enumerate(ends.tolist()):
         documents = order[first:until]
         if number == 0 and index is not None:
-            mine = PairFile(sorted_pairs.file, sorted_pairs.most, sorted_pairs.place(until << 32))
+            mine = sorted_pairs.part(0, sorted_pairs.place(until << 32))
             local, here = index.local[documents], np.empty(len(index.documents), np.int64)
             here[local[local >= 0]] = np.flatnonzero(local >= 0)
-            yield _Part(documents, _small(mine, room), index._replace(documents=here, local=local))
+            yield _Part(documents, mine, index._replace(documents=here, local=local))
         else:
-            span = sorted_pairs.place(first << 32), sorted_pairs.place(until << 32)
-            tables = [VERIFIED.empty_table(), *sorted_pairs.batches(*span)]
-            yield _Part(documents, _numbered(pa.concat_tables(tables), -first), None)
+            mine = sorted_pairs.part(sorted_pairs.place(first << 32), sorted_pairs.place(until << 32))
+            yield _Part(documents, Pairs.of(_numbered(mine.table(), -first)), None)
         first = until
 
 
-def _by_part(pairs: PairFile, index: PrefixIndex | None, total: int, room: PairRoom) -> tuple[Int64s, Int64s]:
+def _by_part(pairs: Pairs, index: PrefixIndex | None, total: int, room: PairRoom) -> tuple[Int64s, Int64s]:
     """(order, ends): the documents in families, part by part, ascending in each; where the parts end."""
     parent, of_document = np.arange(total), np.zeros(total, np.int64)
     if index is not None:
         unite(parent, index.documents[:-1], index.documents[1:])
-    for table in batches(pairs):
+    for table in pairs.batches():
         a = column(table, "a")
         unite(parent, a, column(table, "b"))
         of_document += np.bincount(a, minlength=total)
@@ -370,13 +367,6 @@ def _by_part(pairs: PairFile, index: PrefixIndex | None, total: int, room: PairR
     order = np.argsort(of_part, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(of_part[order])) + 1, len(order))
     return inside[order], ends
-
-
-def _small(pairs: Pairs, room: PairRoom) -> Pairs:
-    """The pairs as a table if they are at most a portion."""
-    if isinstance(pairs, pa.Table) or pairs.num_rows > room.most:
-        return pairs
-    return pa.concat_tables([VERIFIED.empty_table(), *pairs.batches()])
 
 
 def _numbered(pairs: pa.Table, number: Int64s | int) -> pa.Table:
@@ -430,8 +420,8 @@ def group_pairs(
     return [groups[head] for head in sorted(groups) if len(groups[head]) > 1]
 
 
-def _verified(listed: list[tuple[int, int, float]]) -> pa.Table:
-    """The VERIFIED table of numbered pairs, each once, with counts of these similarities."""
+def _verified(listed: list[tuple[int, int, float]]) -> Pairs:
+    """The VERIFIED pairs of numbered pairs, each once, with counts of these similarities."""
     best: dict[tuple[int, int], int] = {}
     for one, other, similarity in listed:
         if one != other:
@@ -440,7 +430,7 @@ def _verified(listed: list[tuple[int, int, float]]) -> pa.Table:
     ends = np.array(list(best), np.int64).reshape(-1, 2)
     shared = np.array(list(best.values()), np.int64)
     # a set of all parts and a subset of the shared ones have this resemblance
-    return verified_table(ends[:, 0], ends[:, 1], shared, np.full(len(shared), _PARTS), shared)
+    return Pairs.of(verified_table(ends[:, 0], ends[:, 1], shared, np.full(len(shared), _PARTS), shared))
 
 
 def _pair(pair: Sequence[Any]) -> tuple[Any, Any, float]:

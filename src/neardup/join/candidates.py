@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from neardup.io.writers.scratch import RunJournal, Scratch
 from neardup.join.criterion import EVERYONE, Related
-from neardup.join.pairs import PairRoom, Pairs, PairSorter, batches
+from neardup.join.pairs import PairRoom, Pairs, PairSorter
 from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
 from neardup.kernels.sorting import equal_groups
 from neardup.lsh.bands import Plan
@@ -61,7 +61,7 @@ def join_everything(documents: int) -> Candidates:
     once: 8 bytes per shingle for the sets, up to 8 more for counts and prefix lists. If that does not fit, the
     join is made in parts (``exact_parts.py``).
     """
-    return Candidates(CANDIDATES.empty_table(), np.arange(documents), 0, 0)
+    return Candidates(Pairs.of(CANDIDATES.empty_table()), np.arange(documents), 0, 0)
 
 
 def kept_candidates(journal: RunJournal | None, room: PairRoom, make: Callable[[], Candidates]) -> Candidates:
@@ -80,7 +80,7 @@ def kept_candidates(journal: RunJournal | None, room: PairRoom, make: Callable[[
 
 def _put(journal: RunJournal, found: Candidates) -> None:
     parts = 0
-    for table in batches(found.pairs, _AT_ONCE):
+    for table in found.pairs.batches(_AT_ONCE):
         journal.put(f"{_HEAD} {parts}", table.combine_chunks())
         parts += 1
     told = {"parts": parts, "hub_buckets": found.hub_buckets, "largest_bucket": found.largest_bucket}
@@ -293,7 +293,8 @@ def near_candidates(
     )
     largest = int(classes.sizes.max(initial=0))
     hub_rows, _ = classes.members(np.flatnonzero(hub))
-    return Candidates(_table(a, b, first_new), np.sort(hub_rows), int(hub.sum()), largest if largest > 1 else 0)
+    pairs = Pairs.of(_table(a, b, first_new))
+    return Candidates(pairs, np.sort(hub_rows), int(hub.sum()), largest if largest > 1 else 0)
 
 
 def _documents_near(near: NearPairs, sizes: Int64s) -> Int64s:

@@ -136,11 +136,9 @@ class Related:
         """Hashes that are equal only for equal ``hashes`` (uint64[n]) of owners with the same ``within`` value."""
         return hashes ^ self.within[owner] if len(self.within) else hashes
 
-    def pairs(self, table: pa.Table) -> pa.Table:
-        """The rows of a table with columns a and b whose documents may be a pair."""
-        if not self.restricts:
-            return table
-        return table.filter(pa.array(self.may_pair(column(table, "a"), column(table, "b"))))
+    def pairs(self, table: pa.Table) -> Bools:
+        """bool[n]: which rows of a table with columns a and b are of documents that may be a pair."""
+        return self.may_pair(column(table, "a"), column(table, "b"))
 
 
 EVERYONE = Related()

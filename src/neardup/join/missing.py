@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.join.candidates import HUB
-from neardup.join.pairs import PairRoom, Pairs, batches, documents_in, filtered
+from neardup.join.pairs import PairRoom, Pairs
 from neardup.join.resketch import banded_again, proposed_again
 from neardup.join.shingle_store import ShingleStore, sets_at
 from neardup.join.verification import families_in, families_of
@@ -190,7 +190,7 @@ def missing_outside(
     is_hub[hub] = True
     if len(hub):
         outside: Sure = lambda some: ~(is_hub[column(some, "a")] & is_hub[column(some, "b")])  # noqa: E731
-        pairs = filtered(pairs, outside, room or PairRoom())
+        pairs = pairs.filtered(outside, room or PairRoom())
 
     def fetch(documents: Int64s) -> ShingleSets:
         return store.get(documents).only(documents).sets
@@ -215,15 +215,15 @@ def missing_among(
     documents. They meet through it with any seed, so their pairs are certain to be found.
     """
     room, inside = room or PairRoom(), (index.local >= 0) & ~limited
-    pairs = filtered(pairs, lambda some: inside[column(some, "a")] & inside[column(some, "b")], room)
+    pairs = pairs.filtered(lambda some: inside[column(some, "a")] & inside[column(some, "b")], room)
     partners = np.zeros(len(limited), np.int64)
-    for some in batches(pairs):
+    for some in pairs.batches():
         for end in ("a", "b"):
             partners += np.bincount(column(some, end), minlength=len(limited))
     boilerplate = np.zeros(len(limited), np.bool_)
     boilerplate[in_buckets] = True
     boilerplate &= partners < HUB
-    crowded = pairs.num_rows > _MANY
+    crowded = len(pairs) > _MANY
     if crowded:
         pairs = _thinned(pairs, partners >= HUB, room)
 
@@ -251,7 +251,7 @@ def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
     A document with this many partners is not lost; the pair with its first partner in the crowd keeps it there.
     """
     first = np.full(len(popular), -1, np.int64)
-    for some in batches(pairs):
+    for some in pairs.batches():
         a, b = column(some, "a"), column(some, "b")
         new = _of_popular(a, b, popular) & (first[b] < 0)
         first[b[new][::-1]] = a[new][::-1]  # the first of several is written last
@@ -261,7 +261,7 @@ def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
         found: Bools = ~_of_popular(a, b, popular) | (first[b] == a)
         return found
 
-    return filtered(pairs, needed, room)
+    return pairs.filtered(needed, room)
 
 
 def missing_pairs(
@@ -304,8 +304,8 @@ class _FamilyPairs:
 
     def __init__(self, pairs: Pairs, plan: Plan, sketch: str, sure: Sure) -> None:
         self._pairs, self._sure = pairs, sure
-        ends = max((int(column(some, "b").max()) for some in batches(pairs) if some.num_rows), default=-1) + 1
-        self.documents = documents_in(pairs, ends)
+        ends = max((int(column(some, "b").max()) for some in pairs.batches() if some.num_rows), default=-1) + 1
+        self.documents = pairs.documents(ends)
         self._local = np.zeros(ends, np.int64)
         self._local[self.documents] = np.arange(len(self.documents))
         _, self.family = np.unique(families_in(pairs, ends)[self.documents], return_inverse=True)
@@ -344,7 +344,7 @@ class _FamilyPairs:
             yield a, b, self._sure(some)[more], part[a] & part[b]
 
     def _numbered(self) -> Iterator[tuple[pa.Table, Int64s, Int64s]]:
-        for some in batches(self._pairs):
+        for some in self._pairs.batches():
             yield some, self._local[column(some, "a")], self._local[column(some, "b")]
 
 
@@ -500,7 +500,7 @@ def _within(sizes: Int64s) -> Int64s:
 def _with_leaders(pairs: Pairs, index: PrefixIndex, limited: Bools) -> tuple[Int64s, Int64s]:
     """(members, leaders): the ends of the pairs with a limited document; the one with more such pairs leads."""
     inside, ends = index.local >= 0, [np.empty((0, 2), np.int64)]
-    for some in batches(pairs):
+    for some in pairs.batches():
         a, b = column(some, "a"), column(some, "b")
         chosen = inside[a] & inside[b] & (limited[a] | limited[b])
         ends.append(np.column_stack((a[chosen], b[chosen])))

@@ -1,16 +1,17 @@
 """Pairs in order, in memory or in a working file: collected, sorted, read and looked up in portions.
 
-Without a memory limit, pairs are tables. With one, whatever exceeds a portion is sorted portion by portion into a
-working file, and the sorted portions are merged. A pair takes 8 bytes there, and 32 with its counts.
+Without a memory limit, pairs are in memory. With one, those that exceed a portion are sorted portion by portion
+into a working file, and the sorted portions are merged. A pair takes 8 bytes there, and 32 with its counts.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from threading import Lock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -62,47 +63,93 @@ def verified_room(search: SearchSettings, scratch: Scratch | None) -> PairRoom:
     return PairRoom(scratch, MERGED_PAIRS if room is None else max(_FEWEST, min(MERGED_PAIRS, room // 1024)))
 
 
-class PairFile:
-    """Sorted pairs, each once: the first ``num_rows`` of a working ``file``, at most ``most`` at a time in memory.
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A ``number`` of pairs in the order of (a, b), each once, with the columns of CANDIDATES or VERIFIED.
 
-    As a table they would be CANDIDATES or VERIFIED.
+    ``read(begin, end)`` returns those from place ``begin`` to ``end`` − 1 as a table. It costs nothing for pairs
+    in memory; of pairs in a working file, at most ``most`` are read at a time.
     """
 
-    def __init__(self, file: NumberFile, most: int, end: int | None = None) -> None:
-        self.file, self.most, self.num_rows = file, most, len(file) if end is None else end
+    read: Callable[[int, int], pa.Table]
+    number: int
+    most: int
 
-    def batches(self, first: int = 0, until: int | None = None, most: int | None = None) -> Iterator[pa.Table]:
-        """Yield the pairs from the place ``first`` to ``until`` in order, at most ``most`` at a time."""
-        end = self.num_rows if until is None else until
-        step = min(self.most, most or self.most)
-        for begin in range(first, end, step):
-            yield _table(self.file.read(begin, min(begin + step, end)))
+    @classmethod
+    def of(cls, table: pa.Table) -> Pairs:
+        """The pairs of a table in this order; it is not copied."""
+        return cls(lambda begin, end: table.slice(begin, end - begin), table.num_rows, table.num_rows)
+
+    def __len__(self) -> int:
+        return self.number
+
+    def exceeds(self, room: PairRoom) -> bool:
+        """Whether they have to be in a working file rather than in memory."""
+        return room.scratch is not None and len(self) > room.most
+
+    def table(self) -> pa.Table:
+        """All pairs, in memory."""
+        return pa.concat_tables(self.batches())
+
+    def batches(self, most: int | None = None) -> Iterator[pa.Table]:
+        """Yield all pairs in order, in one or more tables of at most ``most``."""
+        step = max(1, min(self.most, most or self.most))
+        for begin in range(0, max(1, len(self)), step):
+            yield self.read(begin, min(begin + step, len(self)))
+
+    def part(self, begin: int, end: int) -> Pairs:
+        """The pairs from place ``begin`` to ``end`` − 1."""
+        return Pairs(lambda first, until: self.read(begin + first, begin + until), end - begin, self.most)
 
     def place(self, key: int) -> int:
         """The place of the first pair that is not before ``key`` (a · 2³² + b)."""
-        low, high = 0, self.num_rows
-        while low < high:
-            middle = (low + high) // 2
-            if int(self.file.read(middle, middle + 1)["key"][0]) < key:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        return bisect_left(range(len(self)), key, key=lambda k: int(keys_of(self.read(k, k + 1))[0]))
 
+    def has(self, keys: Int64s) -> Bools:
+        """bool[n]: whether there is a pair with each of the ``keys`` (ascending)."""
+        has = np.zeros(len(keys), np.bool_)
+        for span, _, known in self._around(keys):
+            has[span] |= _inside(keys[span], known)[0]
+        return has
 
-Pairs: TypeAlias = pa.Table | PairFile
-"""Pairs in order, each once: a table, or a working file under a memory limit."""
+    def at(self, keys: Int64s) -> pa.Table:
+        """The pairs with these ``keys`` (ascending, each once), as far as they exist."""
+        tables = [self.read(0, 0)]
+        for span, table, known in self._around(keys):
+            there, places = _inside(keys[span], known)
+            tables.append(table.take(pa.array(places[there])))
+        return pa.concat_tables(tables).combine_chunks()
 
+    def documents(self, total: int) -> Int64s:
+        """The documents (ascending, below ``total``) that have a pair."""
+        has = np.zeros(total, np.bool_)
+        for table in self.batches():
+            has[column(table, "a")] = has[column(table, "b")] = True
+        return np.flatnonzero(has)
 
-def batches(pairs: Pairs, most: int | None = None) -> Iterator[pa.Table]:
-    """Yield all pairs in order, as tables of at most ``most``; without that, a table in one piece."""
-    if isinstance(pairs, PairFile):
-        yield from pairs.batches(most=most)
-    elif most is None or pairs.num_rows <= most:
-        yield pairs
-    else:
-        for first in range(0, pairs.num_rows, most):
-            yield pairs.slice(first, most)
+    def filtered(self, keep: Callable[[pa.Table], Bools], room: PairRoom) -> Pairs:
+        """The pairs for which ``keep`` returns True; it receives some at a time."""
+        return gathered((table.filter(pa.array(keep(table))) for table in self.batches()), room)
+
+    def union(self, room: PairRoom, *others: Pairs) -> Pairs:
+        """These pairs and others, all with counts, each once."""
+        filled = [pairs for pairs in (self, *others) if len(pairs)]
+        if len(filled) < 2:
+            return filled[0] if filled else self
+        sorter = PairSorter(room)
+        for pairs in filled:
+            sorter.adopt(pairs)
+        return sorter.finish()
+
+    def _around(self, keys: Int64s) -> Iterator[tuple[slice, pa.Table, Int64s]]:
+        """Yield some of the ``keys``, and a table of pairs that has those of them that exist, with its keys."""
+        if not len(keys):
+            return
+        for table in self.part(self.place(int(keys[0])), self.place(int(keys[-1]) + 1)).batches():
+            known = keys_of(table)
+            if len(known):
+                first, last = np.searchsorted(keys, known[0]), np.searchsorted(keys, known[-1], "right")
+                yield slice(int(first), int(last)), table, known
 
 
 def keys_of(table: pa.Table) -> Int64s:
@@ -110,77 +157,22 @@ def keys_of(table: pa.Table) -> Int64s:
     return (column(table, "a") << 32) | column(table, "b")
 
 
-def documents_in(pairs: Pairs, documents: int) -> Int64s:
-    """The documents (ascending, below a number of documents) that have a pair."""
-    has = np.zeros(documents, np.bool_)
-    for table in batches(pairs):
-        has[column(table, "a")] = has[column(table, "b")] = True
-    return np.flatnonzero(has)
-
-
-class PairLookup:
-    """Looks pairs up by their keys (a · 2³² + b)."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self._pairs = pairs
-        if isinstance(pairs, pa.Table):
-            self._keys = keys_of(pairs)
-            if not (self._keys[1:] > self._keys[:-1]).all():  # a table from elsewhere
-                order = np.argsort(self._keys)
-                self._pairs, self._keys = pairs.take(pa.array(order)), self._keys[order]
-
-    def has(self, keys: Int64s) -> Bools:
-        """bool[n]: whether there is a pair with each of the ``keys`` (ascending)."""
-        found = np.zeros(len(keys), np.bool_)
-        for span, _, known in self._around(keys):
-            found[span] |= _inside(keys[span], known)[0]
-        return found
-
-    def at(self, keys: Int64s) -> pa.Table:
-        """The pairs with these ``keys`` (ascending, each once), as far as they exist."""
-        tables = []
-        for span, table, known in self._around(keys):
-            there, at = _inside(keys[span], known)
-            tables.append(table.take(pa.array(at[there])))
-        return pa.concat_tables(tables).combine_chunks() if tables else VERIFIED.empty_table()
-
-    def _around(self, keys: Int64s) -> Iterator[tuple[slice, pa.Table, Int64s]]:
-        """Yield some of the ``keys``, and a table of pairs that has those of them that exist, with its keys."""
-        if isinstance(self._pairs, pa.Table):
-            yield slice(0, len(keys)), self._pairs, self._keys
-        elif len(keys):
-            ends = self._pairs.place(int(keys[0])), self._pairs.place(int(keys[-1]) + 1)
-            for table in self._pairs.batches(*ends):
-                known = keys_of(table)
-                first, last = np.searchsorted(keys, known[0]), np.searchsorted(keys, known[-1], "right")
-                yield slice(int(first), int(last)), table, known
-
-
-def filtered(pairs: Pairs, keep: Callable[[pa.Table], Bools], room: PairRoom) -> Pairs:
-    """The pairs for which ``keep`` returns True; it receives some at a time."""
-    if isinstance(pairs, pa.Table):
-        return pairs.filter(pa.array(keep(pairs)))
-    sorter = PairSorter(room, pairs.file.kind == _COUNTED)
-    for table in pairs.batches():
-        sorter.add(table.filter(pa.array(keep(table))))
-    return sorter.finish()
-
-
-def together(room: PairRoom, *several: Pairs) -> Pairs:
-    """All pairs of several collections with counts, each once."""
-    filled = [pairs for pairs in several if pairs.num_rows]
-    if len(filled) < 2:
-        return filled[0] if filled else several[0]
-    sorter = PairSorter(room)
-    for pairs in filled:
-        sorter.adopt(pairs)
+def gathered(tables: Iterable[pa.Table], room: PairRoom) -> Pairs:
+    """The pairs of one or more tables, each in order; a single table is not copied."""
+    each = iter(tables)
+    first, second = next(each), next(each, None)
+    if second is None:
+        return Pairs.of(first)
+    sorter = PairSorter(room, counted=first.schema == VERIFIED)
+    for table in chain((first, second), each):
+        sorter.add(table)
     return sorter.finish()
 
 
 class _Portion(NamedTuple):
-    """A sorted portion of a file: its places, and its first and last key."""
+    """Sorted records: how they are read, their places, and their first and last key."""
 
-    file: NumberFile
+    read: Callable[[int, int], Records]
     begin: int
     end: int
     first: int
@@ -198,45 +190,41 @@ class PairSorter:
         self._waiting: list[Records] = []
         self._held = 0
         self._file: NumberFile | None = None
-        self._portions: list[_Portion] = []
+        self._portions: list[_Portion] = []  # of the file
+        self._adopted: list[_Portion] = []
         self._lock = Lock()
 
     def add(self, table: pa.Table) -> None:
         """Add the pairs of a table."""
-        records = np.empty(table.num_rows, self._kind)
-        records["key"] = keys_of(table)
-        for name in self._kind.names[1:] if self._kind.names else ():
-            records[name] = column(table, name)
-        self._add(records)
+        self._add(_records(table, self._kind))
 
     def add_keys(self, keys: UInt64s) -> None:
         """Add pairs without counts, as a · 2³² + b."""
         self._add(keys.view(_KEY))
 
     def adopt(self, pairs: Pairs) -> None:
-        """Add pairs that are in order; a file is not copied."""
-        if isinstance(pairs, pa.Table):
-            self.add(pairs)
-        elif pairs.num_rows:
+        """Add pairs that are in order; those that exceed the room are not copied."""
+        if pairs.exceeds(self._room):
+            portion = _portion(lambda begin, end: _records(pairs.read(begin, end), self._kind), 0, len(pairs))
             with self._lock:
-                self._portions.append(_portion(pairs.file, 0, pairs.num_rows))
+                self._adopted.append(portion)
+        else:
+            for table in pairs.batches():
+                self.add(table)
 
     def finish(self) -> Pairs:
-        """All pairs, in order: as a table if they fit into a portion."""
+        """All pairs, in order: in memory if they fit into a portion."""
         last, self._waiting = _in_order(self._waiting, self._kind), []
-        if not self._portions:
-            return _table(last)
+        if not self._portions and not self._adopted:
+            return Pairs.of(_table(last))
         if len(last):
             self._write(last)
-        portions, self._portions = self._portions, []
-        own = all(portion.file is portions[0].file for portion in portions)
+        portions, adopted, file = self._portions, self._adopted, self._file
+        self._portions, self._adopted, self._file = [], [], None
         follow = all(one.last < other.first for one, other in pairwise(portions))
-        if own and follow:
-            return PairFile(portions[0].file, self._room.most)
-        while len(portions) > 1:
-            several = [portions[k : k + _SIDE_BY_SIDE] for k in range(0, len(portions), _SIDE_BY_SIDE)]
-            portions = [self._merged(some) for some in several]
-        return PairFile(portions[0].file, self._room.most)
+        if file is None or adopted or not follow:
+            file = self._merged([*portions, *adopted])
+        return Pairs(lambda begin, end: _table(file.read(begin, end)), len(file), self._room.most)
 
     def _add(self, records: Records) -> None:
         with self._lock:
@@ -256,16 +244,18 @@ class PairSorter:
             self._file = self._room.scratch.numbers(self._kind)
         begin = len(self._file)
         self._file.append(ordered)
-        self._portions.append(_portion(self._file, begin, len(self._file)))
+        self._portions.append(_portion(self._file.read, begin, len(self._file)))
 
-    def _merged(self, portions: Sequence[_Portion]) -> _Portion:
-        if len(portions) == 1:
-            return portions[0]
+    def _merged(self, portions: list[_Portion]) -> NumberFile:
+        """A file of all records of the portions, in order."""
+        while len(portions) > _SIDE_BY_SIDE:
+            several = (portions[k : k + _SIDE_BY_SIDE] for k in range(0, len(portions), _SIDE_BY_SIDE))
+            portions = [_portion(file.read, 0, len(file)) for file in map(self._merged, several)]
         assert self._room.scratch is not None
         file = self._room.scratch.numbers(self._kind)
         for records in _merging(portions, max(_LEAST, self._room.most // len(portions))):
             file.append(records)
-        return _portion(file, 0, len(file))
+        return file
 
 
 class _Reader:
@@ -273,13 +263,13 @@ class _Reader:
 
     def __init__(self, portion: _Portion, step: int) -> None:
         self._portion, self._step, self._at = portion, step, portion.begin
-        self.ahead: Records = np.empty(0, portion.file.kind)
+        self.ahead: Records = portion.read(portion.begin, portion.begin)
 
     def fill(self) -> None:
         """Read on if all that was read is taken."""
         if not len(self.ahead) and not self.at_end:
             until = min(self._at + self._step, self._portion.end)
-            self.ahead, self._at = self._portion.file.read(self._at, until), until
+            self.ahead, self._at = self._portion.read(self._at, until), until
 
     @property
     def at_end(self) -> bool:
@@ -306,10 +296,10 @@ def _merging(portions: Iterable[_Portion], step: int) -> Iterator[Records]:
         reading = [one for one in reading if len(one.ahead) or not one.at_end]
 
 
-def _portion(file: NumberFile, begin: int, end: int) -> _Portion:
-    """The portion of a file from ``begin`` to ``end``."""
-    first, last = (int(file.read(at, at + 1)["key"][0]) for at in (begin, end - 1))
-    return _Portion(file, begin, end, first, last)
+def _portion(read: Callable[[int, int], Records], begin: int, end: int) -> _Portion:
+    """The portion from place ``begin`` to ``end`` − 1."""
+    first, last = (int(read(place, place + 1)["key"][0]) for place in (begin, end - 1))
+    return _Portion(read, begin, end, first, last)
 
 
 def _in_order(several: Sequence[Records], kind: np.dtype[Any]) -> Records:
@@ -331,6 +321,15 @@ def _inside(keys: Int64s, known: Int64s) -> tuple[Bools, Int64s]:
     inside = at < len(known)
     there[inside] = known[at[inside]] == keys[inside]
     return there, at
+
+
+def _records(table: pa.Table, kind: np.dtype[Any]) -> Records:
+    """The records of CANDIDATES or VERIFIED pairs; of a ``kind`` without counts, these are left out."""
+    records = np.empty(table.num_rows, kind)
+    records["key"] = keys_of(table)
+    for name in (kind.names or ())[1:]:
+        records[name] = column(table, name)
+    return records
 
 
 def _table(records: Records) -> pa.Table:

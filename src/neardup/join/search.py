@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import pyarrow as pa
 
 from neardup.io.writers.scratch import Scratch
 from neardup.join.candidates import Candidates, band_candidates, bands_at_once, join_everything, kept_candidates
@@ -27,7 +26,7 @@ from neardup.join.method import (
     surely_exact,
 )
 from neardup.join.missing import Missing, missing_outside
-from neardup.join.pairs import Pairs, PairSorter, batches, documents_in, proposed_room, verified_room
+from neardup.join.pairs import Pairs, gathered, proposed_room, verified_room
 from neardup.join.prefix_join import joined, lookups
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, SpilledSets
@@ -112,7 +111,7 @@ class SearchOutcome:
         return cls(
             proposal.choice,
             proposal.plan,
-            proposed.pairs.num_rows,
+            len(proposed.pairs),
             proposed.hub,
             proposed.hub_buckets,
             proposed.largest_bucket,
@@ -181,13 +180,15 @@ class HammingSearch:
         shape, fingerprints = rows.settings.simhash, sketches.simhashes
         plan = hamming_plan(max(1, len(fingerprints)), shape.bits, shape.distance)
         threads, first_new = rows.settings.work.threads, rows.first_new_document
+        room = proposed_room(rows.settings.search, rows.corpus.scratch)
         with progress.stage("candidates", None, "tables") as advance:
 
             def search() -> Candidates:
-                found = near_candidates(fingerprints, shape.distance, first_new, threads, advance)
-                return replace(found, pairs=rows.related.pairs(found.pairs))
+                near = near_candidates(fingerprints, shape.distance, first_new, threads, advance)
+                if not rows.related.restricts:
+                    return near
+                return replace(near, pairs=near.pairs.filtered(rows.related.pairs, room))
 
-            room = proposed_room(rows.settings.search, rows.corpus.scratch)
             proposed = kept_candidates(rows.corpus.journal, room, search)
         return Proposal(self.choice, plan, proposed)
 
@@ -216,7 +217,7 @@ class ExactSearch:
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
         """Hand on the index: its pairs are looked up when the documents are grouped."""
         outcome = SearchOutcome.of(proposal)
-        return Evidence(FoundPairs(VERIFIED.empty_table()), proposal.exact, HeldSets(), outcome)
+        return Evidence(FoundPairs(Pairs.of(VERIFIED.empty_table())), proposal.exact, HeldSets(), outcome)
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,7 @@ class CommonTextSearch:
 
         found = join(rows, progress, rank)
         outcome = replace(SearchOutcome.of(proposal), compared=found.candidates, capped=found.capped)
-        return Evidence(FoundPairs(found.pairs), ExactJoin(), HeldSets(), outcome)
+        return Evidence(FoundPairs(Pairs.of(found.pairs)), ExactJoin(), HeldSets(), outcome)
 
 
 def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -249,9 +250,9 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     store = rows.sets(MEASURES[settings.search.measure].features)
     release_memory()
     room = verified_room(settings.search, rows.corpus.scratch)
-    involved = documents_in(proposed.pairs, store.documents)
+    involved = proposed.pairs.documents(store.documents)
     with ExitStack() as held:
-        with progress.stage("verify", proposed.pairs.num_rows, "pairs") as advance:
+        with progress.stage("verify", len(proposed.pairs), "pairs") as advance:
             verified = held.enter_context(store.hold(distinct(proposed.hub, involved)))
             pairs = _verified(proposed.pairs, rows, advance)
         closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
@@ -271,12 +272,8 @@ def _verified(proposed: Pairs, rows: Rows, advance: Advance) -> Pairs:
     """The proposed pairs that meet the criterion, verified some at a time under a memory limit."""
     settings, store = rows.settings, rows.sets(MEASURES[rows.settings.search.measure].features)
     criterion, room = criterion_of(settings.search), verified_room(settings.search, rows.corpus.scratch)
-    if isinstance(proposed, pa.Table) and proposed.num_rows <= room.most:
-        return verify(proposed, store, criterion, settings.work.threads, advance)
-    found = PairSorter(room)
-    for table in batches(proposed, room.most):
-        found.add(verify(table, store, criterion, settings.work.threads, advance))
-    return found.finish()
+    threads, batches = settings.work.threads, proposed.batches(room.most)
+    return gathered((verify(table, store, criterion, threads, advance) for table in batches), room)
 
 
 def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> ExactParts:

@@ -19,16 +19,7 @@ import pyarrow as pa
 from neardup.join.candidates import HUB, Candidates
 from neardup.join.criterion import EVERYONE, Related, criterion_of
 from neardup.join.method import BYTES_A_SHINGLE
-from neardup.join.pairs import (
-    PairLookup,
-    PairRoom,
-    Pairs,
-    PairSorter,
-    batches,
-    documents_in,
-    keys_of,
-    together,
-)
+from neardup.join.pairs import PairRoom, Pairs, PairSorter, keys_of
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.components import best_of_tree, unite
 from neardup.kernels.sets import Criterion, verify_pairs
@@ -172,23 +163,22 @@ def close(
     small = ~large & (sizes > 2)
     chosen = np.repeat(small, sizes)
     found, compared = PairSorter(room), 0
-    known = PairLookup(proposed.pairs)
     total = int((sizes[small] * (sizes[small] - 1) // 2).sum())
     with progress.stage("close", total, "pairs") as advance:
         within = _within(members[chosen], sizes[small], first_new, related, room)
-        for table in batches(within, min(_AT_ONCE, room.most)):
-            new = table.filter(pa.array(~known.has(keys_of(table))))
+        for table in within.batches(min(_AT_ONCE, room.most)):
+            new = table.filter(pa.array(~proposed.pairs.has(keys_of(table))))
             if new.num_rows:
                 found.add(verify(new, store, criterion_of(settings.search), settings.work.threads, advance))
                 compared += new.num_rows
     more, hub = found.finish(), np.flatnonzero(is_hub)
     return Closed(
-        pairs=together(room, pairs, more),
+        pairs=pairs.union(room, more),
         hub=hub,
         families=int((large | small).sum()),
         documents=int(sizes[large | small].sum()),
         compared=compared,
-        found=more.num_rows,
+        found=len(more),
         joined=len(hub) - len(proposed.hub),
         left_out=int(sizes[large & ~fits].sum()),
     )
@@ -197,7 +187,7 @@ def close(
 def families_in(pairs: Pairs, documents: int) -> Int64s:
     """int64[documents]: like :func:`families_of`, from pairs that are read some at a time."""
     parent = np.arange(documents)
-    for table in batches(pairs):
+    for table in pairs.batches():
         unite(parent, column(table, "a"), column(table, "b"))
     family: Int64s = best_of_tree(parent, np.arange(documents))
     return family
@@ -205,7 +195,7 @@ def families_in(pairs: Pairs, documents: int) -> Int64s:
 
 def _families(pairs: Pairs, documents: int) -> tuple[Int64s, Int64s]:
     """(members, sizes): the documents that have pairs, family by family, ascending within each."""
-    inside = documents_in(pairs, documents)
+    inside = pairs.documents(documents)
     family = families_in(pairs, documents)[inside]
     order = np.argsort(family, kind="stable")
     _, sizes = np.unique(family, return_counts=True)

@@ -43,7 +43,7 @@ class ByValue:
     @cached_property
     def counts(self) -> pa.Table:
         """The numbers of each value."""
-        rows, decisions = self.run.rows, self.run.decisions
+        rows, decisions, pairs = self.run.rows, self.run.decisions, self.run.groups.pairs
         first, copy_of = rows.first_new, rows.copy_of
         gone = decisions.gone
         new = decisions.rows >= first
@@ -57,7 +57,7 @@ class ByValue:
             "exact_copies": self._count(copies),
             "near_copies": self._count(decisions.rows[near]),
             "groups": self._count(self._group_rows()),
-            "pairs": self._count(rows.unique[column(self.run.groups.pairs, "b")]),
+            "pairs": sum((self._count(rows.unique[column(some, "b")]) for some in pairs.batches()), 0 * read),
         }
         table = pa.table({"value": pa.array(self.values, pa.large_string()), **found})
         order = sorted(range(len(self.values)), key=lambda i: (-read[i], self.values[i] or "", i))

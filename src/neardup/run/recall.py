@@ -22,7 +22,7 @@ from neardup.display import similarity
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
 from neardup.join.criterion import EVERYONE, Related, criterion_of
 from neardup.join.missing import Missing
-from neardup.join.pairs import Pairs, batches, documents_in, keys_of
+from neardup.join.pairs import Pairs, keys_of
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import DocumentSets
 from neardup.kernels.formulas import RESEMBLANCE
@@ -207,7 +207,7 @@ class Audit:
     """The outcome: the drawn documents have ``pairs`` true pairs, and the run ``found`` some of them.
 
     ``recall`` of pairs and ``reach`` of documents (the share with a partner that have at least one found pair) are
-    estimates for the whole input; None if there are no pairs to find. ``missed`` is a VERIFIED table.
+    estimates for the whole input; None if there are no pairs to find. ``missed`` are VERIFIED.
     """
 
     strata: list[Stratum]
@@ -215,7 +215,7 @@ class Audit:
     found: int
     recall: Share | None
     reach: Share | None
-    missed: pa.Table
+    missed: Pairs
 
     def account(self) -> AuditAccount:
         """The content of ``run.json``."""
@@ -243,7 +243,7 @@ def audit(rows: Rows, reported: Reported, search: SearchSettings, advance: Advan
     first_new = rows.first_new_document
     units = rows.units[rows.unique[first_new:]]
     if not len(units):
-        return Audit([], 0, 0, None, None, VERIFIED.empty_table())
+        return Audit([], 0, 0, None, None, Pairs.of(VERIFIED.empty_table()))
     wanted, features = search.audit, MEASURES[search.measure].features
     strata = strata_of(units, reported.has_pair()[first_new:], wanted)
     drawn = draw(strata, wanted)
@@ -278,7 +278,7 @@ def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
     documents = [Sampled(size, reached[mine], partnered[mine]) for size, mine in zip(sizes, members, strict=True)]
     missed = verified_table(*(column(tally.missed, name) for name in VERIFIED.names))
     recall, reach = share_of_totals(of_pairs, most), share_of_totals(documents)
-    return Audit(counted, tally.pairs, tally.found, recall, reach, missed)
+    return Audit(counted, tally.pairs, tally.found, recall, reach, Pairs.of(missed))
 
 
 def _plain(share: Share | None) -> tuple[float | None, float | None, float | None]:
@@ -363,12 +363,12 @@ class Reported:
         """bool[documents]: whether a pair of the document is reported."""
         has = np.zeros(len(self.joined), np.bool_)
         for pairs in self.pairs:
-            has[documents_in(pairs, len(has))] = True
+            has[pairs.documents(len(has))] = True
         return has
 
     def keys(self, drawn: Bools) -> Int64s:
         """The pairs with a ``drawn`` document, each as a · 2³² + b, ascending."""
-        tables = (table for pairs in self.pairs for table in batches(pairs))
+        tables = (table for pairs in self.pairs for table in pairs.batches())
         keys = [keys_of(some)[drawn[column(some, "a")] | drawn[column(some, "b")]] for some in tables]
         return np.unique(np.concatenate(keys))
 

@@ -24,6 +24,7 @@ from neardup.group.rows import Ids, JudgedRows, classes
 from neardup.io.attachments import stored
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.missing import missed_with, of_pairs
+from neardup.join.pairs import Pairs
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.run.account import Bytes, Recall, Regrouped, RunAccount, plan_of
@@ -184,7 +185,7 @@ def _regrouped(
     # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
     every = replace(settings.grouping, pairs="all")
     rules = GroupRules.of(settings.search, settings.keep, every, settings.work)
-    grouped = group(near, None, documents.rank, first_new, rules)
+    grouped = group(Pairs.of(near), None, documents.rank, first_new, rules)
     scored = merged(pairs, far)
     heads = heads_of(rows, documents, grouped.leader)
     decisions = decisions_of(rows, documents, heads, scored, rules)
@@ -279,7 +280,7 @@ def _recall(run: RunAccount, made: JudgedRun, pairs: int) -> Recall:
     """
     method, plan, missing = run.choice.method, plan_of(run), None
     if method == "lsh" and isinstance(plan, Plan):
-        shared, size_a, size_b = (column(made.groups.pairs, name) for name in VERIFIED.names[2:])
+        shared, size_a, size_b = (column(made.groups.pairs.table(), name) for name in VERIFIED.names[2:])
         missing = of_pairs(missed_with(plan, made.settings.sketch.sketch, shared, size_a + size_b - shared))
     return recall_of(made.settings, method, plan, Predicted(missing, pairs, bound=True))
 

@@ -18,7 +18,7 @@ from neardup.group.lost import Standing, with_lost
 from neardup.group.placement import Alike, Constraints, Verdicts, place, stays_after
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.decisions.records import DecisionState, Id
-from neardup.join.pairs import PairLookup, Pairs
+from neardup.join.pairs import Pairs
 from neardup.join.shingle_store import ShingleStore
 from neardup.run.account import DecisionAccount, DecisionsAccount, Tagged, UnappliedDecision
 from neardup.tables import Bools, Int64s
@@ -233,11 +233,10 @@ def _typed(ids: Collection[Id], kind: pa.DataType) -> pa.Array:
 
 def alike_by(pairs: Pairs, documents: CopyClasses) -> Alike:
     """Return whether two rows are copies or one of the ``pairs`` (VERIFIED)."""
-    known = PairLookup(pairs)
 
     def alike(one: int, other: int) -> bool:
         a, b = sorted((int(documents.of_row[one]), int(documents.of_row[other])))
-        return a == b or bool(known.has(np.array([(a << 32) | b]))[0])
+        return a == b or bool(pairs.has(np.array([(a << 32) | b]))[0])
 
     return alike
 

@@ -18,6 +18,7 @@ from neardup.group.lost import standing, with_lost
 from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.readers.manifest import ChangedError, read_manifest
+from neardup.join.pairs import Pairs
 from neardup.measures import MEASURES
 from neardup.run.account import Bytes, RunAccount
 from neardup.run.lost_text import COLUMNS, lost_counts, with_lost_columns
@@ -111,7 +112,7 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     pairs, shingles = document_pairs(found.pairs, rows, settings.search.measure)
     documents = classes(rows)
     asked = applied(given, rows, documents)
-    heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(pairs, documents))
+    heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(Pairs.of(pairs), documents))
     same = stored.unchanged(heads.rows)
     rules = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
     decisions = decisions_of(rows, documents, heads, pairs, rules)

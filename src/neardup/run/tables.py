@@ -12,7 +12,7 @@ from neardup.group.rows import JudgedRows
 from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
 from neardup.io.readers.columns import as_text
 from neardup.join.criterion import similarity_of
-from neardup.join.pairs import Pairs, documents_in
+from neardup.join.pairs import Pairs
 from neardup.measures import MEASURES
 from neardup.run.represented import Represented
 from neardup.settings import SearchSettings
@@ -113,7 +113,7 @@ def involved(rows: JudgedRows, pairs: Pairs, more: Int64s | None = None) -> Int6
     first = np.zeros(len(rows), np.bool_)
     if more is not None:
         first[rows.copy_of[more]] = True
-    first[rows.unique[documents_in(pairs, len(rows.unique))]] = True
+    first[rows.unique[pairs.documents(len(rows.unique))]] = True
     first[rows.copy_of[rows.new_copies]] = True
     return np.flatnonzero(first[rows.copy_of])
 

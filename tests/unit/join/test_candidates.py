@@ -10,7 +10,7 @@ import pytest
 from neardup.io.writers.scratch import RunJournal, Scratch
 from neardup.join import candidates
 from neardup.join.candidates import Candidates, kept_candidates
-from neardup.join.pairs import PairFile, PairRoom, PairSorter, batches
+from neardup.join.pairs import PairRoom, PairSorter
 
 
 def made(room: PairRoom) -> Candidates:
@@ -21,7 +21,7 @@ def made(room: PairRoom) -> Candidates:
 
 
 def rows_of(found: Candidates) -> list[dict[str, int]]:
-    return [row for table in batches(found.pairs) for row in table.to_pylist()]
+    return [row for table in found.pairs.batches() for row in table.to_pylist()]
 
 
 @pytest.mark.parametrize("most", [50, 10_000])
@@ -43,7 +43,7 @@ def test_kept_candidates_are_those_that_were_found(
     found = kept_candidates(again, room, search)
     assert len(searches) == 2
     assert rows_of(found) == rows_of(expected)
-    assert isinstance(found.pairs, PairFile) == (most == 50)
+    assert found.pairs.exceeds(room) == (most == 50)
     assert (found.hub.tolist(), found.hub_buckets, found.largest_bucket) == ([3, 5], 1, 7)
     del again._places["candidates 1"]
     assert kept_candidates(again, room, search) is expected

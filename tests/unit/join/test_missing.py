@@ -19,6 +19,7 @@ from neardup.join.missing import (
     of_families,
     of_pairs,
 )
+from neardup.join.pairs import Pairs
 from neardup.join.prefix_join import no_hubs
 from neardup.join.resketch import SEEDS, labels_of, mixed, proposed_again
 from neardup.lsh.bands import plan
@@ -94,7 +95,9 @@ def test_families_sketched_again_are_missed_as_often_as_lsh_misses_them(sketch: 
 def test_what_is_missing_does_not_depend_on_the_key_of_the_hashes() -> None:
     sets = [set(range(8 * k, 8 * k + 60)) for k in range(12)]
     pairs = verified(sets, 0.6)
-    one, other = (missing_pairs(pairs, plan(0.6, 0.5), ONE, not_sure, fetching(sets, key)) for key in (3, 4))
+    one, other = (
+        missing_pairs(Pairs.of(pairs), plan(0.6, 0.5), ONE, not_sure, fetching(sets, key)) for key in (3, 4)
+    )
     assert one == other
     assert one.estimated > 0.01
 
@@ -103,7 +106,7 @@ def test_pairs_of_two_documents_are_reckoned_as_before() -> None:
     sets, chosen = twins(40, 80, 10), plan(0.8, 0.9)
     pairs = verified(sets, 0.7)
     chances = missed_with(chosen, ONE, np.full(40, 80), np.full(40, 100))
-    assert missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets)) == of_pairs(chances)
+    assert missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets)) == of_pairs(chances)
 
 
 def test_the_pairs_of_one_document_are_missed_together() -> None:
@@ -111,7 +114,7 @@ def test_the_pairs_of_one_document_are_missed_together() -> None:
     sets = [set(range(100)), *(set(range(11, 111)) | {1000 + k} for k in range(30))]
     pairs, chosen = verified(sets, 0.75), plan(0.8, 0.9)
     assert pairs.num_rows == 30 * 31 // 2
-    got = missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets))
+    got = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     alone = of_pairs(missed_with(chosen, ONE, *(np.full(30, n) for n in (89, 112))))
     assert 0.3 * alone.estimated < got.estimated < 2 * alone.estimated
     assert got.together > 10
@@ -124,8 +127,8 @@ def test_chains_find_what_lsh_misses() -> None:
     pairs, chosen = verified(sets, 0.7), plan(0.7, 0.5)
     counts = [pairs[name].to_numpy() for name in ("shared", "size_a", "size_b")]
     alone = of_pairs(missed_with(chosen, ONE, counts[0], counts[1] + counts[2] - counts[0]))
-    assert missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets)).estimated < alone.estimated / 3
-    assert missing_pairs(pairs, chosen, ONE, lambda some: ~not_sure(some), fetching(sets)) == Missing()
+    assert missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets)).estimated < alone.estimated / 3
+    assert missing_pairs(Pairs.of(pairs), chosen, ONE, lambda some: ~not_sure(some), fetching(sets)) == Missing()
 
 
 def families(number: int) -> list[set[int]]:
@@ -138,9 +141,9 @@ def test_some_families_stand_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = verified_table(
         *np.array([(4 * k + a, 4 * k + b, *c) for k in range(300) for a, b, *c in rows_of_one()]).T
     )
-    whole = missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets))
+    whole = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     monkeypatch.setattr(missing, "_SHINGLES", 300 * 4 * 60 // 3)
-    some = missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets))
+    some = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     assert some.estimated == pytest.approx(whole.estimated, rel=0.3)
     assert some.variance > whole.variance
     assert some.bounded == whole.bounded == 0
@@ -153,9 +156,9 @@ def rows_of_one() -> list[tuple[int, ...]]:
 def test_of_a_large_family_some_documents_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     sets, chosen = [set(range(4 * k, 4 * k + 60)) for k in range(60)], plan(0.6, 0.5)
     pairs = verified(sets, 0.6)
-    whole = missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets))
+    whole = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     monkeypatch.setattr(missing, "_SHINGLES", 60 * 60 * 2)
-    part = missing_pairs(pairs, chosen, ONE, not_sure, fetching(sets))
+    part = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     assert whole.bounded == 0
     assert part.bounded == part.estimated > whole.estimated
     assert part.mostly_bounded
@@ -173,12 +176,12 @@ def test_of_many_pairs_those_within_crowds_are_taken_for_found(monkeypatch: pyte
     )
     nobody = np.zeros(42, np.bool_)
     monkeypatch.setattr(missing, "HUB", 20)
-    whole = missing_among(pairs, hubs, documents, nobody, chosen, ONE)
+    whole = missing_among(Pairs.of(pairs), hubs, documents, nobody, chosen, ONE)
     monkeypatch.setattr(missing, "_MANY", 100)
-    part = missing_among(pairs, hubs, documents, nobody, chosen, ONE)
+    part = missing_among(Pairs.of(pairs), hubs, documents, nobody, chosen, ONE)
     assert part.estimated == pytest.approx(whole.estimated, abs=0.3)
     assert part.estimated > 0
-    assert missing_among(pairs, hubs, documents, ~nobody, chosen, ONE) == Missing()
+    assert missing_among(Pairs.of(pairs), hubs, documents, ~nobody, chosen, ONE) == Missing()
 
 
 def test_a_family_stands_for_its_pairs_and_more_where_it_was_drawn() -> None:

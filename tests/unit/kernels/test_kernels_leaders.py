@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from neardup.group import leaders as stage
 from neardup.group.leaders import Grouped, group, merged, partner_lists
+from neardup.io.writers.scratch import Scratch
+from neardup.join.pairs import PairRoom, Pairs
 from neardup.join.prefix_join import join_hubs
 from neardup.kernels.components import best_of_tree, tree_root, unite
 from neardup.kernels.formulas import RESEMBLANCE
@@ -26,7 +28,7 @@ from neardup.tables import verified_table
 from support import made_sets, reference, reference_search
 from support.made_sets import THRESHOLDS, MadeStore
 
-Pairs = dict[tuple[int, int], Fraction]
+TruePairs = dict[tuple[int, int], Fraction]
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,15 @@ class Example:
     crowd: int
 
     @cached_property
-    def true(self) -> Pairs:
+    def true(self) -> TruePairs:
         return reference_search.all_pairs(self.sets, self.threshold, self.reference)
 
     @cached_property
-    def among_hubs(self) -> Pairs:
+    def among_hubs(self) -> TruePairs:
         return {pair: value for pair, value in self.true.items() if set(pair) <= set(self.inside)}
 
     @cached_property
-    def found(self) -> Pairs:
+    def found(self) -> TruePairs:
         return self.among_hubs | {pair: self.true[pair] for pair in self.table}
 
     @property
@@ -67,7 +69,7 @@ class Example:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stage, "CROWD", self.crowd)
             rank, least = np.array(self.rank, np.int64), made_sets.criterion(self.threshold)
-            return group(table, self.hubs, rank, self.reference, made_sets.rules(least, form))
+            return group(Pairs.of(table), self.hubs, rank, self.reference, made_sets.rules(least, form))
 
     def expected(self, groups: str) -> list[int]:
         if groups == "components":
@@ -120,11 +122,11 @@ def test_groups_are_those_by_brute_force(groups: str, case: Example) -> None:
 def test_reported_pairs(groups: str, case: Example) -> None:
     """All: every found pair. Needed: a part of them, with each member and its leader, complete without crowds."""
     every = case.grouped(groups, "all")
-    assert made_sets.pairs_of(every.pairs, case.sets) == case.found
+    assert made_sets.pairs_of(every.pairs.table(), case.sets) == case.found
     assert every.crowds == ()
     assert not len(every.popular)
     needed = case.grouped(groups, "needed")
-    reported = made_sets.pairs_of(needed.pairs, case.sets)
+    reported = made_sets.pairs_of(needed.pairs.table(), case.sets)
     assert reported.items() <= case.found.items()
     # the groups around leaders report crowds, also where components are requested
     leader = case.expected("complete" if groups == "complete" else "principal")
@@ -148,7 +150,7 @@ def test_the_members_of_a_group_pair_as_promised(case: Example) -> None:
 def test_crowds_are_told(case: Example) -> None:
     """A crowd is named by its leader, with its size and a bound on the pairs that are not reported."""
     needed = case.grouped("principal", "needed")
-    reported = made_sets.pairs_of(needed.pairs, case.sets)
+    reported = made_sets.pairs_of(needed.pairs.table(), case.sets)
     leader = needed.leader.tolist()
     for crowd in needed.crowds:
         members = [d for d, head in enumerate(leader) if head == crowd.leader]
@@ -193,7 +195,7 @@ def test_groups_of_a_chain(
     least, form = made_sets.criterion(Fraction(1, 2)), Settings.of(groups=groups, threshold=0.5)
     table = chain(shared, [15, 15, 15, 15])
     assert (
-        group(table, case.hubs, np.array(rank), reference, made_sets.rules(least, form)).leader.tolist()
+        group(Pairs.of(table), case.hubs, np.array(rank), reference, made_sets.rules(least, form)).leader.tolist()
         == expected
     )
 
@@ -219,7 +221,7 @@ def test_similarities_are_compared_without_rounding(better: int) -> None:
     table = verified_table(*np.array(rows, np.int64).T)
     for rank in ([0, 1, 2], [1, 0, 2]):
         least, form = made_sets.criterion(Fraction(9, 10)), Settings.of(threshold=0.9)
-        leader = group(table, None, np.array(rank), 0, made_sets.rules(least, form)).leader
+        leader = group(Pairs.of(table), None, np.array(rank), 0, made_sets.rules(least, form)).leader
         assert leader.tolist() == [0, 1, better]
 
 
@@ -245,11 +247,12 @@ def test_a_document_with_more_partners_than_the_buffer_holds() -> None:
             assert case.expected(groups) == [*range(100), 99]
 
 
-@given(examples())
-def test_partner_lists(case: Example) -> None:
-    lists = partner_lists(
-        made_sets.pair_table(case.sets, case.table), len(case.sets), RESEMBLANCE, OldDocuments(0, RESEMBLANCE)
-    )
+@pytest.mark.parametrize("most", [2, 1000])
+@given(case=examples())
+def test_partner_lists(case: Example, most: int) -> None:
+    """In memory, and in files if the pairs exceed the room."""
+    pairs, room = Pairs.of(made_sets.pair_table(case.sets, case.table)), PairRoom(Scratch(), most)
+    lists = partner_lists(pairs, len(case.sets), RESEMBLANCE, OldDocuments(0, RESEMBLANCE), room)
     for d, (begin, end) in enumerate(pairwise(lists.begin.tolist())):
         own = {pair: case.true[pair] for pair in case.table if d in pair}
         partners = lists.partners[begin:end].tolist()

@@ -274,9 +274,9 @@ def test_candidates_are_the_pairs_but_those_of_hubs(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(proposing, "HUB", hub)
         proposed = near_candidates(rows_of(numbers, bits), distance, reference, 1, steps.append)
-    found, hubs = listed(proposed.pairs), set(proposed.hub.tolist())
+    found, hubs = listed(proposed.pairs.table()), set(proposed.hub.tolist())
     wanted = [(a, b) for a, b, _ in twin.near(numbers, distance) if b >= reference]
-    assert proposed.pairs.schema == CANDIDATES
+    assert proposed.pairs.table().schema == CANDIDATES
     assert found == sorted(set(found))
     assert set(found) <= set(wanted)
     assert all(pair in found or set(pair) <= hubs for pair in wanted)
@@ -297,13 +297,13 @@ def test_equal_fingerprints_near_each_other_are_not_multiplied() -> None:
     crowds, bits = (0, 0xFF << 40, 0xFF << 50), (0, *(1 << k for k in range(36)))
     words = [crowd | bit for crowd in crowds for bit in bits]
     proposed = near_candidates(rows_of([word for word in words for _ in range(90)], 64), 3, 0, 1, lambda _: None)
-    assert proposed.pairs.num_rows == 0
+    assert len(proposed.pairs) == 0
     assert len(proposed.hub) == 90 * len(words)
 
 
 def test_crowds_become_hub_documents() -> None:
     crowd, lone, near = 0, 1 << 63 | 0xFFFF, 0b11
     proposed = near_candidates(rows_of([crowd] * 5000 + [lone, near, near], 64), 3, 0, 1, lambda _: None)
-    assert listed(proposed.pairs) == []
+    assert listed(proposed.pairs.table()) == []
     assert proposed.hub.tolist() == [*range(5000), 5001, 5002]
     assert (proposed.hub_buckets, proposed.largest_bucket) == (2, 5000)

@@ -23,7 +23,6 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import OutputFolder, access_of, common_access
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
-from neardup.join.pairs import batches
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
@@ -273,7 +272,7 @@ def _partners(outcome: Outcome, members: Int64s) -> list[Int64s]:
     """The saved rows that each member is in a pair with."""
     rows, pairs = outcome.run.judged_rows, outcome.run.groups.pairs
     saved = [np.empty((2, 0), np.int64)]
-    for some in batches(pairs):
+    for some in pairs.batches():
         ends = np.stack([rows.unique[column(some, end)] for end in ("a", "b")])
         saved.append(ends[:, ends[0] < rows.first_new])
     a, b = np.concatenate(saved, axis=1)

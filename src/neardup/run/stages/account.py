@@ -17,7 +17,7 @@ from neardup.io.formats import packages
 from neardup.io.writers import access_of
 from neardup.join.base_documents import ReadBase
 from neardup.join.common_crowds import CROWD
-from neardup.join.pairs import Pairs, batches
+from neardup.join.pairs import Pairs
 from neardup.join.rows import Met, Rows
 from neardup.join.search import SearchOutcome
 from neardup.join.verification import families_in
@@ -327,7 +327,7 @@ def _popular(judged: JudgedRun) -> Popular:
     documents = judged.groups.popular
     examples = judged.rows.ids.of(judged.rows.unique[documents[:10]]).to_pylist()
     reported = 0
-    for some in batches(judged.groups.pairs) if len(documents) else ():
+    for some in judged.groups.pairs.batches() if len(documents) else ():
         reported += int(np.sum(np.isin(column(some, "a"), documents) | np.isin(column(some, "b"), documents)))
     count, partners = len(documents), len(documents) * (CROWD + 1)
     # a pair of two of them counts for both: that is half of all at most, and no more than there are such pairs
@@ -421,7 +421,7 @@ def why_nothing_goes(
     ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
     """
     # not those within the reference set
-    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in batches(pairs))
+    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in pairs.batches())
     if decisions.none_goes or not found or not decisions.kept.all():
         return []
     directed = MEASURES[search.measure].directed
@@ -453,7 +453,7 @@ def why_holders_stay(
         return []
     numerator, denominator = ratio(search.threshold)
     holds = np.zeros(len(rows), np.bool_)
-    for some in batches(pairs):
+    for some in pairs.batches():
         old = rows.unique[column(some, "a")] < rows.first_new
         inside = column(some, "shared") * denominator >= numerator * column(some, "size_a")
         holds[rows.unique[column(some, "b")[old & inside]]] = True

@@ -20,7 +20,7 @@ from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only
 from neardup.group.lost import Standing, standing, with_lost, with_passages
 from neardup.group.rows import CopyClasses, JudgedRows, classes, keep_rank
 from neardup.join.criterion import at_least, every_pair
-from neardup.join.pairs import PairLookup, Pairs, documents_in, together, verified_room
+from neardup.join.pairs import PairRoom, Pairs, verified_room
 from neardup.join.rows import Rows
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.join.verification import verify
@@ -91,7 +91,8 @@ def leader_distances(
     if len(a):
         chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
         far = _counted(rows, chained, search, shingles, work, meter)
-    pairs = merged(_pairs_needed(groups.pairs, heads.rows, documents), far)
+    room = verified_room(search, rows.corpus.scratch)
+    pairs = merged(_pairs_needed(groups.pairs, heads.rows, documents, room), far)
     return LeaderPairs(pairs, on_shingles(rows, pairs, search, work, meter), far)
 
 
@@ -163,9 +164,9 @@ def reported_pairs(
     ends = column(pairs.far, "a"), column(pairs.far, "b")
     new = ends[1] >= rows.first_new_document
     wanted = at_least(pairs.far, rules.criterion) & new & rows.related.may_pair(*ends)
-    groups = replace(groups, pairs=together(room, groups.pairs, pairs.far.filter(pa.array(wanted))))
-    in_memory = isinstance(groups.pairs, pa.Table)
-    return groups, ShinglePairs(only_pairs(pairs.shingles, groups.pairs) if in_memory else None)
+    reported = groups.pairs.union(room, Pairs.of(pairs.far.filter(pa.array(wanted))))
+    shingles = None if reported.exceeds(room) else only_pairs(pairs.shingles, reported)
+    return replace(groups, pairs=reported), ShinglePairs(shingles)
 
 
 def counts(judged: JudgedRows, decisions: Decisions) -> Represented:
@@ -188,7 +189,7 @@ def lost_passages(
 
 def audited_rows(rows: Rows, looked_at: LookedAt, audit: Audit) -> LookedAt:
     """Add the documents of the pairs that the audit found missing to those that people look at."""
-    missed = rows.unique[documents_in(audit.missed, len(rows.unique))]
+    missed = rows.unique[audit.missed.documents(len(rows.unique))]
     return LookedAt(np.concatenate((looked_at.rows, missed)))
 
 
@@ -199,11 +200,9 @@ def on_shingles(rows: Rows, pairs: pa.Table, search: SearchSettings, work: Work,
     return _verified(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], work, meter)
 
 
-def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses) -> pa.Table:
-    """The pairs that decisions need: all in memory, and of those in a file the ones with representatives."""
-    if isinstance(pairs, pa.Table):
-        return pairs
-    return PairLookup(pairs).at(leader_keys(heads, documents))
+def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses, room: PairRoom) -> pa.Table:
+    """The pairs that decisions need: all, or if they exceed the room those with representatives."""
+    return pairs.at(leader_keys(heads, documents)) if pairs.exceeds(room) else pairs.table()
 
 
 def _counted(

@@ -10,7 +10,7 @@ from neardup.group.decisions import Decisions
 from neardup.group.leaders import Grouped
 from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS
-from neardup.join.pairs import Pairs, batches
+from neardup.join.pairs import Pairs, verified_room
 from neardup.join.rows import Rows
 from neardup.run.found import Found
 from neardup.run.kinds import with_kinds, with_kinds_of_copies
@@ -136,15 +136,16 @@ def _pairs_with_ids(
 ) -> pa.Table:
     """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
 
-    The table of pairs in a file is in a working file, too.
+    The table of pairs that exceed the memory is in a working file.
     """
-    if isinstance(pairs, pa.Table):
-        shingles = on_shingles(rows, pairs, form.search, form.work, meter) if shingles is None else shingles
-        return _table_with_ids(pairs, shingles, rows, judged, form, meter)
-    quiet, scratch = Meter(Silent()), rows.corpus.scratch
-    assert scratch is not None
-    with meter.stage("tables", pairs.num_rows, "pairs") as advance, scratch.table() as made:
-        for some in batches(pairs, TABLE_ROWS):
+    scratch = rows.corpus.scratch
+    if scratch is None or not pairs.exceeds(verified_room(form.search, scratch)):
+        table = pairs.table()
+        shingles = on_shingles(rows, table, form.search, form.work, meter) if shingles is None else shingles
+        return _table_with_ids(table, shingles, rows, judged, form, meter)
+    quiet = Meter(Silent())
+    with meter.stage("tables", len(pairs), "pairs") as advance, scratch.table() as made:
+        for some in pairs.batches(TABLE_ROWS):
             counted = on_shingles(rows, some, form.search, form.work, quiet)
             made.add(_table_with_ids(some, counted, rows, judged, form, quiet))
             advance(some.num_rows)
