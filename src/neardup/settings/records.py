@@ -196,7 +196,7 @@ class SimHashing:
         return f"Hamming distance at most {self.distance} of {self.bits}-bit SimHash, features {self.features}"
 
 
-PROCESS = 280_000_000
+PROCESS = 245_000_000
 """Bytes of a process that has read nothing: interpreter, libraries and compiled kernels (measured on Linux)."""
 
 CHUNK = 36_000_000
@@ -219,7 +219,7 @@ def room_of(limit: int) -> int:
     """The bytes of a limit that are left for documents and pairs.
 
     >>> room_of(2_000_000_000), room_of(1_000_000)
-    (1612000000, 50000)
+    (1647000000, 50000)
     """
     return max(limit - PROCESS - _CHUNKS * CHUNK, limit // _LEAST_SHARE)
 
@@ -228,7 +228,7 @@ def join_bytes_of(limit: int | None) -> int:
     """The bytes that an exact join may use.
 
     >>> join_bytes_of(None), join_bytes_of(2_000_000_000)
-    (1000000000, 967200000)
+    (1000000000, 988200000)
     """
     return JOIN_BYTES if limit is None else round(JOIN_SHARE * room_of(limit))
 
@@ -277,7 +277,7 @@ class SearchSettings:
     memory: float = setting(
         0.0,
         memory_size(0.001, 1_000_000),
-        "Memory of the whole process, which takes 390MB itself; the rest goes to files beside the output. An "
+        "Memory of the whole process, which takes 350MB itself; the rest goes to files beside the output. An "
         "exact join may take .6 of the rest, at 16 bytes a shingle. 0: no limit but 1GB for that join.",
         panel=WORK,
         metavar="SIZE",
