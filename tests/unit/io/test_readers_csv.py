@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 from pathlib import Path
+from time import sleep
+from typing import cast
 
 import pandas as pd
 import polars as pl
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
+from neardup.io.readers.csv import CsvStream, Dialect
+from neardup.io.readers.lines import Stream
 from support.reading import read_all
 
 
@@ -121,6 +125,33 @@ def difference(text: str, expected: str) -> str:
     place = next((k for k, (a, b) in enumerate(zip(text, expected, strict=False)) if a != b), len(text))
     around = slice(max(0, place - 40), place + 40)
     return f"{len(text)} and {len(expected)} characters, from {place} on {text[around]!r} and {expected[around]!r}"
+
+
+def test_a_file_that_is_read_ahead_is_not_closed() -> None:
+    """Its number would be that of the next file, which would lose the bytes that are read."""
+    content = b'id,text\n1,a\n2,"' + b"word " * 200_000 + b'"\n3,b\n'
+    closed_in_a_read: list[bool] = []
+
+    class Slow(io.BytesIO):
+        error = None
+        reading = False
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            self.reading = True
+            sleep(0.02)
+            self.reading = False
+            return super().read(size)
+
+        def close(self) -> None:
+            closed_in_a_read.append(self.reading)
+            super().close()
+
+    names = ("id", "text")
+    stream = CsvStream("a.csv", lambda: cast(Stream, Slow(content)), Dialect(","), names, names, 100_000)
+    rows = [row for batch in stream.batches() for row in batch.table.to_pylist()]
+    assert [(row["id"], len(row["text"])) for row in rows] == [("1", 1), ("2", 1_000_000), ("3", 1)]
+    assert closed_in_a_read
+    assert not any(closed_in_a_read)
 
 
 def test_hostile_bytes(tmp_path: Path) -> None:

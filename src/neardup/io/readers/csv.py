@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -409,21 +410,29 @@ class CsvStream:
 
 
 class _ArrowFile:
-    """A stream as a file object for Arrow. A truncated file just ends early, and ``error`` has the reason."""
+    """A stream as a file object for Arrow. A truncated file just ends early, and ``error`` has the reason.
+
+    Arrow reads ahead in a thread of its own, and may be reading when a failure in a record closes the file. The
+    file that is opened next would have the same number, and that thread would take bytes of it. So closing waits.
+    """
 
     closed = False
 
     def __init__(self, stream: Stream) -> None:
-        self._stream = stream
-        self.read = stream.read
+        self._stream, self._lock = stream, Lock()
+
+    def read(self, size: int) -> bytes:
+        with self._lock:
+            return b"" if self.closed else self._stream.read(size)
 
     @property
     def error(self) -> BaseException | None:
         return self._stream.error
 
     def close(self) -> None:
-        self._stream.close()
-        self.closed = True
+        with self._lock:
+            self._stream.close()
+            self.closed = True
 
 
 class _TooLongError(Exception):
