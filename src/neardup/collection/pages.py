@@ -281,7 +281,7 @@ PAGE_BYTES = 16_000_000
 _EXCERPT, _BEFORE = 240, 80
 """The characters of an excerpt, and those before the words that it shows."""
 _WINDOW, _OVERLAP = 100_000, 2_000
-"""Words are looked for in so many characters at a time: the text may be long."""
+"""Characters in which words are looked for at a time, and those shared with the next: a text may be long."""
 
 
 def with_fields(

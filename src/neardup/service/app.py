@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any, ClassVar
 
 from fastapi import FastAPI, Request
@@ -13,6 +15,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Scope
 
 from neardup import __version__
+from neardup.display.style import page_style
+from neardup.display.view import environment, policy_for, self_contained
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
 from neardup.web.limits import BODIES, MEGABYTE, Client, Limits
@@ -23,7 +27,7 @@ from neardup.web.tokens import Right, Tokens
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
     """The service for a collection, as an ASGI application."""
-    rules = ServiceRules(tokens, executor.limits, readonly=executor.collection.store.readonly)
+    rules = ServiceRules(tokens, executor.limits)
     return Middleware(endpoints(executor), rules, tokens, executor.limits, executor.metrics)
 
 
@@ -33,7 +37,7 @@ def endpoints(executor: Executor) -> FastAPI:
         title="neardup",
         version=__version__,
         description="A collection of documents: which are similar, by how much, and with which recall.",
-        # the pages that would show the description load scripts from other servers
+        # the pages of the framework load scripts from other servers: description.html needs none
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -44,8 +48,33 @@ def endpoints(executor: Executor) -> FastAPI:
             Exception: _mistake,
         },
     )
-    add_endpoints(app, executor)
+    style = page_style(files("neardup.service").joinpath("templates/description.css").read_text(encoding="utf-8"))
+    headers = {"Content-Security-Policy": f"{policy_for(style)}; frame-ancestors 'none'"}
+
+    @app.get(PAGE, include_in_schema=False)
+    async def docs() -> Response:
+        """Return the description for people."""
+        return Response(page, headers=headers, media_type="text/html")
+
+    add_endpoints(app, executor)  # last: another route would drop the schemas that it adds
+    page = self_contained(
+        environment("neardup.service"),
+        "description.html",
+        style,
+        title=f"neardup {__version__}",
+        generator="neardup serve",
+        api=app.openapi(),
+        rights=right_of,
+        bounds=_BOUNDS,
+    ).encode()
     return app
+
+
+_BOUNDS = (
+    *(("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to")),
+    *(("minLength", "length from"), ("maxLength", "length to"), ("maxItems", "at most")),
+)
+"""Limits of values in OpenAPI, in words."""
 
 
 _SHOWN = 5
@@ -87,6 +116,8 @@ def _place(location: tuple[Any, ...]) -> str:
 
 OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})
 """Addresses that need no token."""
+PAGE = "/docs"
+"""The address of the description for people; a browser sends the token as the password that it asks for."""
 ASKING = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/compare", "/v1/near"})
 """Addresses where POST changes nothing."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
@@ -103,27 +134,19 @@ class ServiceRules:
     headers: ClassVar[Mapping[str, str]] = SECURITY
     unlimited = OPEN | {"/metrics"}
 
-    def __init__(self, tokens: Tokens, limits: Limits, *, readonly: bool = False) -> None:
-        self._tokens, self._limits, self._readonly = tokens, limits, readonly
+    def __init__(self, tokens: Tokens, limits: Limits) -> None:
+        self._tokens, self._limits = tokens, limits
         self.bodies = BODIES * limits.body_bytes
 
     def client(self, scope: Scope, headers: Headers) -> Client:
-        """Return the index of the token. Raises RefusedError if it lacks the right, or if nobody may write."""
+        """Return the index of the token. Raises RefusedError if it lacks the right."""
         right = right_of(scope["method"], scope["path"])
-        client = None if right is None or not self._tokens else self._place(right, headers)
-        if right == "write" and self._readonly:
-            raise RefusedError(
-                403,
-                "The service is read-only",
-                "Requests that change nothing",
-                "Send changes to the service that writes",
-                code="read_only",
-            )
-        return client
-
-    def _place(self, right: Right, headers: Headers) -> int:
+        if right is None or not self._tokens:
+            return None
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
+        if scope["path"] == PAGE and scheme.lower() == "basic":
+            scheme, token = "bearer", _password(token)
         if scheme.lower() != "bearer" or not token:
             raise RefusedError(401, "The request has no token", "The header Authorization: Bearer TOKEN")
         if not self._tokens.knows(token):
@@ -148,7 +171,18 @@ class ServiceRules:
 
     def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
         """Return the error as JSON."""
-        return error_answer(refusal, request_id)
+        refused = error_answer(refusal, request_id)
+        if scope["path"] == PAGE and refusal.status == 401:
+            refused.headers["WWW-Authenticate"] = 'Basic realm="neardup"'
+        return refused
+
+
+def _password(credentials: str) -> str:
+    """Return the password of the scheme Basic; "" for anything else."""
+    try:
+        return b64decode(credentials, validate=True).decode("ascii").partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def error_answer(refusal: RefusedError, request_id: str) -> JSONResponse:

@@ -185,6 +185,7 @@ def _add_state(app: FastAPI, executor: Executor) -> None:
 
 LINKS = {
     "description": "/openapi.json",
+    "docs": "/docs",
     "health": "/health",
     "ready": "/ready",
     "metrics": "/metrics",

@@ -168,7 +168,9 @@ class _Exchange:
         """Send a part of the answer; after a refused body, the connection closes."""
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            headers.update({**self.headers, "X-Request-Id": self.id})
+            for name, value in self.headers.items():
+                headers.setdefault(name, value)  # a page has a policy of its own
+            headers["X-Request-Id"] = self.id
             if self.body.unread:
                 headers["Connection"] = "close"  # the following bytes are the rest of the body
             self.started, self.status = True, message["status"]

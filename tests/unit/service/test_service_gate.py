@@ -3,9 +3,12 @@
 import gc
 import json
 import random
+import re
 import sys
 import time
+from base64 import b64encode
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -359,3 +362,28 @@ def test_thousands_of_malformed_requests(tmp_path: Path) -> None:
         assert service.executor._workers.waiting == service.executor._writer.waiting == 0
         assert service("GET", "/v1/documents/keep").status == 200
         assert service.executor.collection.check() == []
+
+
+def test_the_page_of_the_service_describes_all_and_asks_for_a_token(guarded: Service) -> None:
+    def basic(password: str) -> dict[str, str]:
+        return {"authorization": f"Basic {b64encode(f'ann:{password}'.encode()).decode()}"}
+
+    shown = guarded("GET", "/docs", headers=basic(READ))
+    page = shown.content.decode()
+    assert shown.status == 200
+    assert all(f"<code>{method} {path}</code>" in page for method, path in operations(guarded))
+    schemas = guarded("GET", "/openapi.json").json["components"]["schemas"]
+    assert all(f'id="{name}"' in page for name, schema in schemas.items() if "properties" in schema)
+    ids, links = re.findall(r' id="([^"]+)"', page), re.findall(r'href="#([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(links) <= set(ids)
+    policy = dict(shown.headers)["content-security-policy"]
+    style = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    assert [f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" in policy for one in style] == [True]
+    assert "<script" not in page
+    assert "style=" not in page
+    assert guarded("GET", "/docs", headers=bearer(WRITE)).status == 200
+    for wrong in ({}, basic("x" * 20), {"authorization": "Basic %"}):
+        refused = guarded("GET", "/docs", headers=wrong)
+        assert (refused.status, dict(refused.headers)["www-authenticate"]) == (401, 'Basic realm="neardup"')
+    assert guarded("GET", "/v1/stats", headers=basic(READ)).status == 401
