@@ -1,7 +1,7 @@
 """The service under load: requests of several kinds at a fixed rate, whether it keeps up or not.
 
     python benchmarks/service.py COLLECTION [--documents 20000] [--rate 200] [--seconds 30] [--warm 3]
-        [--patience 10] [--write]
+        [--patience 10] [--workers 1] [--write]
 
 COLLECTION may hold any documents. When there is none it is made of the sets of the tests (NEARDUP_SHARED_DATA),
 their paragraphs recombined. It is copied first, for the load changes it. The server is ``neardup serve`` in a
@@ -192,9 +192,20 @@ def load(address: str, todo: list[Request], patience: float, answers: Any) -> No
     )
 
 
-def measured(path: Path, todo: list[Request], threads: int, patience: float) -> tuple[list[Outcome], float]:
-    """Serve a collection, send the load; the outcomes, and the processor seconds of the server a second."""
-    options = ["--port", "0", "--threads", str(threads), "--stop-seconds", str(STOP_SECONDS)]
+def measured(
+    path: Path, todo: list[Request], threads: int, workers: int, patience: float
+) -> tuple[list[Outcome], float, float]:
+    """Serve a collection, send the load; the outcomes, processor seconds of the server, elapsed seconds."""
+    options = [
+        "--port",
+        "0",
+        "--threads",
+        str(threads),
+        "--workers",
+        str(workers),
+        "--stop-seconds",
+        str(STOP_SECONDS),
+    ]
     line = [sys.executable, "-m", "neardup", "serve", str(path), *options]
     lasting = todo[-1].due + patience
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
@@ -210,7 +221,7 @@ def measured(path: Path, todo: list[Request], threads: int, patience: float) -> 
             used, lasted = _processor(server.pid) - used, monotonic() - began
         finally:
             _stop(server)
-    return found, used / lasted
+    return found, used, lasted
 
 
 def _address(server: subprocess.Popen[str]) -> str:
@@ -237,9 +248,11 @@ def _stop(server: subprocess.Popen[str]) -> None:
 
 
 def _processor(process: int) -> float:
-    """Seconds of processor time that a process has used (Linux)."""
+    """Seconds of processor time that a process and its workers have used (Linux)."""
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(map(_processor, map(int, children)))
 
 
 def rows(found: list[Outcome]) -> Iterator[str]:
@@ -255,7 +268,7 @@ def rows(found: list[Outcome]) -> Iterator[str]:
         yield f"| {kind} | {len(chosen):,} | {errors:,} | {quantiles} |"
 
 
-def report(found: list[Outcome], args: argparse.Namespace, documents: int, processor: float) -> str:
+def report(found: list[Outcome], args: argparse.Namespace, documents: int, used: float, lasted: float) -> str:
     """The page."""
     counted = [one for one in found if one.due >= args.warm]
     statuses = Counter(o.status for o in counted if o.status)
@@ -273,7 +286,8 @@ def report(found: list[Outcome], args: argparse.Namespace, documents: int, proce
         "",
         *behind(counted, args.warm, args.patience),
         "",
-        f"Statuses: {said}. The server used {100 * processor:.0f} % of one processor.",
+        f"Statuses: {said}. The server, of {args.workers} processes with {args.threads} reading threads each, "
+        f"used {100 * used / lasted:.0f} % of one processor, {1000 * used / len(found):.1f} ms a request.",
         "",
         "Times count from when a request was due, and so include waiting for a free connection.",
     ]
@@ -345,6 +359,7 @@ def main() -> None:
     parser.add_argument("--warm", type=float, default=3)
     parser.add_argument("--patience", type=float, default=10, help="seconds for answers after the last request")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
     if not 0 <= args.warm < args.seconds - 2 / args.rate or args.patience < 1:
@@ -360,8 +375,8 @@ def main() -> None:
         with Collection(copy) as collection:
             documents, ids = len(collection), some_ids(collection)
         todo = requests(parts, round(args.rate * args.seconds), args.rate, ids)
-        found, processor = measured(copy, todo, args.threads, args.patience)
-    page = report(found, args, documents, processor)
+        found, used, lasted = measured(copy, todo, args.threads, args.workers, args.patience)
+    page = report(found, args, documents, used, lasted)
     print(page)
     if args.write:
         RESULTS.write_text(page, encoding="utf-8")

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
+from neardup.collection import Collection
 from support import forked
 
 for _needed in ("fastapi", "uvicorn", "prometheus_client"):
@@ -20,6 +23,8 @@ for _needed in ("fastapi", "uvicorn", "prometheus_client"):
 
 COMMAND = "import sys; sys.argv[0] = 'neardup'; from neardup.cli import main; main()"
 JSON = {"Content-Type": "application/json"}
+TEXT = "the harbour office {0} is closed on friday {0} and nobody {0} answers the telephone {0} until monday"
+WRITERS = 4
 
 
 @dataclass
@@ -75,3 +80,64 @@ def serving(path: Path, *options: object, create: bool = True) -> Iterator[Serve
     finally:
         process.kill()
         process.folder.cleanup()
+
+
+class Writing(threading.Thread):
+    """Adds, replaces and removes until the service goes; ``known`` is what was acknowledged last of each id.
+
+    With ``again`` it connects anew until ``done`` is set: only a part of the service went.
+    """
+
+    def __init__(self, server: Server, name: str, *, again: bool = False) -> None:
+        super().__init__(daemon=True)
+        self.server, self.prefix, self.again = server, name, again
+        self.done = threading.Event()
+        self.acknowledged = 0
+        self.known: dict[str, str | None] = {}
+        self.doubtful: set[str] = set()
+        self.refused: list[Any] = []
+
+    def run(self) -> None:
+        connection = self.server.connect()
+        try:
+            self.write(connection, random.Random(self.prefix))
+        finally:
+            connection.close()
+
+    def write(self, connection: HTTPConnection, draw: random.Random) -> None:
+        for number in range(100_000):
+            if self.done.is_set():
+                return
+            id = f"{self.prefix}/{draw.randrange(40)}"
+            self.doubtful.add(id)
+            text = TEXT.format(f"{self.prefix}{number}")
+            try:
+                if number % 5 == 4 and self.known.get(id):
+                    status, said = ask(connection, "DELETE", f"/v1/documents?id={id}")
+                    new = None
+                else:
+                    status, said = ask(connection, "PUT", f"/v1/documents/{id}", {"text": text})
+                    new = text
+            except (OSError, HTTPException, json.JSONDecodeError):
+                if not self.again or self.done.is_set():
+                    return  # whether it was written nobody has said
+                connection.close()
+                continue
+            if status == 200:
+                self.known[id] = new
+                self.acknowledged += 1
+            elif said["error"]["code"] != "stopping":
+                self.refused.append(said)
+            self.doubtful.discard(id)
+
+
+def require_what_was_acknowledged(path: Path, writers: list[Writing], most_doubtful: int = 1) -> None:
+    with Collection(path) as collection:
+        for writer in writers:
+            assert not writer.refused
+            assert len(writer.doubtful) <= most_doubtful
+            for id, text in writer.known.items():
+                if id not in writer.doubtful:
+                    assert (collection.get(id).text if id in collection else None) == text
+        assert collection.check() == []
+        assert len(collection) <= WRITERS * 40

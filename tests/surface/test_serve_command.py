@@ -1,30 +1,31 @@
 """``neardup serve`` over a socket: refusals to start, signals, kills, slow and greedy clients."""
 
-import json
 import random
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPResponse
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from neardup.collection import Collection
 from neardup.errors import install
 from support.command_line import Run
 from support.messages import has_parts
-from support.serve_command import Server, ask, serving
+from support.serve_command import (
+    WRITERS,
+    Server,
+    Writing,
+    ask,
+    require_what_was_acknowledged,
+    serving,
+)
 
 TOKEN = "t" * 24
-TEXT = "the harbour office {0} is closed on friday {0} and nobody {0} answers the telephone {0} until monday"
-WRITERS = 4
 LARGE = 20_000_000
 
 
@@ -82,56 +83,6 @@ def test_tokens_over_the_network(tmp_path: Path) -> None:
     said = (tmp_path / "mail.log").read_text()
     assert "by other users" in said
     assert TOKEN not in said
-
-
-class Writing(threading.Thread):
-    """Adds, replaces and removes until the service goes; ``known`` is what was acknowledged last of each id."""
-
-    def __init__(self, server: Server, name: str) -> None:
-        super().__init__(daemon=True)
-        self.server, self.prefix = server, name
-        self.known: dict[str, str | None] = {}
-        self.doubtful: set[str] = set()
-        self.refused: list[Any] = []
-
-    def run(self) -> None:
-        connection = self.server.connect()
-        try:
-            self.write(connection, random.Random(self.prefix))
-        finally:
-            connection.close()
-
-    def write(self, connection: HTTPConnection, draw: random.Random) -> None:
-        for number in range(100_000):
-            id = f"{self.prefix}/{draw.randrange(40)}"
-            self.doubtful.add(id)
-            text = TEXT.format(f"{self.prefix}{number}")
-            try:
-                if number % 5 == 4 and self.known.get(id):
-                    status, said = ask(connection, "DELETE", f"/v1/documents?id={id}")
-                    new = None
-                else:
-                    status, said = ask(connection, "PUT", f"/v1/documents/{id}", {"text": text})
-                    new = text
-            except (OSError, HTTPException, json.JSONDecodeError):
-                return  # whether it was written nobody has said
-            if status == 200:
-                self.known[id] = new
-            elif said["error"]["code"] != "stopping":
-                self.refused.append(said)
-            self.doubtful.discard(id)
-
-
-def require_what_was_acknowledged(path: Path, writers: list[Writing]) -> None:
-    with Collection(path) as collection:
-        for writer in writers:
-            assert not writer.refused
-            assert len(writer.doubtful) <= 1
-            for id, text in writer.known.items():
-                if id not in writer.doubtful:
-                    assert (collection.get(id).text if id in collection else None) == text
-        assert collection.check() == []
-        assert len(collection) <= WRITERS * 40
 
 
 def test_stopped_while_many_write_it_has_lost_nothing(tmp_path: Path) -> None:

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from neardup.collection.records import GroupedPending
 
 
-def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False) -> Collection:
+def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
     """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
     from neardup.errors import InputError
 
     if not path.exists():
         raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
-    return Collection(path, wait=wait, upgrade=upgrade)
+    return Collection(path, wait=wait, upgrade=upgrade, readonly=readonly)
 
 
 _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10

@@ -43,6 +43,8 @@ def serve(options: ServeOptions) -> int:
     """Serve a collection over HTTP until it is stopped."""
     with service_required():
         from neardup.service.server import serve as run
+        from neardup.service.workers import require_workers, serve_in_workers
+        from neardup.web import monitoring
         from neardup.web.limits import Limits
         from neardup.web.server import listen
     from neardup.collection import Collection
@@ -56,18 +58,38 @@ def serve(options: ServeOptions) -> int:
         threads=options.threads,
         stop_seconds=options.stop_seconds,
     )
+    _require_together(options)
+    require_workers(options.workers)
     tokens = _tokens(options.host, options.token_file)
     with (
         listen(options.host, options.port) as listening,
         Collection(options.path, wait=options.wait)
         if options.create
-        else opened(options.path, options.wait) as collection,
+        else opened(options.path, options.wait, readonly=options.read_only) as collection,
     ):
+        if options.workers > 1:
+            serve_in_workers(options.workers, collection, options.wait, tokens, checked, listening, _announce)
+            return DONE
         pages = {PAGES: _pages(collection, tokens, checked)} if options.page else {}
         announce = partial(_announce, pages=options.page)
+        monitoring.log_to_stderr()
         if not run(collection, tokens, checked, listening, announce, pages):
             leave(DONE)
     return DONE
+
+
+def _require_together(options: ServeOptions) -> None:
+    """Raise SettingError for options that contradict one another."""
+    if options.read_only and options.create:
+        raise SettingError("--read-only is given with --create", "One of them")
+    if options.page and options.read_only:
+        raise SettingError("--page is given with --read-only", "One of them: people decide on the pages")
+    if options.page and options.workers > 1:
+        raise SettingError(
+            f"--page is given with --workers {options.workers}",
+            "Pages in one process, which has the sessions of the browsers",
+            "Start a second service with --page and another --port",
+        )
 
 
 def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
@@ -78,7 +100,7 @@ def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
     return review_app(Desk.of_collection(collection), Served(account(), tokens, limits))
 
 
-def _announce(address: str, pages: bool) -> None:
+def _announce(address: str, pages: bool = False) -> None:
     typer.echo(f"listening at {display.printable(address)}")
     if pages:
         typer.echo(f"pages at {display.printable(address)}{PAGES}/")

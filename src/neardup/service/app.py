@@ -27,7 +27,7 @@ from neardup.web.tokens import Right, Tokens
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
     """The service for a collection, as an ASGI application."""
-    rules = ServiceRules(tokens, executor.limits)
+    rules = ServiceRules(tokens, executor.limits, readonly=executor.collection.store.readonly)
     return Middleware(endpoints(executor), rules, tokens, executor.limits, executor.metrics)
 
 
@@ -134,15 +134,25 @@ class ServiceRules:
     headers: ClassVar[Mapping[str, str]] = SECURITY
     unlimited = OPEN | {"/metrics"}
 
-    def __init__(self, tokens: Tokens, limits: Limits) -> None:
-        self._tokens, self._limits = tokens, limits
+    def __init__(self, tokens: Tokens, limits: Limits, *, readonly: bool = False) -> None:
+        self._tokens, self._limits, self._readonly = tokens, limits, readonly
         self.bodies = BODIES * limits.body_bytes
 
     def client(self, scope: Scope, headers: Headers) -> Client:
-        """Return the index of the token. Raises RefusedError if it lacks the right."""
+        """Return the index of the token. Raises RefusedError if it lacks the right, or if nobody may write."""
         right = right_of(scope["method"], scope["path"])
-        if right is None or not self._tokens:
-            return None
+        client = None if right is None or not self._tokens else self._place(right, headers)
+        if right == "write" and self._readonly:
+            raise RefusedError(
+                403,
+                "The service is read-only",
+                "Requests that change nothing",
+                "Send changes to the service that writes",
+                code="read_only",
+            )
+        return client
+
+    def _place(self, right: Right, headers: Headers) -> int:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
         if scope["path"] == PAGE and scheme.lower() == "basic":

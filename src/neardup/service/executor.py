@@ -44,7 +44,7 @@ class Executor:
         # a separate thread: a comparison stops only between its steps, and must not delay reads
         self._comparing = Workers(1)
         self._writer = Writer(self._together, self.metrics.batches.observe)
-        self._file = _file(collection.path)
+        self._file = file_identity(collection.path)
         self.warmed, self.closed = threading.Event(), False
         self.warmed.set()
         self.metrics.watch("read", lambda: self._workers.waiting)
@@ -69,7 +69,7 @@ class Executor:
 
     def require_file(self) -> None:
         """Raise RefusedError if the opened file is no longer at its place."""
-        if _file(self.collection.path) != self._file:
+        if file_identity(self.collection.path) != self._file:
             raise _gone()
 
     async def view(self, work: Callable[[View, float], T], *, alone: bool = False) -> T:
@@ -264,7 +264,7 @@ def _gone() -> RefusedError:
     )
 
 
-def _file(path: Path) -> tuple[int, int] | None:
+def file_identity(path: Path) -> tuple[int, int] | None:
     """Return the device and inode of the file at ``path``, or None."""
     try:
         status = path.stat()

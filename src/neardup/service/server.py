@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from neardup.collection import Collection, Near
 from neardup.comparison import compare as measures
 from neardup.errors import NeardupError
+from neardup.io.writers.scratch import scratch_folder
 from neardup.kernels import compile_cache
 from neardup.kernels.warming import compile_entry, entries_of, helped, missing, share
 from neardup.service.app import make_app
@@ -25,7 +26,7 @@ from neardup.web.limits import Limits
 from neardup.web.server import address_of, run
 from neardup.web.tokens import Tokens
 
-_LOADING = 10.0
+LOADING = 10.0
 """Seconds to wait, after the last request, for the thread that uses the collection once at the start."""
 
 
@@ -36,29 +37,36 @@ def serve(
     listening: socket.socket,
     started: Callable[[str], None],
     pages: Mapping[str, ThreadedApp] | None = None,
+    *,
+    warm_first: bool = False,
+    helpers: bool = True,
 ) -> bool:
     """Serve until a signal arrives; return whether all threads ended in time.
 
     ``started`` is called with the address when requests can arrive. ``pages`` are applications at addresses of
-    their own. Closes collection and socket. If a thread is still running, the collection is perhaps still in use:
-    the process must then end without closing it (``cli.messages.leave``).
+    their own. With ``warm_first`` requests arrive when none has to wait for a kernel; ``helpers``: whether other
+    processes may be started to compile. Closes collection and socket. If a thread is still running, the
+    collection is perhaps still in use: the process must then end without closing it (``cli.messages.leave``).
     """
-    monitoring.log_to_stderr()
     executor = Executor(collection, limits)
     address = address_of(listening)
     warming: list[Warming] = []
 
     def begin() -> None:
         started(address)
-        warming.append(Warming(executor, lambda: warm(collection)))
+        if not warm_first:
+            warming.append(Warming(executor, lambda: warm(collection), helpers))
 
     monitoring.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
+        if warm_first:
+            warming.append(Warming(executor, lambda: warm(collection), helpers))
+            executor.warmed.wait()
         run(Beside(make_app(executor, tokens), pages or {}), limits, listening, begin)
     finally:
         executor.closed = True
         shown = [page.close(limits.stop_seconds) for page in (pages or {}).values()]
-        warmed = [thread.let_go(_LOADING) for thread in warming]
+        warmed = [thread.let_go(LOADING) for thread in warming]
         ended = executor.close(unused=all((*shown, *warmed))) and all((*shown, *warmed))
         listening.close()
         monitoring.event("stopped", finished=ended)
@@ -101,9 +109,9 @@ class Warming:
     request needs the same thing.
     """
 
-    def __init__(self, executor: Executor, warm: Callable[[], None]) -> None:
+    def __init__(self, executor: Executor, warm: Callable[[], None], helpers: bool = True) -> None:
         self._executor, self._warm, self._using = executor, warm, threading.Lock()
-        self._logged = False
+        self._logged, self._helpers = False, helpers
         executor.warmed.clear()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -140,7 +148,7 @@ class Warming:
 
     def _compile_and_warm(self) -> None:
         entries = missing(entries_of([COMMAND]))
-        with helped([COMMAND], helpers=None if entries else 0):
+        with helped([COMMAND], helpers=None if entries and self._helpers else 0):
             for entry in share(entries, 0):
                 if self._executor.closed:
                     return
@@ -168,14 +176,13 @@ def warm(collection: Collection) -> None:
     """Compile or load everything that the first requests would wait for. Does not change the collection."""
     measures.compare(_SAMPLE, _OTHER, **as_compared(collection.settings.as_dict()))
     collection.search(_QUERY, limit=1)
-    # if writing fails now, the first write that succeeds waits a little; failures are reported then, too
-    with suppress(_UndoneError, NeardupError), collection.together():
-        _write(collection)
-        raise _UndoneError
-
-
-class _UndoneError(Exception):
-    """Raised to roll back the transaction."""
+    if collection.store.readonly:
+        return
+    # in a file of its own: loading takes seconds, during which other processes could not write to the collection
+    with suppress(NeardupError), scratch_folder() as folder:
+        settings = collection.settings.as_dict()
+        with Collection(folder / "warm.neardup", **settings) as other:
+            _write(other)
 
 
 def _write(collection: Collection) -> None:

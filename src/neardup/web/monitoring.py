@@ -8,38 +8,49 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import sys
 import threading
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 LOGGER = logging.getLogger("neardup.service")
 _SERVER, _LOOP = logging.getLogger("uvicorn.error"), logging.getLogger("asyncio")
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as JSON: time, level, event, and the values of ``extra={"fields": …}``."""
+    """Formats a record as JSON: time, level, worker, event, and the values of ``extra={"fields": …}``."""
+
+    def __init__(self, worker: int | None = None) -> None:
+        super().__init__()
+        self._worker = {} if worker is None else {"worker": worker}
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line without a line end."""
         known = getattr(record, "fields", None)
         head = {"time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")}
+        start = {**head, "level": record.levelname.lower(), **self._worker}
         if (
             known is None
         ):  # from the HTTP server or the event loop: only the first line of the message, without values
             event = {"event": "server", "message": str(record.msg).strip().partition("\n")[0]}
-            return json.dumps({**head, "level": record.levelname.lower(), **event})
-        return json.dumps({**head, "level": record.levelname.lower(), "event": record.getMessage(), **known})
+            return json.dumps({**start, **event})
+        return json.dumps({**start, "event": record.getMessage(), **known})
 
 
-def log_to_stderr() -> None:
-    """Log the service and the HTTP server to standard error, without propagation to other loggers."""
+def log_to_stderr(worker: int | None = None) -> None:
+    """Log the service and the HTTP server to standard error, without propagation to other loggers.
+
+    ``worker``: the number of this process among several, for every line.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLines(worker))
     for logger, level in ((LOGGER, logging.INFO), (_SERVER, logging.WARNING), (_LOOP, logging.WARNING)):
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level)
@@ -66,10 +77,32 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 _BATCHES = (1, 2, 4, 8, 16, 32, 64)
 
 
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable from which the library takes the folder of shared metrics."""
+_ROOM = 1 << 17
+"""Bytes of a file of metrics: twice its first size, in which all labels of the service fit."""
+
+
+def share(folder: Path, worker: int) -> None:
+    """Keep the metrics of this process in files of ``folder``; ``Metrics.text`` adds up those of all processes.
+
+    Call it before metrics are made. A worker continues the counters of an earlier one with its number.
+    """
+    os.environ[_FOLDER] = str(folder)
+    values.ValueClass = values.MultiProcessValue(lambda: worker)  # type: ignore[no-untyped-call]
+
+
+def forget(folder: Path, worker: int) -> None:
+    """Remove the gauges of a worker that has ended; its counters stay."""
+    mark_process_dead(worker, str(folder))  # type: ignore[no-untyped-call]
+
+
 class Metrics:
-    """The metrics of one service, in their own registry."""
+    """The metrics of one service, in their own registry, or in the files of all its processes (``share``)."""
 
     def __init__(self) -> None:
+        self._shared = Path(os.environ[_FOLDER]) if _FOLDER in os.environ else None
+        self._queue_lengths: dict[str, Callable[[], int]] = {}
         self._registry = CollectorRegistry()
         self.requests = Counter(
             "neardup_requests", "Requests answered.", ("method", "route", "status"), registry=self._registry
@@ -81,38 +114,64 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self.under_way = Gauge("neardup_requests_under_way", "Requests in progress.", registry=self._registry)
-        self.arriving = Gauge(
-            "neardup_requests_arriving", "Requests whose bodies are arriving.", registry=self._registry
-        )
-        self.held = Gauge("neardup_body_bytes", "Bytes of bodies in memory.", registry=self._registry)
+        self.under_way = self._sum("neardup_requests_under_way", "Requests in progress.")
+        self.arriving = self._sum("neardup_requests_arriving", "Requests whose bodies are arriving.")
+        self.held = self._sum("neardup_body_bytes", "Bytes of bodies in memory.")
+        self.workers = self._sum("neardup_workers", "Processes that serve the collection.")
+        self.workers.set(1)
+        self.starts = Counter("neardup_worker_starts", "Starts of these processes.", registry=self._registry)
+        self.starts.inc()
         self.batches = Histogram(
             "neardup_write_batch_requests",
             "Requests that were committed together.",
             buckets=_BATCHES,
             registry=self._registry,
         )
-        self.documents = Gauge("neardup_documents", "Documents in the collection.", registry=self._registry)
-        self.writable = Gauge(
-            "neardup_writable",
-            "1 if the last change was written, 0 if it failed; NaN before the first.",
-            registry=self._registry,
+        self.documents = self._latest("neardup_documents", "Documents in the collection.")
+        self.writable = self._latest(
+            "neardup_writable", "1 if the last change was written, 0 if it failed; NaN or absent before the first."
         )
-        self.writable.set(math.nan)
-        self._queues = Gauge(
-            "neardup_queue_requests", "Requests that wait for a thread.", ("queue",), registry=self._registry
-        )
+        self._queues = self._sum("neardup_queue_requests", "Requests that wait for a thread.", "queue")
+        if self._shared is None:
+            self.writable.set(math.nan)
+        else:
+            _allocate(self._shared)
+
+    def _sum(self, name: str, help: str, *labels: str) -> Gauge:
+        return Gauge(name, help, labels, registry=self._registry, multiprocess_mode="livesum")
+
+    def _latest(self, name: str, help: str) -> Gauge:
+        return Gauge(name, help, registry=self._registry, multiprocess_mode="mostrecent")
 
     def watch(self, queue: str, waiting: Callable[[], int]) -> None:
         """Register a function that returns the length of a queue."""
-        self._queues.labels(queue).set_function(waiting)
+        self._queue_lengths[queue] = waiting
+
+    def _measure_queues(self) -> None:
+        for queue, waiting in self._queue_lengths.items():
+            self._queues.labels(queue).set(waiting())
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
         known = method if method in METHODS else "other"
         self.requests.labels(known, route, str(status)).inc()
         self.seconds.labels(known, route).observe(seconds)
+        if self._shared:  # another process may be asked for the metrics
+            self._measure_queues()
 
     def text(self) -> bytes:
-        """Return all metrics in the text format."""
-        return generate_latest(self._registry)
+        """Return all metrics in the text format, those of all processes together."""
+        self._measure_queues()
+        if self._shared is None:
+            return generate_latest(self._registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry, str(self._shared))  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
+
+def _allocate(folder: Path) -> None:
+    """Allocate space for the files in ``folder``; writing to one on a full disk would end the process (SIGBUS)."""
+    if hasattr(os, "posix_fallocate"):
+        for path in folder.glob("*.db"):
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, _ROOM)

@@ -159,7 +159,7 @@ def test_a_file_that_was_opened_for_reading_only(tmp_path: Path) -> None:
         service.app = make_app(service.executor, Tokens())
         assert service("GET", "/v1/documents/d3").json["text"] == TEXTS["d3"]
         for request in WRITING:
-            assert require_refused(service(*request), 503, "unwritable", service)
+            assert require_refused(service(*request), 403, "read_only", service)
         assert service("GET", "/v1/stats").json["documents"] == len(TEXTS)
         assert service.executor.close()
         service.executor = own

@@ -106,7 +106,7 @@ def test_a_collection_is_not_closed_under_a_thread_that_uses_it(
     monkeypatch.setattr(server, "missing", lambda entries: [])
     monkeypatch.setattr(server, "warm", warm)
     monkeypatch.setattr(server, "run", run)
-    monkeypatch.setattr(server, "_LOADING", 0.01 if warms else 30)
+    monkeypatch.setattr(server, "LOADING", 0.01 if warms else 30)
     collection = Collection(tmp_path / "mail.neardup")
     listening = web_server.listen("127.0.0.1", 0)
     ended = server.serve(collection, Tokens(), Limits.of(), listening, lambda _: None, {"/x": _Page(pages_end)})

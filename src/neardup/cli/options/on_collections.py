@@ -231,6 +231,7 @@ class ServeOptions:
     )
     token_file: Path | None = shared.TOKEN_FILE.field()
     create: bool = option("--create", False, "Create the collection if it does not exist.", panel=ACCESS)
+    read_only: bool = option("--read-only", False, "Refuse every change, and only read the file.", panel=ACCESS)
     page: bool = option(
         "--page", False, "Also serve pages, at /review/, on which people decide about the groups.", panel=ACCESS
     )
@@ -248,7 +249,14 @@ class ServeOptions:
     requests: int = option(
         "--requests", 200, "Largest number of concurrent requests; more are refused.", "NUMBER", panel=WORK
     )
-    threads: int = option("--threads", 2, "Number of threads that read.", "NUMBER", panel=WORK)
+    threads: int = option("--threads", 2, "Number of threads that read, in each process.", "NUMBER", panel=WORK)
+    workers: int = option(
+        "--workers",
+        1,
+        "Number of processes that serve the collection; one that dies is replaced.",
+        "NUMBER",
+        panel=WORK,
+    )
     stop_seconds: float = option(
         "--stop-seconds", 30.0, "Seconds to finish pending requests when the service stops.", "NUMBER", panel=WORK
     )

@@ -126,7 +126,7 @@ class Store(StoreLookups):
         upgrade: bool = False,
         wait: float = 10.0,
     ) -> None:
-        self._path, self._readonly, self._wait = path, readonly, wait
+        self._path, self.readonly, self._wait = path, readonly, wait
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._connections_lock, self._writer_lock = threading.Lock(), threading.Lock()
@@ -149,7 +149,7 @@ class Store(StoreLookups):
         self.groups, self.decisions = GroupTables(self._all, path), DecisionLog(self._all, partial(damaged, path))
 
     def _create(self, given: Mapping[str, Any]) -> None:
-        if self._readonly:
+        if self.readonly:
             raise InputError(
                 f"There is no collection {self._path}", "A file that neardup add or neardup.Collection made"
             )
@@ -271,7 +271,7 @@ class Store(StoreLookups):
             found += self._segments().faults()
         except FormatError as error:
             return [error.given]
-        if found or self._readonly:
+        if found or self.readonly:
             return found
         with self._exclusive() as connection:
             try:
@@ -363,7 +363,7 @@ class Store(StoreLookups):
                 f"The collection {self._path} is closed", "An open collection", "Open it again"
             )
         with explained(self._path, self._wait):
-            made = connect(self._path, readonly=self._readonly, wait=self._wait, cache=cache)
+            made = connect(self._path, readonly=self.readonly, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
@@ -372,7 +372,7 @@ class Store(StoreLookups):
     @contextmanager
     def _exclusive(self) -> Iterator[sqlite3.Connection]:
         """The connection that writes, for one thread of this process at a time."""
-        if self._readonly:
+        if self.readonly:
             raise OutputError(
                 f"{self._path} was opened for reading only", "", "Open it without readonly to change it"
             )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import TemporaryFile, gettempdir
+from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 from threading import Lock
 from typing import IO, Any, Self
 from weakref import WeakSet
@@ -49,6 +49,21 @@ def scratch_array(length: int) -> UInt64s:
             "Room there for the shingles of the exact join that exceed its memory",
             "Set TMPDIR to a folder with more room, raise --memory, or choose --method lsh",
         ) from error
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A new temporary folder, removed at the end of the block. Raises OutputError if none can be made."""
+    try:
+        folder = TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise OutputError(
+            f"No folder can be made in {gettempdir()}: {error.strerror}",
+            "A folder for temporary files",
+            "Set TMPDIR to a folder that may be written to",
+        ) from error
+    with folder:
+        yield Path(folder.name)
 
 
 def _take_room(file: IO[bytes], size: int) -> None:

@@ -1,0 +1,271 @@
+"""Several processes that serve one collection behind one listening socket, and the one that keeps them running.
+
+Every worker is a whole service: it reads, and it writes under the lock of the collection file, as any other
+program does. A worker that dies takes its open connections with it and nothing else: SQLite undoes its
+transaction, its counts stay in the files of the metrics, and the others accept the connections that wait.
+
+A worker is a fresh interpreter, since a fork would copy the locks of threads. It receives its part on standard
+input, whose end means that its supervisor is gone, and writes a line to standard output when it accepts requests.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+from typing import NoReturn
+
+from neardup.collection import Collection
+from neardup.errors import OutputError, SettingError
+from neardup.io.writers.scratch import scratch_folder
+from neardup.runtime import Deadline
+from neardup.service.executor import file_identity
+from neardup.service.server import LOADING, serve
+from neardup.web import monitoring
+from neardup.web.limits import Limits
+from neardup.web.server import address_of
+from neardup.web.tokens import Tokens
+
+MOST = 64
+STEADY = 60.0
+"""Seconds after which the death of a worker is not one of a row."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
+"""Seconds before the third start in a row and the largest number of seconds; the pause doubles in between."""
+_STEP = 0.5
+"""The longest wait of the supervisor, so that it notices a signal."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a worker needs: the collection, the identity of its file, and the descriptor of the socket.
+
+    ``metrics`` is the folder of the counts. ``restarted``: the kernels are loaded before the first request.
+    """
+
+    path: Path
+    identity: tuple[int, int] | None
+    readonly: bool
+    wait: float
+    tokens: Tokens
+    limits: Limits
+    listening: int
+    metrics: Path
+    number: int = 0
+    restarted: bool = False
+
+
+def serve_in_workers(
+    count: int,
+    collection: Collection,
+    wait: float,
+    tokens: Tokens,
+    limits: Limits,
+    listening: socket.socket,
+    started: Callable[[str], None],
+) -> None:
+    """Serve a collection in ``count`` processes until a signal arrives.
+
+    ``started`` is called when all accept requests. Closes the collection first: each worker opens it for itself.
+    Raises SettingError for the count, OutputError if a worker ends before all have started.
+    """
+    require_workers(count)
+    monitoring.log_to_stderr()
+    address = address_of(listening)
+    fields = {"documents": len(collection), "tokens": bool(tokens), "workers": count}
+    identity = file_identity(collection.path)
+    collection.close()
+    with scratch_folder() as metrics:
+        path = collection.path.absolute()
+        readonly = collection.store.readonly
+        part = Part(path, identity, readonly, wait, tokens, limits, listening.fileno(), metrics)
+        supervisor = Supervisor(part, count, lambda: started(address))
+        monitoring.event("started", address=address, **fields)
+        finished = supervisor.run()
+    monitoring.event("stopped", finished=finished)
+
+
+def require_workers(count: int) -> None:
+    """Raise SettingError unless this system can run ``count`` workers."""
+    if not 1 <= count <= MOST:
+        raise SettingError(f"--workers is {count}", f"A whole number from 1 to {MOST}")
+    if count > 1 and os.name == "nt":
+        raise SettingError(f"--workers is {count}", "1 on Windows, where processes cannot inherit a socket")
+
+
+@dataclass(eq=False)
+class _Worker:
+    """A place for a worker, with the process that has it now."""
+
+    number: int
+    process: subprocess.Popen[bytes] | None = None
+    begin: float = 0.0
+    due: float = 0.0
+    deaths: int = 0
+    accepts: bool = False
+
+
+class Supervisor:
+    """Starts the workers, replaces those that die, and ends them all at a signal; at a second one, at once."""
+
+    def __init__(self, part: Part, count: int, started: Callable[[], None]) -> None:
+        self._part, self._tell = part, started
+        self._workers = [_Worker(number) for number in range(count)]
+        self._announced = self._stopping = False
+        # the waiting requests, the threads, the thread that loads kernels, and some seconds to end the interpreter
+        self._end = Deadline(None)
+        self._patience = 2 * part.limits.stop_seconds + LOADING + 5
+
+    def run(self) -> bool:
+        """Return, after a signal, whether every worker ended in time. Raises OutputError if one cannot start."""
+        handlers = {number: signal.signal(number, self._stop) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            while not self._stopping or (self._running() and not self._end.passed):
+                for worker in self._workers:
+                    if worker.process is None and not self._stopping and monotonic() >= worker.due:
+                        self._start(worker)
+                self._watch()
+            return not self._running()
+        finally:
+            self._kill()
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def _running(self) -> list[subprocess.Popen[bytes]]:
+        return [worker.process for worker in self._workers if worker.process is not None]
+
+    def _start(self, worker: _Worker) -> None:
+        line = [sys.executable, "-P", "-m", "neardup.service.workers"]
+        # in a session of its own, Ctrl-C in a terminal reaches the supervisor alone, which stops the workers
+        process = subprocess.Popen(
+            line,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=[self._part.listening],
+            start_new_session=True,
+        )
+        worker.process, worker.begin, worker.accepts = process, monotonic(), False
+        part = replace(self._part, number=worker.number, restarted=self._announced)
+        assert process.stdin is not None
+        try:
+            process.stdin.write(pickle.dumps(part))
+            process.stdin.flush()
+        except BrokenPipeError:  # it is gone already, as its output will show
+            pass
+        if self._stopping:  # the signal arrived while it was started
+            process.terminate()
+
+    def _watch(self) -> None:
+        """Wait for a worker that accepts requests or ends, or for the next step."""
+        outputs = {
+            worker.process.stdout.fileno(): worker
+            for worker in self._workers
+            if worker.process is not None and worker.process.stdout is not None
+        }
+        ready, _, _ = select.select(list(outputs), [], [], _STEP)
+        for output in ready:
+            if os.read(output, 64):
+                outputs[output].accepts = True
+            else:
+                self._ended(outputs[output])
+        if not self._announced and all(worker.accepts for worker in self._workers):
+            self._announced = True
+            self._tell()
+
+    def _ended(self, worker: _Worker) -> None:
+        process, worker.process = worker.process, None
+        assert process is not None
+        status = process.wait()
+        _close(process)
+        monitoring.forget(self._part.metrics, worker.number)
+        if self._stopping:
+            return
+        if not self._announced:
+            raise OutputError(
+                f"Worker {worker.number} of the service could not start", "", "See its log lines above"
+            )
+        worker.deaths = worker.deaths + 1 if monotonic() - worker.begin < STEADY else 1
+        pause = min(LONGEST_PAUSE, SHORTEST_PAUSE * 2 ** (worker.deaths - 2)) if worker.deaths > 1 else 0.0
+        worker.due = monotonic() + pause
+        monitoring.event("worker_ended", worker=worker.number, process=process.pid, status=status, pause=pause)
+
+    def _stop(self, number: int, _: FrameType | None) -> None:
+        if self._stopping:
+            self._kill()
+            os._exit(128 + number)  # everything acknowledged is on the disk
+        self._stopping, self._end = True, Deadline(self._patience)
+        for process in self._running():
+            process.terminate()
+
+    def _kill(self) -> None:
+        for process in self._running():
+            process.kill()
+            process.wait()
+            _close(process)
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
+def main() -> None:
+    """Run a worker: its part arrives on standard input."""
+    part: Part = pickle.load(sys.stdin.buffer)
+    monitoring.log_to_stderr(part.number)
+    threading.Thread(target=_stop_with_supervisor, daemon=True).start()
+    try:
+        monitoring.share(part.metrics, part.number)
+        ended = _serve(part)
+    except Exception as error:
+        monitoring.mistake(error, "")
+        _leave(1)
+    _leave(0 if ended else 1)
+
+
+def _serve(part: Part) -> bool:
+    collection = Collection(part.path, readonly=part.readonly, wait=part.wait)
+    if file_identity(part.path) != part.identity:
+        raise OutputError("Another file has the name of the collection")
+    listening = socket.socket(fileno=part.listening)
+    # the workers share what has to be compiled
+    return serve(
+        collection,
+        part.tokens,
+        part.limits,
+        listening,
+        _accepting,
+        warm_first=part.restarted,
+        helpers=False,
+    )
+
+
+def _accepting(_: str) -> None:
+    os.write(1, b"accepts\n")
+
+
+def _stop_with_supervisor() -> None:
+    """Stop as after SIGTERM when standard input ends, however the supervisor ended."""
+    while os.read(0, 64):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _leave(status: int) -> NoReturn:
+    """End at once: a thread may still be in native code, and another one waits for standard input."""
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    main()

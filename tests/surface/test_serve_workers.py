@@ -1,0 +1,178 @@
+"""``neardup serve --workers``: kills of workers and of their supervisor, slow clients, stops, sums of metrics."""
+
+import os
+import random
+import re
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+
+import pytest
+
+from support.command_line import Run
+from support.serve_command import TEXT, WRITERS, Server, Writing, require_what_was_acknowledged, serving
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
+PATIENCE = 120
+"""Seconds for the start of a worker, on a machine with much other work."""
+
+
+def workers_of(server: Server) -> set[int]:
+    """The processes that the supervisor has started."""
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    return set(map(int, children.read_text().split()))
+
+
+def runs(process: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
+    except OSError:
+        return False
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def metric(server: Server, name: str) -> float:
+    """The sum of a metric over its labels."""
+    connection = server.connect()
+    try:
+        connection.request("GET", "/metrics")
+        page = connection.getresponse().read().decode()
+    finally:
+        connection.close()
+    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
+
+
+def serves(server: Server, workers: int, starts: int) -> bool:
+    with suppress(OSError, HTTPException):
+        return (metric(server, "neardup_workers"), metric(server, "neardup_worker_starts_total")) == (
+            workers,
+            starts,
+        )
+    return False
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "mail.neardup", "--workers", 2, "--seconds", 60) as made:
+        workers = workers_of(made)
+        yield made
+    until(lambda: not any(map(runs, workers)))
+
+
+def test_killed_while_many_write_they_are_replaced_and_nothing_is_lost(server: Server) -> None:
+    """One worker of two is killed again and again, each time in the middle of the batches of both."""
+    draw = random.Random(5)
+    writers = [Writing(server, str(number), again=True) for number in range(WRITERS)]
+    first = workers_of(server)
+    assert len(first) == 2
+    for writer in writers:
+        writer.start()
+    for turn in range(3):
+        begin = sum(writer.acknowledged for writer in writers)
+        until(lambda begin=begin: sum(writer.acknowledged for writer in writers) >= begin + 5)  # type: ignore[misc]
+        time.sleep(draw.random() * 0.2)
+        os.kill(draw.choice(sorted(workers_of(server))), signal.SIGKILL)
+        # the other one serves
+        assert server.ask("GET", "/health") == (200, {"status": "alive"})
+        assert server.ask("PUT", f"/v1/documents/between{turn}", {"text": "between two workers"})[0] == 200
+        until(lambda turn=turn: serves(server, 2, 3 + turn))  # type: ignore[misc]
+    for writer in writers:
+        writer.done.set()
+        writer.join(PATIENCE)
+        assert not writer.is_alive()
+    last = workers_of(server)
+    assert len(last) == 2
+    assert len(server.ask("GET", "/v1/search?q=between")[1]["hits"]) == 3
+    acknowledged = sum(writer.acknowledged for writer in writers)
+    assert metric(server, "neardup_requests_total") > acknowledged
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(60) == 0
+    assert not any(map(runs, first | last))
+    events = server.events()
+    assert [event["status"] for event in events if event["event"] == "worker_ended"] == [-9] * 3
+    assert events[-1]["finished"] is True
+    require_what_was_acknowledged(server.log.with_suffix(".neardup"), writers, most_doubtful=4)
+
+
+def test_slow_clients_and_the_metrics_of_both(server: Server) -> None:
+    slow = [socket.create_connection((server.host, server.port)) for _ in range(30)]
+    for one in slow:
+        one.sendall(b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\n")
+        one.sendall(b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n[")
+    until(lambda: metric(server, "neardup_requests_arriving") == 30)
+    for number in range(20):
+        assert server.ask("PUT", f"/v1/documents/{number}", {"text": "quick"})[0] == 200
+        assert server.ask("GET", f"/v1/documents/{number}")[0] == 200
+    asked = {metric(server, "neardup_write_batch_requests_sum") for _ in range(10)}
+    assert asked == {20}, "each worker gives the sum of both"
+    answering = {event.get("worker") for event in server.events() if event["event"] == "request"}
+    assert answering == {0, 1}
+    for one in slow:
+        one.close()
+
+
+def test_without_its_supervisor_no_worker_stays(server: Server) -> None:
+    workers = workers_of(server)
+    assert server.ask("PUT", "/v1/documents/a", {"text": "kept"})[0] == 200
+    server.process.kill()
+    until(lambda: not any(map(runs, workers)))
+    with serving(server.log.with_suffix(".neardup"), "--read-only", create=False) as served:
+        assert served.ask("GET", "/v1/documents/a")[1]["text"] == "kept"
+
+
+def test_a_second_signal_ends_all_at_once(server: Server) -> None:
+    workers = workers_of(server)
+    with socket.create_connection((server.host, server.port)) as slow:
+        slow.sendall(b"PUT /v1/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
+        slow.sendall(b"Content-Length: 100\r\n\r\n{")
+        until(lambda: metric(server, "neardup_requests_arriving") == 1)
+        server.process.send_signal(signal.SIGINT)
+        time.sleep(1)
+        assert server.process.poll() is None
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(10) == 128 + signal.SIGINT
+    assert not any(map(runs, workers))
+
+
+def test_read_only_beside_a_service_that_writes(tmp_path: Path) -> None:
+    path = tmp_path / "mail.neardup"
+    with serving(path) as writing, serving(path, "--read-only", create=False) as reading:
+        assert writing.ask("PUT", "/v1/documents/a", {"text": TEXT})[0] == 200
+        assert len(reading.ask("GET", "/v1/search?q=harbour")[1]["hits"]) == 1
+        assert len(reading.ask("POST", "/v1/near", {"text": TEXT})[1]["hits"]) == 1
+        for method, target, body in (
+            ("PUT", "/v1/documents/b", {"text": "b"}),
+            ("POST", "/v1/remove", {"ids": ["a"]}),
+            ("DELETE", "/v1/documents/a", None),
+        ):
+            status, refusal = reading.ask(method, target, body)
+            assert (status, refusal["error"]["code"]) == (403, "read_only")
+        assert reading.ask("GET", "/ready")[0] in (200, 503)
+        assert writing.ask("DELETE", "/v1/documents/a")[0] == 200
+        assert reading.ask("GET", "/v1/documents/a")[0] == 404
+
+
+def test_options_that_contradict_one_another(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mail.neardup"
+    for options in (
+        ("--read-only", "--create"),
+        ("--read-only", "--page"),
+        ("--workers", "2", "--page"),
+        ("--workers", "0"),
+        ("--workers", "1000"),
+    ):
+        result = run("serve", path, "--port", "0", *options)
+        assert result.status == 2
+        assert all(option in result.err for option in options)
+    assert not path.exists()
