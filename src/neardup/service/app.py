@@ -141,7 +141,7 @@ class ServiceRules:
     def client(self, scope: Scope, headers: Headers) -> Client:
         """Return the index of the token. Raises RefusedError if it lacks the right, or if nobody may write."""
         right = right_of(scope["method"], scope["path"])
-        client = None if right is None or not self._tokens else self._place(right, headers)
+        client = None if right is None or not self._tokens else self._place(right, scope["path"], headers)
         if right == "write" and self._readonly:
             raise RefusedError(
                 403,
@@ -152,10 +152,10 @@ class ServiceRules:
             )
         return client
 
-    def _place(self, right: Right, headers: Headers) -> int:
+    def _place(self, right: Right, path: str, headers: Headers) -> int:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         token = token.strip()
-        if scope["path"] == PAGE and scheme.lower() == "basic":
+        if path == PAGE and scheme.lower() == "basic":
             scheme, token = "bearer", _password(token)
         if scheme.lower() != "bearer" or not token:
             raise RefusedError(401, "The request has no token", "The header Authorization: Bearer TOKEN")
