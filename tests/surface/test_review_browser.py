@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from neardup.io.decisions.records import Action
-from neardup.review.desk import texts as desk_texts
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.live.app import Served, review_app
@@ -340,18 +339,18 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         return sweep(reader, *asked)
 
     monkeypatch.setattr(TextReader, "sweep", held)
-    monkeypatch.setattr(desk_texts, "SECONDS", 0.0)
     with (
         closing(Desk.open(folder)) as own,
         served(review_app(own, Served(by="Ann"))) as url,
         closing(chrome.new_context(base_url=url)) as context,
     ):
+        own._reader.seconds = 0.0
         page = context.new_page()
         page.set_default_timeout(SECONDS)
         page.goto("/?filter=council")
         assert page.get_by_text("No group found so far.").count() == 1
         page.get_by_role("link", name="Show all groups").focus()
-        monkeypatch.setattr(desk_texts, "SECONDS", 60.0)
+        own._reader.seconds = 60.0
         go_on.set()
         page.wait_for_selector("table.groups")
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0

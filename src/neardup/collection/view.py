@@ -226,11 +226,11 @@ def _facts_of(rows: Iterable[StoredRow]) -> dict[str, dict[int, list[Value]]]:
     return found
 
 
-def batches(sizes: Int64s) -> Iterator[slice]:
-    """Slices of documents with these numbers of shingles, so that the memory used at a time is bounded."""
+def batches(sizes: Int64s, most: int = _MOST_SHINGLES) -> Iterator[slice]:
+    """Slices of documents with these numbers of shingles, at most ``most`` at a time or one document."""
     begin = 0
     while begin < len(sizes):
-        fit = np.searchsorted(np.cumsum(sizes[begin : begin + _AT_ONCE]), _MOST_SHINGLES, side="right")
+        fit = np.searchsorted(np.cumsum(sizes[begin : begin + _AT_ONCE]), most, side="right")
         end = begin + max(1, int(fit))
         yield slice(begin, end)
         begin = end

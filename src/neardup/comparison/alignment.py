@@ -83,10 +83,9 @@ def _class_of(char: str) -> int:
     return found
 
 
-MOST_CELLS = 1 << 22
-"""Stretches between two tiles are aligned word by word up to 2,048 × 2,048 cells (tokens of A × tokens of B)."""
-MOST_CELLS_IN_ALL = 1 << 28
-"""The limit in cells for all such stretches of two documents together."""
+LIMITS = (1 << 22, 1 << 28)
+"""Stretches between two tiles are aligned word by word up to these numbers of cells (tokens of A × tokens of B):
+2,048 × 2,048 in one stretch, and 16,384 × 16,384 in all stretches of two documents together."""
 
 WORDS_CAP = (
     "alignment: a stretch between two matches is too long to be aligned word by word; shown as replaced whole, "
@@ -107,7 +106,7 @@ class Path:
     capped: bool
 
 
-def path_of(pair: TokenPair, tiles: Int64s) -> Path:
+def path_of(pair: TokenPair, tiles: Int64s, limits: tuple[int, int] = LIMITS) -> Path:
     """Return the path through two documents along the heaviest chain of tiles (``Literal.tiles``).
 
     Between the tiles of the chain, words are aligned by a longest common subsequence, which excludes the tokens of
@@ -120,7 +119,6 @@ def path_of(pair: TokenPair, tiles: Int64s) -> Path:
     chain = np.zeros(len(tiles), np.bool_)
     chain[order] = heaviest_chain(np.ascontiguousarray(canonical[order]), n_second)
     spine = canonical[order][chain[order]]
-    limits = (MOST_CELLS, MOST_CELLS_IN_ALL)
     words, whole = words_between(
         pair.tokens, pair.first_size, pair.n_tokens, canonical[~chain], np.ascontiguousarray(spine), limits
     )
@@ -281,11 +279,11 @@ class Alignment:
         return {match: (in_a[match], in_b[match]) for match in range(1, len(self.units) + 1)}
 
 
-def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
+def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -> Alignment:
     r"""Align two texts along their matching chunks (``tiles`` int64[k, 3] as in ``Comparison``).
 
     The heaviest chain of tiles in the same order is set side by side; the other tiles are moved. Rows end where
-    both texts have the end of a line or sentence.
+    both texts have the end of a line or sentence. ``limits`` bounds the cells of one stretch and of all.
 
     >>> from neardup.text.units import words
     >>> sides = words("Old line.\nPay now.\nBye."), words("Pay now.\nNew line.\nBye.")
@@ -297,7 +295,7 @@ def align(a: Units, b: Units, tiles: Int64s) -> Alignment:
     ('equal', ['Bye'])
     """
     pair = matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank))
-    path = path_of(pair, tiles)
+    path = path_of(pair, tiles, limits)
     breaks = breaks_of(a), breaks_of(b)
     kinds = breaks[0].kinds, breaks[1].kinds
     moved = np.flatnonzero(~path.in_order)

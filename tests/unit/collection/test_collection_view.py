@@ -102,10 +102,9 @@ def test_what_is_kept_of_a_search_changes_nothing(
 
 
 @pytest.mark.parametrize("most", [1, 100])
-def test_of_long_documents_few_are_read_at_a_time(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view_module, "_MOST_SHINGLES", most)
+def test_of_long_documents_few_are_read_at_a_time(most: int) -> None:
     sizes = np.array([5, 200, 40, 60, 1, 0, 300])
-    parts = [sizes[part] for part in batches(sizes)]
+    parts = [sizes[part] for part in batches(sizes, most)]
     assert np.array_equal(np.concatenate(parts), sizes)
     assert all(part.sum() <= most or len(part) == 1 for part in parts)
 

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison import alignment as aligning
-from neardup.comparison.alignment import LINE, NONE, SENTENCE, Alignment, Piece, breaks_of
+from neardup.comparison.alignment import (
+    LIMITS,
+    LINE,
+    NONE,
+    SENTENCE,
+    WORDS_CAP,
+    Alignment,
+    Piece,
+    align,
+    breaks_of,
+)
 from neardup.kernels.match.alignment import heaviest_chain, telling_runs
 from neardup.text.unicode import tokens
 from neardup.text.units import words
@@ -24,6 +33,11 @@ from support.subsequence import subsequence_runs
 
 def aligned(a: str, b: str, **asked: object) -> Alignment:
     return nd.compare(a, b, **asked).alignment  # type: ignore[arg-type]
+
+
+def limited(a: str, b: str, *limits: int) -> Alignment:
+    found = nd.compare(a, b)
+    return align(found.a, found.b, found.tiles, (limits[0], limits[1]))
 
 
 def shown(alignment: Alignment) -> list[tuple[str, str, str]]:
@@ -222,25 +236,21 @@ def test_which_runs_tell_something(
     assert telling_runs(np.array(runs, np.int64), *sizes).tolist() == kept
 
 
-def test_too_much_to_align_is_said_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_to_align_is_said_and_nothing_is_lost() -> None:
     a = "alpha beta one two gamma three four delta five"
     b = "alpha beta uno due gamma tre quattro delta cinque"
     whole = shown(aligned(a, b))
-    monkeypatch.setattr(aligning, "MOST_CELLS", 4)
-    capped = aligned(a, b)
+    capped = limited(a, b, 4, LIMITS[1])
     assert capped.caps == ()  # the words that occur once leave stretches of two by two
     assert shown(capped) == whole
-    monkeypatch.setattr(aligning, "MOST_CELLS", 3)
-    capped = aligned(a, b)
-    assert capped.caps == (aligning.WORDS_CAP,)
+    capped = limited(a, b, 3, LIMITS[1])
+    assert capped.caps == (WORDS_CAP,)
     assert "".join(a[p.begin : p.end] for row in capped.rows for p in row.a) == a
 
 
 @given(pairs(), st.integers(0, 30))
 def test_whatever_the_limit_both_texts_can_be_read(texts: tuple[str, str], most: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligning, "MOST_CELLS_IN_ALL", most)
-        alignment = aligned(*texts)
+    alignment = limited(*texts, LIMITS[0], most)
     assert "".join(texts[0][p.begin : p.end] for row in alignment.rows for p in row.a) == texts[0]
     assert "".join(texts[1][p.begin : p.end] for row in alignment.rows for p in row.b) == texts[1]
 

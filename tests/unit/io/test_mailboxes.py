@@ -149,7 +149,6 @@ def read_document_bytes(mail: bytes) -> bytes:
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailboxes, "MEMBERS", 3)
-    monkeypatch.setattr(mailboxes, "MEMBERS", 3)
     (tmp_path / "in.mbox").write_bytes(mbox_of(MAILS))
     texts, problems, _ = read(tmp_path / "in.mbox")
     assert len(texts) == 3

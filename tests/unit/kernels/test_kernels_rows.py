@@ -10,8 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.comparison import alignment as aligning
-from neardup.comparison.alignment import Alignment, Piece, breaks_of
+from neardup.comparison.alignment import LIMITS, Alignment, Piece, align, breaks_of
 from neardup.kernels.match.alignment import telling_runs, words_between
 from neardup.text.units import words
 from support import reference_rows as twin
@@ -151,11 +150,9 @@ def shown(alignment: Alignment) -> list[twin.Row]:
 @given(pairs(), st.sampled_from(["word", "char"]), st.integers(1, 6), st.integers(0, 80))
 def test_rows_are_those_of_the_twin(texts: tuple[str, str], unit: str, length: int, most: int) -> None:
     found = nd.compare(*texts, unit=unit, length=length)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(aligning, "MOST_CELLS", most)
-        alignment = found.alignment
+    limits = (most, LIMITS[1])
+    alignment = align(found.a, found.b, found.tiles, limits)
     tiles = [tuple(tile) for tile in found.tiles.tolist()]
-    limits = (most, aligning.MOST_CELLS_IN_ALL)
     assert shown(alignment) == twin.rows(found.a, found.b, tiles, alignment.moved.tolist(), limits)
     counts = {kind: sum(row.kind == kind for row in alignment.rows) for kind in alignment.kinds}
     assert alignment.kinds == counts

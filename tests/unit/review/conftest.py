@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from neardup.review.desk import texts as desk_texts
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.texts import TextReader
 from support.made_reviews import make_result
 
 
@@ -18,7 +18,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def no_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give pages the time to read all their lines, also on a busy machine."""
-    monkeypatch.setattr(desk_texts, "SECONDS", 60.0)
+    monkeypatch.setattr(TextReader, "seconds", 60.0)
 
 
 @pytest.fixture

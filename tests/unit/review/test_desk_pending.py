@@ -12,7 +12,6 @@ import pytest
 
 from neardup.comparison import compare
 from neardup.errors import InputError
-from neardup.review.desk import texts as desk_texts
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
 from neardup.review.source import Decide, Question
@@ -50,16 +49,14 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     made.go_on.set()
 
 
-def test_a_word_filter_is_partial_until_all_texts_are_read(
-    desk: Desk, held: Held, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(desk_texts, "SECONDS", 0.0)
+def test_a_word_filter_is_partial_until_all_texts_are_read(desk: Desk, held: Held) -> None:
+    desk._reader.seconds = 0.0
     early = desk.groups(Question("moon"))
     assert (early.found, early.partial, early.pending) == (0, True, True)
     assert early.notes == ("0 of 6 texts are searched so far",)
     assert not desk.groups(Question("size>1")).partial  # this question needs no words
     held.go_on.set()
-    monkeypatch.setattr(desk_texts, "SECONDS", LONG)
+    desk._reader.seconds = LONG
     whole = desk.groups(Question("moon"))
     assert ([line.id for line in whole.lines], whole.partial, whole.pending) == (["night"], False, False)
     assert whole.notes == ()
@@ -100,11 +97,9 @@ def without_kinds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[t
         held.go_on.set()
 
 
-def test_kinds_are_partial_until_all_pairs_are_compared(
-    without_kinds: tuple[Desk, Held], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kinds_are_partial_until_all_pairs_are_compared(without_kinds: tuple[Desk, Held]) -> None:
     desk, held = without_kinds
-    monkeypatch.setattr(desk_texts, "SECONDS", 0.0)
+    desk._reader.seconds = 0.0
     early = desk.sample_of_kind("contained")
     assert (early.pairs, early.pending) == (0, True)
     assert early.notes == ("kinds are known for 0 of 3 pairs so far",)
@@ -118,7 +113,7 @@ def test_kinds_are_partial_until_all_pairs_are_compared(
         assert 'action="/decide"' not in page.text
         assert "No group found" in pages.get("/?filter=kind:contained").words
         held.go_on.set()
-        monkeypatch.setattr(desk_texts, "SECONDS", LONG)
+        desk._reader.seconds = LONG
         page = pages.get("/kinds?kind=one+is+contained")
         assert "2 undecided pairs" in page.words
         assert "data-refresh" not in page.text
@@ -128,16 +123,14 @@ def test_kinds_are_partial_until_all_pairs_are_compared(
 
 
 @pytest.mark.parametrize("address", ["/", "/groups/0", "/queues/undecided"])
-def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_cells_that_time_did_not_suffice_for_are_marked_and_filled_later(desk: Desk, address: str) -> None:
     with live(desk) as pages:
-        monkeypatch.setattr(desk_texts, "SECONDS", -1.0)
+        desk._reader.seconds = -1.0
         early = pages.get(address)
         assert "not complete" in early.words
         assert early.text.count("data-refresh") == 1
         assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in early.text
-        monkeypatch.setattr(desk_texts, "SECONDS", LONG)
+        desk._reader.seconds = LONG
         whole = pages.get(address)
         assert "data-refresh" not in whole.text
         assert "the quick brown fox" in whole.words

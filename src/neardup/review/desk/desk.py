@@ -22,7 +22,7 @@ from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.judgements import judgements, kinds_said, pairs_at, places_of_kind
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.subjects import COLLECTION, CollectionSubject, ResultSubject, Subject
-from neardup.review.desk.texts import LAST_WAIT, Ahead, Budget, TextReader, Whereabouts, WordIndex
+from neardup.review.desk.texts import LAST_WAIT, Ahead, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.desk.views import Ordered, Queues, group_view, in_group, keys_of, neighbours, page, pair_view
@@ -143,7 +143,7 @@ class Desk:
             places = np.flatnonzero(listed.groups)
             asked = f"{question.order} {listed.meaning}"
             chosen, next = page(listed.keys[places], question.after, question.limit, asked)
-            budget = Budget()
+            budget = self._reader.budget()
             lines = self._lines.groups(places[chosen].tolist(), budget)
             self._look_ahead(listed.keys[places], chosen, places)
             pending = listed.partial or budget.short
@@ -187,7 +187,7 @@ class Desk:
         with self._lock:
             listed = self._listed_in_time(filter, Question(), kinds=True)
             places = places_of_kind(self._lines, kind, listed.groups)
-            drawn, budget = spread(places, SAMPLED), Budget()
+            drawn, budget = spread(places, SAMPLED), self._reader.budget()
             lines = self._lines.pairs([(a, b, "") for a, b in pairs_at(self._lines, drawn)], budget)
             return KindSample(kinds_said(kind), len(places), lines, listed.notes, listed.partial)
 
@@ -288,7 +288,7 @@ class Desk:
         ``kinds``: the kinds of difference are needed, whatever the filter. The lock, held once, is given back
         while this waits.
         """
-        budget = Budget()
+        budget = self._reader.budget()
         self._refresh()
         listed = self._listed(filter, question, kinds=kinds)
         if listed.partial:

@@ -27,15 +27,11 @@ if TYPE_CHECKING:
     from neardup.text.units import Reading
 
 
-SECONDS = 2.0
-"""Seconds that a page waits for texts; then it is shown as it is, and refreshes itself."""
-
-
 class Budget:
     """The rest of a time; ``short`` is set once something had to be left out because the time was over."""
 
-    def __init__(self, seconds: float | None = None) -> None:
-        self._end = monotonic() + (SECONDS if seconds is None else seconds)
+    def __init__(self, seconds: float) -> None:
+        self._end = monotonic() + seconds
         self.short = False
 
     def left(self) -> float:
@@ -103,6 +99,9 @@ SHOWN = 100
 class TextReader:
     """The texts behind a result. Methods may be called from several threads."""
 
+    seconds = 2.0
+    """The time that a page waits for texts; then it is shown as it is, and refreshes itself."""
+
     def __init__(self, documents: ResultDocuments, texts: Texts | None) -> None:
         self._documents, self._texts = documents, texts
         self._lock = threading.Lock()
@@ -110,6 +109,10 @@ class TextReader:
         self._bytes = 0
         self._words: OrderedDict[int, str] = OrderedDict()
         self._fields: OrderedDict[int, Mapping[str, Any]] = OrderedDict()
+
+    def budget(self) -> Budget:
+        """Return the time of a page, which begins now."""
+        return Budget(self.seconds)
 
     @property
     def known(self) -> bool:

@@ -11,7 +11,7 @@ from neardup.errors import InputError, NeardupError
 from neardup.intervals import wilson
 from neardup.io.decisions.records import NO_DECISIONS
 from neardup.review.desk.lines import Lines
-from neardup.review.desk.texts import LAST_WAIT, Budget
+from neardup.review.desk.texts import LAST_WAIT
 from neardup.review.source import ThresholdLine, ThresholdView
 from neardup.run.found import Found
 from neardup.run.records import ResultRecord, with_account
@@ -70,7 +70,7 @@ class Thresholds:
         alike = sum(verdict in ALIKE for verdict in known)
         precision = wilson(alike / len(known), len(known)) if known else None
         self._start()
-        budget = Budget()
+        budget = self._lines.reader.budget()
         around = self._lines.pairs([(a, b, self._side(a, b, value)) for a, b in drawn], budget)
         self._done.wait(MANY_WAIT if len(self._lines.index.pairs) > _MANY else budget.left())
         done = self._done.is_set()

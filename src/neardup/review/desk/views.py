@@ -40,7 +40,7 @@ OUTSIDE = 10
 def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) -> GroupView:
     """Return the page of a group."""
     index, made = lines.index, lines.made
-    head, budget = int(made.heads[group]), Budget()
+    head, budget = int(made.heads[group]), lines.reader.budget()
     inside = index.slice(group)
     documents, to_judge = index.members[inside], made.near[inside]
     others = np.concatenate((documents[to_judge], documents[~to_judge & (documents != head)]))
@@ -321,7 +321,7 @@ class Queues:
         places = np.flatnonzero(pairs.listed)
         chosen, next = page(pairs.keys[places], after, limit, f"queue {queue}")
         some = [(*self._ends(pairs, place), pairs.why(place)) for place in places[chosen].tolist()]
-        budget = Budget()
+        budget = self._lines.reader.budget()
         return PairList(self._lines.pairs(some, budget), len(places), next, budget.short)
 
     def around(self, queue: Queue, a: int, b: int) -> PairPlace:
