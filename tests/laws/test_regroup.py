@@ -20,7 +20,7 @@ from neardup.join.criterion import shared_by, similarity_of
 from neardup.measures import MEASURES
 from neardup.run.account import Chaining
 from neardup.run.lost_text import COLUMNS
-from neardup.run.stages import result
+from neardup.run.stages import groups
 from neardup.settings import Settings
 from support import shared_data
 from support.grouped import HOWS, expected_groups, groups_of
@@ -154,7 +154,7 @@ def test_made_texts(new: list[str], old: list[str], one: int, other: int, how: s
     lower, higher = sorted((one / 10, other / 10))
     with pytest.MonkeyPatch.context() as patch:
         # giving back memory takes longer than all the rest of so small a run
-        patch.setattr(result, "release_memory", lambda: None)
+        patch.setattr(groups, "release_memory", lambda: None)
         low, high = (
             exactly(documents, threshold, length=1, groups=how, **against, **rules)
             for threshold in (lower, higher)

@@ -11,7 +11,6 @@ from neardup.group.leaders import GroupRules
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.attachments import Carried, in_samples, lacking_places
 from neardup.join.criterion import similarity_of
-from neardup.join.pairs import Pairs
 from neardup.settings import ratio
 from neardup.tables import Bools, Floats, Int64s, column, distinct
 
@@ -208,16 +207,6 @@ def new_only(decisions: Decisions, first_new: int) -> Decisions:
     has_new[head[decisions.rows >= first_new]] = True
     stays = has_new[head] & ((decisions.rows >= first_new) | decisions.is_representative)
     return decisions.part(stays)
-
-
-def leader_pairs(heads: Int64s, documents: CopyClasses, pairs: Pairs) -> tuple[Int64s, Int64s]:
-    """(a, b), a < b, of the documents whose pair with that of their representative is not in ``pairs``.
-
-    ``heads`` (int64[rows]) has the representative of each row.
-    """
-    keys = leader_keys(heads, documents)
-    keys = keys[~pairs.has(keys)]
-    return keys >> 32, keys & 0xFFFFFFFF
 
 
 def leader_keys(heads: Int64s, documents: CopyClasses) -> Int64s:

@@ -15,7 +15,7 @@ from neardup.io.readers.base import Problem, Problems
 from neardup.join.candidates import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import Related
-from neardup.join.shingle_store import DocumentSets, ShingleStore, SpilledSets
+from neardup.join.shingle_store import DocumentSets, FeatureStores, ShingleStore, SpilledSets
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import Features
@@ -74,7 +74,6 @@ class Rows:
     met: Met = NOTHING_MET  # in the new input
     met_before: Met = NOTHING_MET  # in the reference set
     cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))  # of new rows: see ``Cleaned``
-    _stores: dict[Features, ShingleStore] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.units)
@@ -149,11 +148,14 @@ class Rows:
         """The first row of an input of the corpus."""
         return next((piece.first for piece in self.corpus.pieces if piece.part >= part), len(self))
 
+    @cached_property
+    def stores(self) -> FeatureStores:
+        """The stores of all features of the documents."""
+        return FeatureStores(self.corpus, self.units, self.unique)
+
     def sets(self, features: Features = "shingles") -> ShingleStore:
         """The store of the shingle sets, or other ``features``, of the documents; the same for all stages."""
-        if features not in self._stores:
-            self._stores[features] = ShingleStore(self.corpus, self.units, self.unique, features)
-        return self._stores[features]
+        return self.stores.of(features)
 
     def under(self, key: Key) -> Rows:
         """The same rows, with features hashed by another key from now on."""

@@ -218,6 +218,20 @@ class ShingleStore:
         return np.empty(shingles, np.uint64) if fits else scratch_array(shingles)
 
 
+class FeatureStores:
+    """The stores of the documents ``unique`` of a corpus, one for each kind of features; ``units`` of each row."""
+
+    def __init__(self, corpus: Corpus, units: Int64s, unique: Int64s) -> None:
+        self._of = corpus, units, unique
+        self._stores: dict[Features, ShingleStore] = {}
+
+    def of(self, features: Features = "shingles") -> ShingleStore:
+        """The store of the shingle sets, or other ``features``; the same for all stages."""
+        if features not in self._stores:
+            self._stores[features] = ShingleStore(*self._of, features)
+        return self._stores[features]
+
+
 _RUN = 256
 """Adjacent sets of this many hashes on average are copied in one piece, without a place for each hash."""
 

@@ -27,10 +27,8 @@ LISTED = 100
 """Number of entries that ``run.json`` lists; the table has them all."""
 
 
-def dropped_rows(rows: Rows, empty: str) -> Int64s:
-    """The rows of the new input without text that the setting ``empty`` removes: those without attachments."""
-    if empty != "drop":
-        return np.empty(0, np.int64)
+def dropped_rows(rows: Rows) -> Int64s:
+    """The rows of the new input without text or attachments."""
     without = _without_text(rows)
     return without[~np.isin(without, np.fromiter(rows.attachments, np.int64, len(rows.attachments)))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,16 +37,23 @@ class Need(NamedTuple):
     optional: bool
 
 
-def _always(_: Any) -> bool:
+def _always() -> bool:
     return True
 
 
 @dataclass(frozen=True)
 class Condition:
-    """Whether a stage is in a run; ``words`` say when."""
+    """Whether a stage is in a run; ``words`` say when.
+
+    The types of the parameters of ``holds`` declare the records that it reads, among those given to the run.
+    """
 
     words: str
-    holds: Callable[[Any], bool]
+    holds: Callable[..., bool]
+
+    def is_met(self, given: Mapping[type, Any]) -> bool:
+        """Whether the condition holds for these records."""
+        return self.holds(*(given.get(need.record) for need in _needs_of(self.holds)))
 
 
 ALWAYS = Condition("", _always)
@@ -83,8 +90,8 @@ class Stage:
     @cached_property
     def needs(self) -> tuple[Need, ...]:
         """The records that the stage reads, in the order of its parameters."""
-        hints = (hint for name, hint in get_type_hints(self._made_by).items() if name != "return")
-        return tuple(Need(_record_of(hint), NoneType in get_args(hint)) for hint in hints)
+        work = self.work
+        return _needs_of(work.__init__ if isinstance(work, type) else work)  # type: ignore[misc]
 
     @property
     def reads(self) -> tuple[type, ...]:
@@ -99,9 +106,11 @@ class Stage:
         made = get_type_hints(self.work)["return"]
         return get_args(made) if get_origin(made) is tuple else (made,)
 
-    @property
-    def _made_by(self) -> Callable[..., Any]:
-        return self.work.__init__ if isinstance(self.work, type) else self.work  # type: ignore[misc]
+
+def _needs_of(work: Callable[..., Any]) -> tuple[Need, ...]:
+    """The records that a function reads, in the order of its parameters."""
+    hints = (hint for name, hint in get_type_hints(work).items() if name != "return")
+    return tuple(Need(_record_of(hint), NoneType in get_args(hint)) for hint in hints)
 
 
 def _record_of(hint: Any) -> Any:
@@ -138,6 +147,21 @@ class Pipeline:
             known.update(stage.gives)
         if lacking := [record.__name__ for record in wanted if record not in known]:
             raise TypeError(f"no stage gives {', '.join(lacking)}")
+
+    @classmethod
+    def of(cls, stages: Iterable[Stage], given: Sequence[Any], wanted: Sequence[type]) -> Pipeline:
+        """Those of the stages whose conditions hold for the given records.
+
+        >>> def is_long(text: str | None) -> bool:
+        ...     return len(text or "") > 3
+        >>> def half(text: str) -> bytes:
+        ...     return text[: len(text) // 2].encode()
+        >>> some = [Stage(half, Condition("--long", is_long))]
+        >>> [len(Pipeline.of(some, [given], []).stages) for given in ("text", "in", 1)]
+        [1, 0, 0]
+        """
+        records = {type(record): record for record in given}
+        return cls([stage for stage in stages if stage.when.is_met(records)], tuple(records), wanted)
 
     def run(self, *given: Any) -> list[Any]:
         """Run the stages and return the wanted records. A record is dropped before its last reader has ended."""

@@ -6,9 +6,10 @@ pair and no copy, so they are in no group. Grouping and decisions use the same c
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,24 +18,24 @@ from msgspec import structs
 
 from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.group.decisions import Decisions, decisions_of, heads_of, settle
-from neardup.group.leaders import GroupRules, group, merged
-from neardup.group.lost import standing, with_lost
+from neardup.group.decisions import Decisions
+from neardup.group.leaders import merged
 from neardup.group.rows import Ids, JudgedRows, classes
-from neardup.io.attachments import stored
+from neardup.io.attachments import stored as stored_attachments
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
 from neardup.join.missing import missed_with, of_pairs
-from neardup.join.pairs import Pairs
+from neardup.join.pairs import PairRoom, Pairs
+from neardup.join.search import ExactJoin, FoundPairs
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.run.account import Bytes, Recall, Regrouped, RunAccount, plan_of
 from neardup.run.kinds import counts_of
-from neardup.run.lost_text import lost_counts, with_lost_columns
+from neardup.run.lost_text import lost_counts
 from neardup.run.not_judged import bytes_removed
-from neardup.run.pipeline import Meter
+from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord
-from neardup.run.represented import represented
+from neardup.run.stages import groups
 from neardup.run.stages.account import (
     JudgedRun,
     decided,
@@ -43,10 +44,10 @@ from neardup.run.stages.account import (
     why_holders_stay,
     why_nothing_goes,
 )
-from neardup.run.tables import COUNTS, MEASURED, group_table, involved
+from neardup.run.stages.records import Action, LeaderPairs, MemberTable, Purpose
+from neardup.run.tables import COUNTS, MEASURED, involved
 from neardup.runtime import Silent, peak_memory
-from neardup.settings import Settings, ratio
-from neardup.settings.rules import KEEP_NONE
+from neardup.settings import SearchSettings, Settings, ratio
 from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_table
 
 Result = TypeVar("Result", bound=ResultRecord)
@@ -69,18 +70,15 @@ def regroup(found: Result, threshold: float) -> Result:
     with meter.stage("regroup", None, "documents"):
         rows = stored_rows(found)
         pairs, shingles = document_pairs(found.pairs, rows, was.search.measure)
-        far = _far_pairs(found, rows, pairs, was)
-        made = _regrouped(rows, pairs, far, now, shingles)
-        counted_copies = represented(made.decisions, rows) if now.keep.count else None
-        kept_all = found.run.action == "group"
-        made = replace(made, decisions=made.decisions.all_kept()) if kept_all else made
+        stored = StoredPairs(pairs, shingles, pairs.slice(0, 0))
+        stored = replace(stored, far=_far_pairs(found, rows, stored, was))
+        wanted = JudgedRun, MemberTable
+        judged, members = _run(STAGES, wanted, rows, stored, now, found.run.action)
         near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
-        left = found.ranks.sort_by("row").take(pa.array(involved(rows, made.groups.pairs)))
-        groups = group_table(made.decisions, rows, now.search, now.keep.held, counted_copies)
-        groups = with_lost_columns(groups, made.decisions)
-        run = _account(found, made, near, groups, was)
+        left = found.ranks.sort_by("row").take(pa.array(involved(rows, judged.groups.pairs)))
+        run = _account(found, judged, near, members.table, was, now)
     run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
-    return replace(found, pairs=near, groups=groups, missed=None, ranks=left, run=run, folder=None)
+    return replace(found, pairs=near, groups=members.table, missed=None, ranks=left, run=run, folder=None)
 
 
 def require(together: bool) -> None:
@@ -140,7 +138,7 @@ def stored_rows(found: ResultRecord) -> JudgedRows:
         np.argsort(np.argsort(column(ranks, "rank"))),
         column(ranks, "bytes"),
         Ids((one_array(ranks["id"]),)),
-        stored(ranks),
+        stored_attachments(ranks),
         column(ranks, "across").astype(np.uint64) if "across" in ranks.column_names else np.empty(0, np.uint64),
         ranks["source"][first_new:] if "source" in ranks.column_names else None,
     )
@@ -172,45 +170,77 @@ def document_pairs(pairs: pa.Table, rows: JudgedRows, measure: str) -> tuple[pa.
     return verified_table(*ends, *(column(pairs, name) for name in MEASURED)), shingles
 
 
-def _regrouped(
-    rows: JudgedRows, pairs: pa.Table, far: pa.Table, settings: Settings, shingles: pa.Table
-) -> JudgedRun:
-    """Derive groups and decisions from the ``pairs`` that reach the threshold; ``far`` adds known similarities.
+@dataclass(frozen=True, eq=False)
+class StoredPairs:
+    """The stored pairs of a result (VERIFIED), by the measure and counted on shingles.
 
-    ``shingles`` are the pairs counted on shingles, which determine containment.
+    ``far`` are pairs of documents with their representatives that are not among them.
     """
-    criterion = criterion_of(settings.search)
-    near = pairs.filter(pa.array(at_least(pairs, criterion)))
-    first_new, documents = rows.first_new_document, classes(rows)
+
+    pairs: pa.Table
+    shingles: pa.Table
+    far: pa.Table
+
+
+def near_pairs(stored: StoredPairs, search: SearchSettings) -> tuple[FoundPairs, ExactJoin, PairRoom]:
+    """Choose the stored pairs that reach the threshold."""
+    near = stored.pairs.filter(pa.array(at_least(stored.pairs, criterion_of(search))))
+    return FoundPairs(Pairs.of(near)), ExactJoin(), PairRoom()
+
+
+def stored_distances(stored: StoredPairs, search: SearchSettings) -> LeaderPairs:
+    """Look up the pairs of documents with their representative."""
+    pairs = merged(stored.pairs, stored.far)
+    return LeaderPairs(pairs, pairs if MEASURES[search.measure].of_shingles else stored.shingles, stored.far)
+
+
+DECIDED = (
+    Stage(groups.copies),
+    Stage(near_pairs),
+    Stage(groups.group_rules),
+    Stage(groups.group),
+    Stage(stored_distances),
+    *groups.FATES,
+)
+"""From stored pairs to the rows that stay."""
+
+STAGES = (
+    *DECIDED,
+    Stage(groups.counts, groups.COUNT),
+    Stage(groups.no_removal, groups.GROUP),
+    Stage(groups.member_table),
+    Stage(JudgedRun),
+)
+
+
+def _run(
+    stages: Sequence[Stage],
+    wanted: Sequence[type],
+    rows: JudgedRows,
+    stored: StoredPairs,
+    settings: Settings,
+    action: Action = "find",
+) -> list[Any]:
+    """Run the stages over stored pairs and return the ``wanted`` records."""
     # the pairs of crowds were thinned out before they were stored; all the remaining ones are kept
     every = replace(settings.grouping, pairs="all")
-    rules = GroupRules.of(settings.search, settings.keep, every, settings.work)
-    grouped = group(Pairs.of(near), None, documents.rank, first_new, rules)
-    scored = merged(pairs, far)
-    heads = heads_of(rows, documents, grouped.leader)
-    decisions = decisions_of(rows, documents, heads, scored, rules)
-    least_contained = settings.keep.only_contained
-    held = scored if MEASURES[settings.search.measure].of_shingles else shingles
-    decisions = settle(decisions, rows, documents, held, least_contained)
-    if settings.keep.keep == KEEP_NONE:
-        return JudgedRun(settings, rows, grouped, decisions.none_kept(rows.first_new))
-    before = standing(decisions, documents, grouped.leader, first_new, held)
-    decisions, _ = with_lost(decisions, documents, before, settings.keep.lose, None)
-    return JudgedRun(settings, rows, grouped, decisions)
+    given = rows, stored, Purpose(action), Meter(Silent()), settings.search, settings.keep, every, settings.work
+    return Pipeline.of(stages, given, wanted).run(*given)
 
 
-def _far_pairs(found: ResultRecord, rows: JudgedRows, pairs: pa.Table, was: Settings) -> pa.Table:
+def _far_pairs(found: ResultRecord, rows: JudgedRows, stored: StoredPairs, was: Settings) -> pa.Table:
     """The pairs of documents with representatives that only a chain connects, from the table of groups.
 
     That table holds only the similarity. The sizes of both sets are known from other pairs, and with them the
     similarity yields the exact number of shared shingles.
     """
-    nothing, features = pairs.slice(0, 0), MEASURES[was.search.measure].features
+    nothing, pairs, features = stored.far, stored.pairs, MEASURES[was.search.measure].features
     if was.grouping.groups != "components":
         return nothing
     if was.keep.only_contained > 0 and features != "shingles":
         return nothing  # containment on shingles is not stored for these pairs, and nothing else could explain it
-    decisions = _regrouped(rows, pairs, nothing, was, pairs).decisions
+    decisions: Decisions
+    (decisions,) = _run(DECIDED, [Decisions], rows, stored, was)
     require(pa.chunked_array([rows.ids.of(decisions.rows)]).equals(found.groups["id"]))
     similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
     far = np.isnan(decisions.similarity) & ~np.isnan(similarity)
@@ -228,10 +258,17 @@ def _far_pairs(found: ResultRecord, rows: JudgedRows, pairs: pa.Table, was: Sett
     return merged(nothing, verified_table(a, b, shared, sizes[a], sizes[b]))
 
 
-def _account(found: ResultRecord, made: JudgedRun, pairs: pa.Table, groups: pa.Table, was: Settings) -> RunAccount:
+def _account(
+    found: ResultRecord,
+    judged: JudgedRun,
+    pairs: pa.Table,
+    members: pa.Table,
+    was: Settings,
+    now: Settings,
+) -> RunAccount:
     """The account of the stored run, with everything that the other threshold changes."""
-    run, settings, rows = found.run, made.settings, made.rows
-    by = settings.search, settings.keep
+    run, rows, decisions = found.run, judged.rows, judged.decisions
+    by = now.search, now.keep
     gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
     source = run.regrouped_from or Regrouped(
         threshold=was.search.threshold,
@@ -239,50 +276,50 @@ def _account(found: ResultRecord, made: JudgedRun, pairs: pa.Table, groups: pa.T
         crowd_members=sum(crowd.members for crowd in run.crowds),
         popular=run.popular.documents,
     )
-    judged = groups_account(made, run.counts.different)
-    removed = made.decisions.rows[~made.decisions.kept]
+    of_groups = groups_account(judged, *by, run.counts.different)
+    removed = decisions.rows[~decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source.threshold:g}"
-    counts = decided(made, run.counts.read, gone)
+    counts = decided(judged, run.counts.read, gone)
     return structs.replace(
         run,
-        crowds=judged.crowds,
-        popular=judged.popular,
-        chaining=judged.chaining,
+        crowds=of_groups.crowds,
+        popular=of_groups.popular,
+        chaining=of_groups.chaining,
         by=None,
         removed_by=None,
         kept_files=None,
-        settings=settings.as_dict(),
-        settings_digest=settings.digest(),
+        settings=now.as_dict(),
+        settings_digest=now.digest(),
         counts=structs.replace(run.counts, pairs=pairs.num_rows, **counts),
         bytes=Bytes(run.bytes.text, int(rows.bytes[removed].sum()) + bytes_removed(found.not_judged)),
-        lost=lost_counts(groups),
+        lost=lost_counts(members),
         kinds=counts_of(pairs),
-        recall=_recall(run, made, pairs.num_rows),
+        recall=_recall(run, judged.groups.pairs, now),
         audit=None,
         regrouped_from=source,
         warnings=[
             *_left_out(source),
-            *_not_stored(made.decisions),
-            *_lost_unknown(made),
-            *judged.warnings,
+            *_not_stored(decisions),
+            *_lost_unknown(decisions),
+            *of_groups.warnings,
             *not_in_full(run.counts.capped, was.search.measure),
-            *why_nothing_goes(*by, made.decisions, made.groups.pairs, rows.unique, rows.first_new),
-            *why_holders_stay(*by, rows, made.decisions, made.groups.pairs),
+            *why_nothing_goes(*by, decisions, judged.groups.pairs, rows.unique, rows.first_new),
+            *why_holders_stay(*by, rows, decisions, judged.groups.pairs),
         ],
         notes=[*(text for text in run.notes if text != note), note],
     )
 
 
-def _recall(run: RunAccount, made: JudgedRun, pairs: int) -> Recall:
+def _recall(run: RunAccount, pairs: Pairs, now: Settings) -> Recall:
     """The recall at the stricter threshold: at least that of LSH alone, since chains are closed too.
 
     The result does not store how families fall apart, or which pairs were joined exactly.
     """
     method, plan, missing = run.choice.method, plan_of(run), None
     if method == "lsh" and isinstance(plan, Plan):
-        shared, size_a, size_b = (column(made.groups.pairs.table(), name) for name in VERIFIED.names[2:])
-        missing = of_pairs(missed_with(plan, made.settings.sketch.sketch, shared, size_a + size_b - shared))
-    return recall_of(made.settings, method, plan, Predicted(missing, pairs, bound=True))
+        shared, size_a, size_b = (column(pairs.table(), name) for name in VERIFIED.names[2:])
+        missing = of_pairs(missed_with(plan, now.sketch.sketch, shared, size_a + size_b - shared))
+    return recall_of(now, method, plan, Predicted(missing, len(pairs), bound=True))
 
 
 def _left_out(source: Regrouped) -> list[str]:
@@ -311,9 +348,9 @@ def _not_stored(decisions: Decisions) -> list[str]:
     ]
 
 
-def _lost_unknown(made: JudgedRun) -> list[str]:
+def _lost_unknown(decisions: Decisions) -> list[str]:
     """Warn about documents whose lost text the stored pairs do not show."""
-    lost, decisions = made.decisions.lost, made.decisions
+    lost = decisions.lost
     if lost is None or decisions.none_goes:
         return []
     unknown, spared = int((lost.lost[~decisions.kept] < 0).sum()), int(lost.spared.sum())

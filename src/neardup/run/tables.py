@@ -66,7 +66,7 @@ def copy_table(rows: JudgedRows) -> pa.Table:
     return pa.table([rows.ids.of(copies), rows.ids.of(rows.copy_of[copies])], names=["id", "copy_of"])
 
 
-def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s) -> pa.Table:
+def rank_table(rows: JudgedRows, pairs: Pairs, more: Int64s | None) -> pa.Table:
     """id, row, first, rank, reference, bytes of every row that a stricter threshold may have to decide about.
 
     ``more`` are other rows that people look at; their copies are added. Also the number of its value ``across``

@@ -192,7 +192,7 @@ def _tables(made: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Familie
     )
     together = rows.union(of_pairs).repartition("part").sortWithinPartitions("part", "kind", "x", "y")
     work = partial(decide, job.settings, job.key, job.first_new)
-    schema = schema_of(job.settings, job.first_new > 0, of_id)
+    schema = schema_of(job.settings.search.measure, job.first_new > 0, of_id)
     return job.keep(together.mapInArrow(work, schema), "decided")
 
 
@@ -203,7 +203,7 @@ def _result(
 
     tables = {
         name: rows.where(f"of = '{name}'").selectExpr(*(f"{name}_{one} as `{one}`" for one in columns))
-        for name, columns in tables_of(job.settings, job.first_new > 0).items()
+        for name, columns in tables_of(job.settings.search.measure, job.first_new > 0).items()
     }
     gone = tables["groups"].where("not kept").select("id")
     if job.settings.keep.empty == "drop":

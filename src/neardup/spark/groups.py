@@ -14,23 +14,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.group.decisions import decisions_of, heads_of, leader_pairs, settle
-from neardup.group.leaders import GroupRules, group, merged
-from neardup.group.lost import standing, with_lost
-from neardup.group.rows import Ids, JudgedRows, classes, keep_rank
+from neardup.group.leaders import Grouped, GroupRules, merged
+from neardup.group.rows import Ids, JudgedRows, keep_rank
 from neardup.join.corpus import Corpus
-from neardup.join.criterion import at_least, criterion_of, every_pair
+from neardup.join.criterion import EVERYONE
+from neardup.join.pairs import PairRoom, Pairs
 from neardup.join.prefix_join import joined
-from neardup.join.shingle_store import DocumentSets, ShingleStore
+from neardup.join.search import ExactJoin, FoundPairs
+from neardup.join.shingle_store import DocumentSets, FeatureStores
 from neardup.join.verification import verify
 from neardup.kernels.text.keyed import Key
 from neardup.measures import MEASURES
-from neardup.run.lost_text import with_lost_columns
-from neardup.run.tables import copy_table, group_table, pair_table
-from neardup.settings import Settings
-from neardup.settings.rules import KEEP_NONE
+from neardup.run.pipeline import Meter, Pipeline, Stage
+from neardup.run.stages import groups
+from neardup.run.stages.records import MemberTable, ShinglePairs
+from neardup.run.tables import copy_table, pair_table
+from neardup.runtime import Silent
+from neardup.settings import RECORDS, SearchSettings, Settings
 from neardup.spark.arrays import Batches, sets_in, whole, whole_runs
-from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, column, one_array, verified_table
+from neardup.tables import CANDIDATES, Bools, Int64s, one_array, verified_table
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -58,22 +60,22 @@ _ENOUGH = 1 << 26
 """Bytes of components that a task decides at a time."""
 
 
-def tables_of(settings: Settings, against: bool) -> dict[str, dict[str, str]]:
+def tables_of(measure: str, against: bool) -> dict[str, dict[str, str]]:
     """The columns of the tables of a result, with their types; {id} is the type of the ids."""
     pairs = {"id_a": "{id}", "id_b": "{id}", "shared": "long", "size_a": "long", "size_b": "long"}
     pairs |= dict.fromkeys(("resemblance", "containment_a", "containment_b"), "double")
-    if own := MEASURES[settings.search.measure].column:
+    if own := MEASURES[measure].column:
         pairs[own] = "double"
     if against:
         pairs["a_in_reference"] = "boolean"
     return {"groups": GROUPS, "pairs": pairs, "copies": {"id": "{id}", "copy_of": "{id}"}}
 
 
-def schema_of(settings: Settings, against: bool, of_id: str) -> str:
+def schema_of(measure: str, against: bool, of_id: str) -> str:
     """The schema of the rows that ``decide`` makes: of all tables, each row filling the columns of one."""
     wide = {
         f"{name}_{column}": kind
-        for name, columns in tables_of(settings, against).items()
+        for name, columns in tables_of(measure, against).items()
         for column, kind in columns.items()
     }
     parts = [f"{name} {kind.format(id=of_id)}" for name, kind in wide.items()]
@@ -83,13 +85,18 @@ def schema_of(settings: Settings, against: bool, of_id: str) -> str:
 def decide(settings: Settings, key: Broadcast[Key], first_new: int, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the result for rows and pairs (``INPUT``) sorted by part, kind, x and y."""
     # the memory of a task is that of its components; a limit is for the choice of documents to join
-    settings = replace(settings, search=replace(settings.search, memory=0.0))
-    tables = tables_of(settings, first_new > 0)
+    search = replace(settings.search, memory=0.0)
+    work = replace(settings.work, threads=settings.work.threads or 1)
+    settings = replace(settings, search=search, work=work)
+    records = [getattr(settings, record) for record in RECORDS]
+    tables = tables_of(search.measure, first_new > 0)
     for table in whole_runs(batches, "part", _ENOUGH):
-        part = _part_of(table, settings, key.value, first_new)
-        for name, made in _decided(part).items():
-            if made.num_rows:
-                yield _widened(name, made, tables, part.rows.ids.of(np.empty(0, np.int64)).type)
+        rows, part, stores = _part_of(table, settings, key.value, first_new)
+        given = [rows, part, stores, EVERYONE, PairRoom(), Meter(Silent()), *records]
+        (made,) = Pipeline.of(STAGES, given, [ComponentTables]).run(*given)
+        for name, rows_of_table in made.by_name.items():
+            if rows_of_table.num_rows:
+                yield _widened(name, rows_of_table, tables, rows.ids.of(np.empty(0, np.int64)).type)
 
 
 def _widened(
@@ -109,19 +116,26 @@ def _widened(
 
 @dataclass(frozen=True, eq=False)
 class Component:
-    """Rows in order, numbered from 0, with the pairs and the shingle sets of their documents."""
+    """The documents of some components: their pairs, and their shingle sets, which their store finds here."""
 
-    settings: Settings
-    rows: JudgedRows
     hub: Int64s  # document numbers
     closed: Bools  # of documents
     pairs: pa.Table  # VERIFIED
-    store: ShingleStore
-    sets: DocumentSets
     family: Int64s  # of documents: the number of the part
+    sets: DocumentSets
 
 
-def _part_of(table: pa.Table, settings: Settings, key: Key, first_new: int) -> Component:
+@dataclass(frozen=True)
+class ComponentTables:
+    """The tables of a result, by name."""
+
+    by_name: dict[str, pa.Table]
+
+
+def _part_of(
+    table: pa.Table, settings: Settings, key: Key, first_new: int
+) -> tuple[JudgedRows, Component, FeatureStores]:
+    """The rows of a table in order, numbered from 0, and their documents."""
     is_row = pc.equal(table["kind"], ROW)
     rows, pairs = table.filter(is_row).sort_by("x"), table.filter(pc.invert(is_row))
     number, units, marks = (whole(rows, name) for name in ("x", "n1", "n3"))
@@ -129,8 +143,8 @@ def _part_of(table: pa.Table, settings: Settings, key: Key, first_new: int) -> C
     unique = np.flatnonzero((copy_of == np.arange(len(number))) & (units > 0))
     stored = one_array(rows["shingles"]).take(pa.array(unique))
     sets = DocumentSets(np.arange(len(unique)), sets_in(stored))
-    store = ShingleStore(Corpus((), settings, key), units, unique, "shingles")
-    store.adopt(sets)
+    stores = FeatureStores(Corpus((), settings, key), units, unique)
+    stores.of("shingles").adopt(sets)
     documents = number[unique]
     ends = (np.searchsorted(documents, whole(pairs, name)) for name in ("x", "y"))
     counts = (whole(pairs, name) for name in ("n1", "n2", "n3"))
@@ -138,24 +152,19 @@ def _part_of(table: pa.Table, settings: Settings, key: Key, first_new: int) -> C
     first = int(np.searchsorted(number, first_new))
     rank = keep_rank(settings.keep.keep, units, first, {})
     ids = Ids((one_array(rows["id"]),))
-    return Component(
-        settings,
-        JudgedRows(copy_of, unique, first, rank, whole(rows, "n2"), ids),
-        np.flatnonzero(marked & HUB),
-        (marked & CLOSED) > 0,
-        verified_table(*ends, *counts),
-        store,
-        sets,
-        whole(rows, "part")[unique],
-    )
+    judged = JudgedRows(copy_of, unique, first, rank, whole(rows, "n2"), ids)
+    found, family = verified_table(*ends, *counts), whole(rows, "part")[unique]
+    return judged, Component(np.flatnonzero(marked & HUB), (marked & CLOSED) > 0, found, family, sets), stores
 
 
-def _closed(part: Component) -> pa.Table:
-    """The pairs, with all of the small families that meet the criterion."""
+def close(
+    part: Component, judged: JudgedRows, stores: FeatureStores, rules: GroupRules, meter: Meter
+) -> FoundPairs:
+    """Add the pairs of the small families that meet the criterion."""
     inside = np.flatnonzero(part.closed)
     inside = inside[np.argsort(part.family[inside], kind="stable")]
     if not len(inside):
-        return part.pairs
+        return FoundPairs(Pairs.of(part.pairs))
     _, starts, sizes = np.unique(part.family[inside], return_index=True, return_counts=True)
     ends: list[tuple[Int64s, Int64s]] = []
     for size in np.unique(sizes):
@@ -163,48 +172,38 @@ def _closed(part: Component) -> pa.Table:
         low, high = np.triu_indices(size, 1)
         ends.append((inside[first[:, None] + low].ravel(), inside[first[:, None] + high].ravel()))
     a, b = (np.concatenate([pair[k] for pair in ends]) for k in (0, 1))
-    wanted = b >= part.rows.first_new_document
+    wanted = b >= judged.first_new_document
     every = pa.table([a[wanted].astype(np.uint32), b[wanted].astype(np.uint32)], schema=CANDIDATES)
-    found = verify(every, part.store, criterion_of(part.settings.search), 1, lambda done: None)
-    return merged(part.pairs, found)
+    with meter.stage("close", every.num_rows, "pairs") as advance:
+        found = verify(every, stores.of(), rules.criterion, rules.threads, advance)
+    return FoundPairs(Pairs.of(merged(part.pairs, found)))
 
 
-def _decided(part: Component) -> dict[str, pa.Table]:
-    """The tables of a result; the steps are those of ``run.find``."""
-    settings, store = part.settings, part.store
-    rows, criterion = part.rows, criterion_of(settings.search)
-    pairs, first_new = _closed(part), rows.first_new_document
-    index = joined(part.hub, len(rows.unique), store, criterion, 1).hubs if len(part.hub) else None
-    documents = classes(rows)
-    rules = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
-    groups = group(pairs, index, documents.rank, first_new, rules)
-    heads = heads_of(rows, documents, groups.leader)
-    far = _far_leaders(part, leader_pairs(heads.rows, documents, groups.pairs))
-    scored = merged(groups.pairs, far)
-    decisions = decisions_of(rows, documents, heads, scored, rules)
-    decisions = settle(decisions, rows, documents, scored, settings.keep.only_contained)
-    after = standing(decisions, documents, groups.leader, first_new, scored)
-    if settings.keep.keep == KEEP_NONE:
-        decisions = decisions.none_kept(rows.first_new)
-    else:
-        decisions, _ = with_lost(decisions, documents, after, settings.keep.lose, store)
-    reported = merged(groups.pairs, far.filter(pa.array(_wanted(far, part, first_new))))
-    return {
-        "groups": with_lost_columns(group_table(decisions, rows, settings.search, settings.keep.held), decisions),
-        "pairs": pair_table(reported, reported, rows, settings.search.measure),
-        "copies": copy_table(rows),
-    }
+def hub_index(part: Component, judged: JudgedRows, stores: FeatureStores, rules: GroupRules) -> ExactJoin:
+    """Index the documents of large buckets, which are joined exactly."""
+    if not len(part.hub):
+        return ExactJoin()
+    return ExactJoin(joined(part.hub, len(judged.unique), stores.of(), rules.criterion, rules.threads).hubs)
 
 
-def _far_leaders(part: Component, ends: tuple[Int64s, Int64s]) -> pa.Table:
-    """The pairs of documents with leaders that no pair was found with, at any similarity."""
-    if not len(ends[0]):
-        return VERIFIED.empty_table()
-    pairs = pa.table([numbers.astype(np.uint32) for numbers in ends], schema=CANDIDATES)
-    every = every_pair(MEASURES[part.settings.search.measure].formula)
-    return verify(pairs, part.store, every, 1, lambda done: None)
+def component_tables(
+    judged: JudgedRows, grouped: Grouped, shingles: ShinglePairs, members: MemberTable, search: SearchSettings
+) -> ComponentTables:
+    """Make the tables of pairs and copies."""
+    pairs = pair_table(grouped.pairs.table(), shingles.pairs, judged, search.measure)
+    return ComponentTables({"groups": members.table, "pairs": pairs, "copies": copy_table(judged)})
 
 
-def _wanted(far: pa.Table, part: Component, first_new: int) -> Bools:
-    wanted: Bools = at_least(far, criterion_of(part.settings.search)) & (column(far, "b") >= first_new)
-    return wanted
+STAGES = (
+    Stage(groups.group_rules),
+    Stage(groups.copies),
+    Stage(close),
+    Stage(hub_index),
+    Stage(groups.group),
+    Stage(groups.pairs_of_leaders),
+    Stage(groups.leader_distances),
+    *groups.FATES,
+    Stage(groups.reported_pairs),
+    Stage(groups.member_table),
+    Stage(component_tables),
+)

@@ -8,10 +8,12 @@ import pytest
 import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.base_documents import BaseDocuments
-from neardup.run.pipeline import Pipeline, Stage
+from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.review_decisions import ReviewedResult
-from neardup.run.stages.order import STAGES, pipeline_of
+from neardup.run.stages.order import STAGES, given_to
 from neardup.run.stages.records import Action, Inputs
+from neardup.run.stages.result import Outcome
+from neardup.runtime import Silent
 
 
 class Text(str):
@@ -81,6 +83,7 @@ def test_a_record_is_dropped_after_its_last_reader_unless_a_stage_holds_it(held:
 ACTIONS: tuple[Action, ...] = ("find", "dedup", "group", "annotate")
 CHOICES = {
     "keep": ["first", "none"],
+    "empty": ["keep", "drop"],
     "audit": [0, 5],
     "kinds": [False, True],
     "count": [False, True],
@@ -102,7 +105,7 @@ def test_every_run_has_all_that_its_stages_read() -> None:
         settings = nd.Settings.of(**chosen)
         for action, reviewed, ignored in product(ACTIONS, (None, review), (None, base)):
             inputs = Inputs(documents, columns, settings, None, action, ignored, reviewed)
-            present |= set(pipeline_of(inputs).stages)
+            present |= set(Pipeline.of(STAGES, given_to(inputs, Meter(Silent())), [Outcome]).stages)
     assert present == set(STAGES)
 
 

@@ -82,7 +82,6 @@ LARGE_GROUP = 0.01
 class JudgedRun:
     """Groups and decisions to account for: those of a run, or derived from a stored result."""
 
-    settings: Settings
     rows: JudgedRows
     groups: Grouped
     decisions: Decisions
@@ -118,7 +117,7 @@ class Run:
     @property
     def judged(self) -> JudgedRun:
         """The groups and decisions of the run."""
-        return JudgedRun(self.settings, self.judged_rows, self.groups, self.decisions)
+        return JudgedRun(self.judged_rows, self.groups, self.decisions)
 
     @property
     def texts(self) -> InputTexts:
@@ -138,7 +137,7 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
     new, old = parts[-1], parts[0] if len(parts) > 1 else None
     before = _read(run, rows.units[: rows.first_new], rows.met_before)
     shares = removed_by(rows, run.decisions, settings.keep.sources)
-    judged = groups_account(run.judged, len(rows.unique))
+    judged = groups_account(run.judged, settings.search, settings.keep, len(rows.unique))
     return RunAccount(
         neardup_version=installed_version("neardup") or "",
         format=FORMAT_VERSION,
@@ -201,10 +200,12 @@ class GroupsAccount(NamedTuple):
     warnings: list[str]
 
 
-def groups_account(judged: JudgedRun, different: int) -> GroupsAccount:
+def groups_account(judged: JudgedRun, search: SearchSettings, keep: Keep, different: int) -> GroupsAccount:
     """The account of the groups; ``different`` is the number of different documents they were made from."""
-    chaining = _chaining(judged)
-    warnings = [*_large_group(judged, different), *_chain(judged, chaining)]
+    chaining = _chaining(judged, search.threshold)
+    # none asks for whole families
+    chains = [] if keep.keep == KEEP_NONE else _chain(chaining, search.threshold)
+    warnings = [*_large_group(judged.decisions, different), *chains]
     return GroupsAccount(_crowds(judged), _popular(judged), chaining, warnings)
 
 
@@ -335,11 +336,11 @@ def _popular(judged: JudgedRun) -> Popular:
     return Popular(len(documents), least, examples)
 
 
-def _chaining(judged: JudgedRun) -> Chaining:
+def _chaining(judged: JudgedRun, threshold: float) -> Chaining:
     """Groups with a member below the threshold to its representative, and the farthest such member if known."""
-    decisions, settings = judged.decisions, judged.settings
+    decisions = judged.decisions
     unknown = np.isnan(decisions.similarity)
-    far = (unknown | (decisions.similarity < settings.search.threshold)) & ~decisions.placed
+    far = (unknown | (decisions.similarity < threshold)) & ~decisions.placed
     would = _components_that_would_chain(judged)
     if not far.any():
         return Chaining(0, None, would)
@@ -358,16 +359,16 @@ def _components_that_would_chain(judged: JudgedRun) -> int:
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 
-def _chain(judged: JudgedRun, chaining: Chaining) -> list[str]:
+def _chain(chaining: Chaining, threshold: float) -> list[str]:
     """Warn about components with members below the threshold to their representative; principal avoids them."""
-    if not chaining.groups or judged.settings.keep.keep == KEEP_NONE:  # none asks for whole families
+    if not chaining.groups:
         return []
     link, weakest = chaining.weakest, ""
     if link is not None:
         weakest = f"; the weakest: {link.id_b} in the group of {link.id_a}, at {similarity(link.similarity)}"
     groups = counted(chaining.groups, "group") + (" holds" if chaining.groups == 1 else " hold")
     return [
-        f"{groups} documents below the threshold {judged.settings.search.threshold:g} to their representative, "
+        f"{groups} documents below the threshold {threshold:g} to their representative, "
         f"joined by chains of pairs{weakest}. --groups principal (the default) does not chain"
     ]
 
@@ -398,8 +399,7 @@ def not_in_full(capped: int, measure: str) -> list[str]:
     return [f"common text may be undercounted for {counted(capped, 'pair')}: {why}"]
 
 
-def _large_group(judged: JudgedRun, documents: int) -> list[str]:
-    decisions = judged.decisions
+def _large_group(decisions: Decisions, documents: int) -> list[str]:
     if not len(decisions.rows):
         return []
     near = decisions.rows[~decisions.exact | decisions.is_representative]

@@ -13,26 +13,30 @@ from neardup.group.decisions import (
     decisions_of,
     heads_of,
     leader_keys,
-    leader_pairs,
     settle,
 )
 from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
 from neardup.group.lost import Standing, standing, with_lost, with_passages
 from neardup.group.rows import CopyClasses, JudgedRows, classes, keep_rank
-from neardup.join.criterion import at_least, every_pair
+from neardup.join.criterion import Related, at_least, every_pair
 from neardup.join.pairs import PairRoom, Pairs, verified_room
 from neardup.join.rows import Rows
-from neardup.join.search import ExactJoin, FoundPairs
+from neardup.join.search import ExactJoin, FoundPairs, HeldSets
+from neardup.join.shingle_store import FeatureStores
 from neardup.join.verification import verify
 from neardup.measures import MEASURES, Measure
+from neardup.run.lost_text import with_lost_columns
 from neardup.run.not_judged import dropped_rows
-from neardup.run.pipeline import Meter
+from neardup.run.pipeline import Condition, Meter, Stage
 from neardup.run.recall import Audit
 from neardup.run.represented import Represented, represented
-from neardup.run.review_decisions import Applied, alike_by, applied, leaders_at, settled
-from neardup.run.stages.records import Inputs, LeaderPairs, LookedAt, ShinglePairs
+from neardup.run.review_decisions import Applied, ReviewedResult, alike_by, applied, leaders_at, settled
+from neardup.run.stages.records import HeadPairs, LeaderPairs, LookedAt, MemberTable, Purpose, ShinglePairs
+from neardup.run.tables import group_table
+from neardup.runtime import release_memory
 from neardup.settings import GroupSettings, Keep, SearchSettings, Shingles, Work
-from neardup.tables import CANDIDATES, VERIFIED, Int64s, column
+from neardup.settings.rules import KEEP_NONE
+from neardup.tables import CANDIDATES, VERIFIED, column
 
 
 def group_rules(search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> GroupRules:
@@ -40,75 +44,87 @@ def group_rules(search: SearchSettings, keep: Keep, grouping: GroupSettings, wor
     return GroupRules.of(search, keep, grouping, work)
 
 
-def order(rows: Rows, keep: Keep) -> tuple[JudgedRows, CopyClasses]:
-    """Rank the rows by the keep policy, and the documents by their best row."""
-    rank = keep_rank(keep.keep, rows.units, rows.first_new, rows.extra)
-    judged = JudgedRows.of_run(rows, rank, keep.sources)
-    return judged, classes(judged)
+def order(rows: Rows, keep: Keep) -> JudgedRows:
+    """Rank the rows by the keep policy."""
+    return JudgedRows.of_run(rows, keep_rank(keep.keep, rows.units, rows.first_new, rows.extra), keep.sources)
+
+
+def copies(judged: JudgedRows) -> CopyClasses:
+    """Make one document of the rows with the same text, ranked by the best of them."""
+    return classes(judged)
+
+
+def resources(rows: Rows, search: SearchSettings) -> tuple[FeatureStores, PairRoom, Related]:
+    """Find the sets of the documents, the room for their pairs, and who may be a pair."""
+    return rows.stores, verified_room(search, rows.corpus.scratch), rows.related
 
 
 def group(
-    rows: Rows,
     judged: JudgedRows,
     documents: CopyClasses,
     found: FoundPairs,
     exact: ExactJoin,
     rules: GroupRules,
-    search: SearchSettings,
+    room: PairRoom,
     meter: Meter,
 ) -> tuple[Grouped, Heads]:
     """Choose the representatives."""
-    first_new, room = judged.first_new_document, verified_room(search, rows.corpus.scratch)
     with meter.stage("group", None, "documents"):
-        groups = group_found(found, exact, documents.rank, first_new, rules, room)
+        groups = group_found(found, exact, documents.rank, judged.first_new_document, rules, room)
         return groups, heads_of(judged, documents, groups.leader)
 
 
 def people_groups(
-    inputs: Inputs, judged: JudgedRows, documents: CopyClasses, groups: Grouped, heads: Heads, meter: Meter
+    review: ReviewedResult,
+    judged: JudgedRows,
+    documents: CopyClasses,
+    groups: Grouped,
+    heads: Heads,
+    meter: Meter,
 ) -> tuple[Grouped, Heads, Applied]:
     """Change the groups as people decided."""
-    assert inputs.review is not None
     with meter.stage("group", None, "documents"):
-        asked = applied(inputs.review, judged, documents)
+        asked = applied(review, judged, documents)
         moved, asked = asked.place(heads, judged.rank, alike_by(groups.pairs, documents))
         return replace(groups, leader=leaders_at(moved.rows, documents)), moved, asked
 
 
+def pairs_of_leaders(documents: CopyClasses, groups: Grouped, heads: Heads, room: PairRoom) -> HeadPairs:
+    """Look up the pairs of documents with their representative."""
+    pairs, keys = groups.pairs, leader_keys(heads.rows, documents)
+    known = pairs.at(keys) if pairs.exceeds(room) else pairs.table()
+    keys = keys[~pairs.has(keys)]
+    ends = (keys >> 32).astype(np.uint32), (keys & 0xFFFFFFFF).astype(np.uint32)
+    return HeadPairs(known, pa.table(ends, schema=CANDIDATES))
+
+
 def leader_distances(
-    rows: Rows,
-    documents: CopyClasses,
-    groups: Grouped,
-    heads: Heads,
+    stores: FeatureStores,
+    pairs: HeadPairs,
     search: SearchSettings,
     shingles: Shingles,
     work: Work,
     meter: Meter,
 ) -> LeaderPairs:
     """Compare documents with their representative where no pair does."""
-    a, b = leader_pairs(heads.rows, documents, groups.pairs)
     far = VERIFIED.empty_table()
-    if len(a):
-        chained = pa.table([a.astype(np.uint32), b.astype(np.uint32)], schema=CANDIDATES)
-        far = _counted(rows, chained, search, shingles, work, meter)
-    room = verified_room(search, rows.corpus.scratch)
-    pairs = merged(_pairs_needed(groups.pairs, heads.rows, documents, room), far)
-    return LeaderPairs(pairs, on_shingles(rows, pairs, search, work, meter), far)
+    if pairs.unknown.num_rows:
+        far = _counted(stores, pairs.unknown, search, shingles, work, meter)
+    needed = merged(pairs.known, far)
+    return LeaderPairs(needed, on_shingles(stores, needed, search, work, meter), far)
 
 
 def fates(
-    rows: Rows,
-    judged: JudgedRows,
-    documents: CopyClasses,
-    heads: Heads,
-    pairs: LeaderPairs,
-    rules: GroupRules,
-    keep: Keep,
-) -> tuple[Decisions, LookedAt]:
+    judged: JudgedRows, documents: CopyClasses, heads: Heads, pairs: LeaderPairs, rules: GroupRules, keep: Keep
+) -> Decisions:
     """Decide which rows stay, by the keep policy and its exceptions."""
     decisions = decisions_of(judged, documents, heads, pairs.pairs, rules)
-    decisions = settle(decisions, judged, documents, pairs.shingles, keep.only_contained)
-    return replace(decisions, dropped=dropped_rows(rows, keep.empty)), LookedAt(np.empty(0, np.int64))
+    return settle(decisions, judged, documents, pairs.shingles, keep.only_contained)
+
+
+def no_text(rows: Rows, decisions: Decisions) -> Decisions:
+    """Remove the documents without text."""
+    return replace(decisions, dropped=dropped_rows(rows))
 
 
 def people_fates(asked: Applied, decisions: Decisions, judged: JudgedRows) -> tuple[Decisions, LookedAt]:
@@ -134,15 +150,20 @@ def people_exceptions(asked: Applied, decisions: Decisions, judged: JudgedRows) 
 
 
 def lost_text(
-    rows: Rows, documents: CopyClasses, decisions: Decisions, before: Standing, keep: Keep, meter: Meter
+    stores: FeatureStores | None,
+    documents: CopyClasses,
+    decisions: Decisions,
+    before: Standing,
+    keep: Keep,
+    meter: Meter,
 ) -> tuple[Decisions, Standing]:
     """Count the text that removed documents take with them; documents that would lose too much stay."""
     with meter.stage("lost text", None, "documents"):
-        return with_lost(decisions, documents, before, keep.lose, rows.sets())
+        return with_lost(decisions, documents, before, keep.lose, None if stores is None else stores.of())
 
 
 def people_last_word(
-    rows: Rows,
+    stores: FeatureStores,
     judged: JudgedRows,
     documents: CopyClasses,
     asked: Applied,
@@ -152,18 +173,17 @@ def people_last_word(
 ) -> tuple[Decisions, Standing]:
     """Let people decide about documents that would stay for their text, and count the lost text again."""
     with meter.stage("lost text", None, "documents"):
-        return settled(asked, decisions, documents, before, judged.rank, rows.sets())
+        return settled(asked, decisions, documents, before, judged.rank, stores.of())
 
 
 def reported_pairs(
-    rows: Rows, groups: Grouped, pairs: LeaderPairs, rules: GroupRules, search: SearchSettings
+    judged: JudgedRows, related: Related, room: PairRoom, groups: Grouped, pairs: LeaderPairs, rules: GroupRules
 ) -> tuple[Grouped, ShinglePairs]:
     """Add the pairs with representatives that reach the threshold to the reported ones."""
-    room = verified_room(search, rows.corpus.scratch)
     # two documents of the reference set may follow one leader; their pair is not wanted
     ends = column(pairs.far, "a"), column(pairs.far, "b")
-    new = ends[1] >= rows.first_new_document
-    wanted = at_least(pairs.far, rules.criterion) & new & rows.related.may_pair(*ends)
+    new = ends[1] >= judged.first_new_document
+    wanted = at_least(pairs.far, rules.criterion) & new & related.may_pair(*ends)
     reported = groups.pairs.union(room, Pairs.of(pairs.far.filter(pa.array(wanted))))
     shingles = None if reported.exceeds(room) else only_pairs(pairs.shingles, reported)
     return replace(groups, pairs=reported), ShinglePairs(shingles)
@@ -187,39 +207,107 @@ def lost_passages(
         return with_passages(decisions, documents, now, rows)
 
 
-def audited_rows(rows: Rows, looked_at: LookedAt, audit: Audit) -> LookedAt:
+def audited_rows(judged: JudgedRows, looked_at: LookedAt | None, audit: Audit) -> LookedAt:
     """Add the documents of the pairs that the audit found missing to those that people look at."""
-    missed = rows.unique[audit.missed.documents(len(rows.unique))]
-    return LookedAt(np.concatenate((looked_at.rows, missed)))
+    missed = judged.unique[audit.missed.documents(len(judged.unique))]
+    return LookedAt(missed if looked_at is None else np.concatenate((looked_at.rows, missed)))
 
 
-def on_shingles(rows: Rows, pairs: pa.Table, search: SearchSettings, work: Work, meter: Meter) -> pa.Table:
+def member_table(
+    judged: JudgedRows,
+    decisions: Decisions,
+    represented: Represented | None,
+    search: SearchSettings,
+    keep: Keep,
+    meter: Meter,
+) -> MemberTable:
+    """Make the table of groups."""
+    release_memory()
+    with meter.stage("tables", None, "rows"):
+        members = group_table(decisions, judged, search, keep.held, represented)
+        return MemberTable(with_lost_columns(members, decisions))
+
+
+def on_shingles(
+    stores: FeatureStores, pairs: pa.Table, search: SearchSettings, work: Work, meter: Meter
+) -> pa.Table:
     """The same pairs counted on the shingle sets: the table itself unless the measure counts other features."""
     if MEASURES[search.measure].of_shingles:
         return pairs
-    return _verified(rows, pairs.select(CANDIDATES.names), MEASURES["resemblance"], work, meter)
-
-
-def _pairs_needed(pairs: Pairs, heads: Int64s, documents: CopyClasses, room: PairRoom) -> pa.Table:
-    """The pairs that decisions need: all, or if they exceed the room those with representatives."""
-    return pairs.at(leader_keys(heads, documents)) if pairs.exceeds(room) else pairs.table()
+    return _verified(stores, pairs.select(CANDIDATES.names), MEASURES["resemblance"], work, meter)
 
 
 def _counted(
-    rows: Rows, pairs: pa.Table, search: SearchSettings, shingles: Shingles, work: Work, meter: Meter
+    stores: FeatureStores,
+    pairs: pa.Table,
+    search: SearchSettings,
+    shingles: Shingles,
+    work: Work,
+    meter: Meter,
 ) -> pa.Table:
     """The VERIFIED table of these pairs at any similarity, counted as the measure requires."""
     measure = MEASURES[search.measure]
     if measure.features != "tokens":
-        return _verified(rows, pairs, measure, work, meter)
+        return _verified(stores, pairs, measure, work, meter)
     from neardup.join.common_text import count_common, counting_of  # other runs need not wait for its kernels
 
     criterion, counting = every_pair(measure.formula), counting_of(search, shingles)
     with meter.stage("verify", pairs.num_rows, "pairs") as advance:
-        return count_common(pairs, rows.sets("tokens"), criterion, counting, work.threads, advance).pairs
+        return count_common(pairs, stores.of("tokens"), criterion, counting, work.threads, advance).pairs
 
 
-def _verified(rows: Rows, pairs: pa.Table, measure: Measure, work: Work, meter: Meter) -> pa.Table:
+def _verified(stores: FeatureStores, pairs: pa.Table, measure: Measure, work: Work, meter: Meter) -> pa.Table:
     """The same, counted on the sets of features of a ``measure``."""
     with meter.stage("verify", pairs.num_rows, "pairs") as advance:
-        return verify(pairs, rows.sets(measure.features), every_pair(measure.formula), work.threads, advance)
+        return verify(pairs, stores.of(measure.features), every_pair(measure.formula), work.threads, advance)
+
+
+def _review(review: ReviewedResult | None) -> bool:
+    return review is not None
+
+
+def _none(keep: Keep) -> bool:
+    return keep.keep == KEEP_NONE
+
+
+def _not_none(keep: Keep) -> bool:
+    return not _none(keep)
+
+
+def _none_decided(keep: Keep, review: ReviewedResult | None) -> bool:
+    return _none(keep) and _review(review)
+
+
+def _decided(keep: Keep, review: ReviewedResult | None) -> bool:
+    return _not_none(keep) and _review(review)
+
+
+def _group(purpose: Purpose) -> bool:
+    return purpose.action == "group"
+
+
+def _count(keep: Keep) -> bool:
+    return keep.count
+
+
+DECISIONS = Condition("--decisions", _review)
+NONE = Condition("--keep none", _none)
+NOT_NONE = Condition("not with --keep none", _not_none)
+NONE_DECIDED = Condition("--keep none --decisions", _none_decided)
+DECIDED = Condition("--decisions, not with --keep none", _decided)
+COUNT = Condition("--count", _count)
+GROUP = Condition("neardup group", _group)
+
+HELD = (ExactJoin, HeldSets)
+"""Sets of documents in memory, which the stages find by the store of the rows."""
+
+FATES = (
+    Stage(fates),
+    Stage(people_fates, DECISIONS),
+    Stage(stand),
+    Stage(whole_families, NONE),
+    Stage(people_exceptions, NONE_DECIDED),
+    Stage(lost_text, NOT_NONE, holds=HELD),
+    Stage(people_last_word, DECIDED, holds=HELD),
+)
+"""From groups to the rows that stay: in every run, also one that begins with stored pairs."""

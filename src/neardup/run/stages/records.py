@@ -18,7 +18,6 @@ from neardup.settings import SearchSettings, Settings, Work
 from neardup.tables import Int64s
 
 Action = Literal["find", "dedup", "group", "annotate"]
-"""The intended use of the decisions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +35,13 @@ class Inputs:
     action: Action = "find"
     ignore: BaseDocuments | None = None
     review: ReviewedResult | None = None
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """The intended use of the decisions."""
+
+    action: Action
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,17 @@ class Notes:
     """Remarks on the inputs for people."""
 
     texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class HeadPairs:
+    """The pairs of documents with their representatives: ``known`` ones (VERIFIED), also others if they fit.
+
+    ``unknown`` ones (CANDIDATES) are connected by a chain only, or were not needed until there was a leader.
+    """
+
+    known: pa.Table
+    unknown: pa.Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,9 @@ from neardup.join.pairs import Pairs, verified_room
 from neardup.join.rows import Rows
 from neardup.run.found import Found
 from neardup.run.kinds import with_kinds, with_kinds_of_copies
-from neardup.run.lost_text import with_lost_columns
 from neardup.run.not_judged import not_judged_table
 from neardup.run.pipeline import Meter
 from neardup.run.recall import Audit
-from neardup.run.represented import Represented
 from neardup.run.review_decisions import Applied, with_decided
 from neardup.run.stages.account import Run, account
 from neardup.run.stages.groups import on_shingles
@@ -31,8 +29,8 @@ from neardup.run.stages.records import (
     RowTables,
     ShinglePairs,
 )
-from neardup.run.tables import copy_table, group_table, pair_table, rank_table
-from neardup.runtime import Silent, release_memory
+from neardup.run.tables import copy_table, pair_table, rank_table
+from neardup.runtime import Silent
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
 from neardup.tables import column
 
@@ -48,21 +46,6 @@ class Outcome:
     run: Run
 
 
-def member_table(
-    judged: JudgedRows,
-    decisions: Decisions,
-    represented: Represented | None,
-    search: SearchSettings,
-    keep: Keep,
-    meter: Meter,
-) -> MemberTable:
-    """Make the table of groups."""
-    release_memory()
-    with meter.stage("tables", None, "rows"):
-        members = group_table(decisions, judged, search, keep.held, represented)
-        return MemberTable(with_lost_columns(members, decisions))
-
-
 def people_reasons(
     members: MemberTable, asked: Applied, decisions: Decisions, search: SearchSettings, meter: Meter
 ) -> MemberTable:
@@ -76,7 +59,7 @@ def row_tables(
     judged: JudgedRows,
     groups: Grouped,
     decisions: Decisions,
-    looked_at: LookedAt,
+    looked_at: LookedAt | None,
     keep: Keep,
     meter: Meter,
 ) -> RowTables:
@@ -84,7 +67,7 @@ def row_tables(
     with meter.stage("tables", None, "rows"):
         return RowTables(
             copy_table(judged),
-            rank_table(judged, groups.pairs, looked_at.rows),
+            rank_table(judged, groups.pairs, None if looked_at is None else looked_at.rows),
             not_judged_table(rows, decisions.dropped, judged.ids, keep.empty),
         )
 
@@ -141,12 +124,12 @@ def _pairs_with_ids(
     scratch = rows.corpus.scratch
     if scratch is None or not pairs.exceeds(verified_room(form.search, scratch)):
         table = pairs.table()
-        shingles = on_shingles(rows, table, form.search, form.work, meter) if shingles is None else shingles
+        shingles = on_shingles(rows.stores, table, form.search, form.work, meter) if shingles is None else shingles
         return _table_with_ids(table, shingles, rows, judged, form, meter)
     quiet = Meter(Silent())
     with meter.stage("tables", len(pairs), "pairs") as advance, scratch.table() as made:
         for some in pairs.batches(TABLE_ROWS):
-            counted = on_shingles(rows, some, form.search, form.work, quiet)
+            counted = on_shingles(rows.stores, some, form.search, form.work, quiet)
             made.add(_table_with_ids(some, counted, rows, judged, form, quiet))
             advance(some.num_rows)
     return made.table

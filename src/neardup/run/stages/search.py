@@ -17,7 +17,7 @@ from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
 from neardup.join.missing import missing_among, missing_members
-from neardup.join.pairs import verified_room
+from neardup.join.pairs import PairRoom
 from neardup.join.rows import Rows, Sketches
 from neardup.join.search import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.search import propose as proposed
@@ -174,13 +174,12 @@ def audit(
 
 
 def missing(
-    rows: Rows,
     exact: ExactJoin,
     outcome: SearchOutcome,
     groups: Grouped,
     rules: GroupRules,
     sketch: Sketch,
-    search: SearchSettings,
+    room: PairRoom,
     meter: Meter,
 ) -> MissingPairs:
     """Estimate the pairs that the search missed, also among the documents that were joined exactly."""
@@ -190,7 +189,6 @@ def missing(
     with meter.stage("recall", None, "pairs"):
         if exact.index is None or outcome.in_buckets is None or not isinstance(plan, Plan):
             return MissingPairs(outcome.missing)
-        room = verified_room(search, rows.corpus.scratch)
         limited, pairs = groups.limited, groups.pairs
         among = missing_among(pairs, exact.index, outcome.in_buckets, limited, plan, family, room, threads)
         members = missing_members(pairs, exact.index, limited, rules.criterion, plan, family, threads)
