@@ -46,3 +46,10 @@ def test_every_code_and_metric_is_listed() -> None:
     metrics = re.findall(r'"(neardup_\w+)"', source)
     assert len(metrics) > 5
     assert not [name for name in metrics if f"`{name}" not in PAGE]
+
+
+def test_the_rules_of_alerts_are_about_metrics_that_exist() -> None:
+    rules = (Path(__file__).parents[2] / "docs" / "howto" / "years.md").read_text(encoding="utf-8")
+    asked = {name.removesuffix("_bucket") for name in re.findall(r"\bneardup_\w+", rules)}
+    assert len(asked) > 5
+    assert not [name for name in asked if f"`{name}`" not in PAGE]

@@ -160,7 +160,7 @@ class Reader:
             assert process.stdout is not None
             told = iter(process.stdout.readline, "")
             self.printed = [next((row for row in told if "http://" in row), "").rstrip()]
-            if found := re.search(r"http://(\S+)", self.printed[0]):
+            if found := re.search(r'http://([^\s",]+)', self.printed[0]):
                 _decide(found[1])
             process.send_signal(signal.SIGINT)
             self.printed += process.stdout.read().splitlines()
