@@ -105,6 +105,15 @@ def without_password(text: str) -> str:
     return _ASKED.sub("", without_secrets(text)) if "://" in text else text
 
 
+def without_query(path: str) -> str:
+    """Return the address of a file on the web without what follows its name; any other path as it is.
+
+    >>> without_query("https://host/a.jsonl?X-Amz-Signature=5f0c"), without_query("a?.jsonl")
+    ('https://host/a.jsonl', 'a?.jsonl')
+    """
+    return _ASKED.sub("", path) if path.lower().startswith(("http://", "https://")) else path
+
+
 def without_secrets(name: str) -> str:
     """Return a URL as results store it: without user, password, and parameters whose names are those of secrets.
 

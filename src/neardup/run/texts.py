@@ -173,10 +173,12 @@ class InputTexts:
 
     def _located(self, rows: Int64s, first_files: list[int]) -> pa.Table:
         number_of = [{name: number for number, name in enumerate(part.documents.names)} for part in self._parts]
-        owner = self._owners(rows)
         files, numbers = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
-        for k in np.unique(owner):
-            mine, piece = owner == k, self._pieces[k]
+        owner = self._owners(rows)
+        by_owner = np.argsort(owner, kind="stable")
+        owners, begins = np.unique(owner[by_owner], return_index=True)
+        for k, mine in zip(owners.tolist(), np.split(by_owner, begins[1:]), strict=False):
+            piece = self._pieces[k]
             documents = self._parts[piece.part].documents
             numbers[mine] = piece.at(rows[mine])
             of_file = numbers[mine] if documents.format == "text" else number_of[piece.part][piece.source]

@@ -11,6 +11,9 @@ import pytest
 
 from neardup.errors import InputError
 from neardup.io.readers import open_documents, open_files
+from neardup.io.readers.folders import format_of
+from neardup.io.readers.sources import Source
+from neardup.io.readers.text_files import document_name
 from support.reading import read_all
 
 
@@ -40,6 +43,24 @@ def test_one_file_of_each_format(memory: fsspec.AbstractFileSystem) -> None:
         assert (got, numbers, problems) == ([{"text": b"x"}] * 5, list(range(5)), [])
     memory.pipe("/d/a.txt", b"x")
     assert read_all(open_documents("memory://d/a.txt"), ["text"])[0] == [{"text": b"x"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "packed", "format"),
+    [
+        ("a.jsonl", False, "jsonl"),
+        ("a.jsonl.gz", True, "jsonl"),
+        ("a.csv", False, "csv"),
+        ("a.txt", False, "text"),
+    ],
+)
+def test_the_format_of_a_signed_link_is_that_of_its_name(name: str, packed: bool, format: str) -> None:
+    for end in ("?X-Amz-Signature=5f0c&part=a.b", "?file=other.parquet#here", "#a.xz", ""):
+        source = Source(name, f"HTTPS://host/d/{name}{end}")
+        assert format_of(source.path) == format
+        assert (source.compression == "gzip") is packed
+        assert document_name(source).endswith(f"/d/{name.removesuffix('.gz')}")
+    assert format_of("d/what?.jsonl") == format_of("s3://bucket/what?.jsonl") == "jsonl"
 
 
 def test_patterns_folders_and_lists(memory: fsspec.AbstractFileSystem) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.containers.spools import Held, spooled
+from neardup.io.names import without_query
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".xz": "xz", ".bz2": "bz2"}
 """The codec of each suffix."""
@@ -38,7 +39,7 @@ def codec_of(name: str) -> str | None:
     >>> codec_of("a.jsonl.XZ"), codec_of("a.txt")
     ('xz', None)
     """
-    return COMPRESSIONS.get(os.path.splitext(name)[1].lower())
+    return COMPRESSIONS.get(os.path.splitext(without_query(name))[1].lower())
 
 
 def unpacking(raw: Any, codec: str) -> Any:

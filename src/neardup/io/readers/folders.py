@@ -21,7 +21,7 @@ from neardup.io.attachments import BESIDE
 from neardup.io.containers.addresses import MARK
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.formats.content import Attachment
-from neardup.io.names import shown_name
+from neardup.io.names import shown_name, without_query
 from neardup.io.readers.base import NAMED, Aside, Format, named
 from neardup.io.readers.sources import Source
 
@@ -149,7 +149,7 @@ class Discovered:
 
 def format_of(name: str) -> Format:
     """Return the format for the extension of a file name."""
-    stem, extension = os.path.splitext(name.lower())
+    stem, extension = os.path.splitext(without_query(name).lower())
     if extension in COMPRESSIONS:
         inner = _FORMATS.get(os.path.splitext(stem)[1], "text")
         return "text" if inner in _BINARY else inner

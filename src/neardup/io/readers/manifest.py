@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.readers.sources import open_regular
 from neardup.tables import DECISIONS_FILE
 
 RUN_FILE = "run.json"
@@ -26,8 +27,6 @@ MANIFEST = "manifest.json"
 
 MOST_BYTES = 1 << 20
 """A manifest is a few hundred bytes: it has one entry for each file, and one for the folder ``kept``."""
-
-_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 60)]
@@ -114,14 +113,11 @@ def read_whole(folder: Path, name: str, manifest: Manifest) -> bytes:
 
 def read_regular(path: Path, most: int) -> bytes:
     """Return the bytes of a regular file, at most ``most``, without following links. Raises OSError otherwise."""
-    handle = os.open(path, _FLAGS)
-    with open(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError("it is not a regular file")
-        if found.st_size > most:
-            raise OSError(f"it has {found.st_size:,} bytes, and at most {most:,} are expected")
-        return file.read(most)
+    with open_regular(path, follow=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise OSError(f"it has {size:,} bytes, and at most {most:,} are expected")
+        return bytes(file.read(most))
 
 
 def _described(path: Path, digested: bool) -> Written:

@@ -59,9 +59,12 @@ def whole_digest(path: str | os.PathLike[str]) -> bytes:
         return hashlib.file_digest(file, "blake2b").digest()[:DIGEST_BYTES]
 
 
-def open_regular(path: str | os.PathLike[str]) -> Any:
-    """Open a regular file to read its bytes; opening a pipe does not wait. Raises OSError."""
-    handle = os.open(path, _FLAGS)
+def open_regular(path: str | os.PathLike[str], *, follow: bool = True) -> Any:
+    """Open a regular file, or the one a link leads to, to read its bytes; opening a pipe does not wait.
+
+    Raises OSError for anything else; without ``follow`` also for a link, on systems that can tell.
+    """
+    handle = os.open(path, _FLAGS if follow else _FLAGS | getattr(os, "O_NOFOLLOW", 0))
     file = os.fdopen(handle, "rb")
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         file.close()

@@ -23,6 +23,7 @@ from neardup.io.formats.charsets import Charset, charset_of, decoded
 from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, SECONDS, SECONDS_AGAIN, Attachment, Metadata
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
+from neardup.io.names import without_query
 from neardup.io.readers.arrow import cut_by_bytes
 from neardup.io.readers.base import (
     CHUNK_BYTES,
@@ -290,7 +291,8 @@ def document_name(file: Source) -> str:
     """
     if is_message(file.path):
         return file.path + ".eml"
-    return file.path if file.compression is None else os.path.splitext(file.path)[0]
+    path = without_query(file.path)
+    return path if file.compression is None else os.path.splitext(path)[0]
 
 
 def _refuse_other_kinds(name: str, head: bytes) -> None:

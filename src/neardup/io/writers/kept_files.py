@@ -23,33 +23,6 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers.kept_formats import CompressedFile
 
 
-class FilesSink:
-    """Copies files below one folder, each at its own relative path."""
-
-    def __init__(self, path: Path, files: Sequence[Source]) -> None:
-        self.path = path
-        self._places = places_of_files(files)
-        self.files = 0
-        """The number of files written."""
-        path.mkdir()
-
-    def prepare(
-        self, native: NativeFiles, keep: npt.NDArray[np.bool_], extra: Any
-    ) -> list[tuple[str, Source]] | None:
-        """Return the kept files and those left aside, with their places in the folder."""
-        chosen = [*(native.sources[i] for i in np.flatnonzero(keep).tolist()), *native.left_aside]
-        return [(self._places[source.path], source) for source in chosen] or None
-
-    def write(self, item: list[tuple[str, Source]]) -> None:
-        """Copy the files."""
-        self.files += len(item)
-        for place, source in item:
-            _copy_file(source, self.path / place)
-
-    def close(self) -> None:
-        """Do nothing: every file is closed already."""
-
-
 def places_of_files(files: Sequence[Source]) -> dict[str, str]:
     """Return the place of each file by its full path; all places are distinct."""
     names = [os.path.normpath(file.name) for file in files]
@@ -100,15 +73,12 @@ def document_sink(folder: Path, files: Sequence[Source]) -> Sink:
     they are, members into an archive or mailbox of the name of theirs.
     """
     holders = {member[0] for source in files if (member := source.member) is not None}
-    if len(holders) == 1 and all(source.member is not None for source in files):
-        return MembersSink(folder, files, holders.pop())
-    if not holders and not any(is_message(source.path) for source in files):
-        return FilesSink(folder / "kept", files)
-    return MembersSink(folder, files)
+    together = len(holders) == 1 and all(source.member is not None for source in files)
+    return DocumentSink(folder, files, holders.pop() if together else None)
 
 
-class MembersSink:
-    """Writes kept members in the order of the input, and files among them; ``only``: the archive of all."""
+class DocumentSink:
+    """Writes kept files and members in the order of the input; ``only``: the archive of all."""
 
     def __init__(self, folder: Path, files: Sequence[Source], only: str | None = None) -> None:
         self.path = folder / ("kept" if only is None else "kept" + _suffix(only))
@@ -136,7 +106,7 @@ class MembersSink:
                 continue
             holder, name = source.member
             if holder != self._holder:
-                self._finish()
+                self.close()
                 place = self.path / self._places[holder]
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self._holder, self._copy = holder, _new_copy(place, holder)
@@ -146,9 +116,6 @@ class MembersSink:
 
     def close(self) -> None:
         """Finish the last archive or mailbox."""
-        self._finish()
-
-    def _finish(self) -> None:
         if self._copy is not None:
             self._copy.close()
         self._copy = None
