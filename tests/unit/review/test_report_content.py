@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 import neardup as nd
+from neardup.display import similarity
 from neardup.display.charts import bars
 from neardup.measures import MEASURES
 from neardup.review.desk.index import ResultIndex
@@ -146,6 +147,16 @@ def test_runs_of_other_kinds_have_a_report() -> None:
         assert f"{found.run.counts.read}" in read.text, name
         for empty in (0, 1) if name in ("fingerprints", "nothing") else ():
             require_plain(report_page(found, pairs=empty, groups=empty))
+
+
+def test_members_of_a_chain_below_the_threshold_are_listed_from_the_least_similar() -> None:
+    texts = [" ".join(WORDS[first : first + 30]) for first in range(0, 24, 3)]
+    found = nd.find(texts, threshold=0.7, length=1, groups="components")
+    below = sorted(value for value in found.groups["similarity"].to_pylist() if value < 0.7)
+    page = require_plain(report_page(found)).text
+    listed = re.findall(r"(0\.\d+), joined by a chain", page)
+    assert len(below) > 3
+    assert listed[: len(below)] == list(map(similarity, below))  # the pairs side by side say it again
 
 
 def test_a_result_whose_texts_cannot_be_read_says_so_once(tmp_path: Path, found: Found) -> None:

@@ -216,7 +216,7 @@ def below_threshold(found: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id
     low = np.flatnonzero(value < found.run.settings["threshold"])
     for row in low[np.argsort(value[low], kind="stable")].tolist():
         one = found.groups.slice(row, 1).to_pylist()[0]
-        yield one.id, one.group, float(value[row])
+        yield one["id"], one["group"], float(value[row])
 
 
 class ReportDecisions:
