@@ -56,7 +56,8 @@ def test_no_pair_is_lost_and_none_is_made_up(
     search = HubSearch(
         made_sets.criterion(threshold, measure), np.zeros(n, np.bool_), np.zeros(n, np.int64), None, old
     )
-    table, _ = hub_pairs_of(hubs, search, 2)
+    met, _ = hub_pairs_of(hubs, search, 2)
+    table = met.table()
     made_sets.pairs_of(table, sets)  # the integers are those of the sets
     ends = zip(table["a"].to_pylist(), table["b"].to_pylist(), strict=True)
     assert set(ends) == set(overlapping(sets, threshold, old))
@@ -214,7 +215,8 @@ def test_pairs_exactly_at_the_threshold(least: Fraction) -> None:
         search = HubSearch(
             made_sets.criterion(least, OVERLAP), np.zeros(2, np.bool_), np.zeros(2, np.int64), None, 0
         )
-        table, _ = hub_pairs_of(joined(hashed, least, OVERLAP), search, 1)
+        met, _ = hub_pairs_of(joined(hashed, least, OVERLAP), search, 1)
+        table = met.table()
         assert table.num_rows == (without not in sets)
 
 

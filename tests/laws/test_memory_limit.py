@@ -14,6 +14,7 @@ from neardup.group import leaders
 from neardup.io.readers import choose_columns, choose_reference, open_documents
 from neardup.io.writers import scratch
 from neardup.join import candidates, pairs, shingle_store
+from neardup.run.by_value import by_value
 from neardup.run.find import run
 from neardup.run.save import save
 from neardup.run.stages.records import Inputs
@@ -163,3 +164,16 @@ def test_a_limit_changes_no_byte_of_many_pairs(
     assert counts["pairs"] > 1000
     if name != "in order":
         assert any(some.most < len(some) for some in merged)
+
+
+def test_a_limit_changes_no_count_of_values(
+    families: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SearchSettings, "join_bytes", 10**9)
+    documents = open_documents(list(families))
+    columns = choose_columns(documents, "text", "id")
+    with scratch.working_in(tmp_path):
+        asked = ({"threshold": 0.5, "within": "side", **more} for more in ({}, {"memory": "1MB"}))
+        free, held = (run(Inputs(documents, columns, nd.Settings.of(**one), None, "dedup")) for one in asked)
+    assert held.run.groups.pairs.most < len(held.run.groups.pairs)
+    assert by_value(held.run, "side").counts.equals(by_value(free.run, "side").counts)

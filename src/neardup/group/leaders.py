@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.join.common_crowds import CROWD
 from neardup.join.criterion import criterion_of, every_pair, formula_of_old, whole
 from neardup.join.pairs import PairRoom, Pairs, PairSorter, keys_of
-from neardup.join.prefix_join import HubSearch, exceeding, met_pairs, no_hubs, pairs_of, verified
+from neardup.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.kernels.components import best_of_tree, crowd_links, unite, unite_by
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
@@ -142,7 +142,7 @@ def group(
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
-    among_hubs, over = _pairs_among(hubs, search, rules.threads, room)
+    among_hubs, over = pairs_of(hubs, search, rules.threads, room)
     found = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
     popular[hubs.documents[over]] = True
@@ -161,25 +161,6 @@ def group(
         linking = _linking(found, hubs, criterion, limited, parent, first_new)
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
-
-
-def _pairs_among(hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom) -> tuple[Pairs, Bools]:
-    """Like ``prefix_join.pairs_of``, in portions under a memory limit."""
-    if room.scratch is None:
-        table, over = pairs_of(hubs, search, threads)
-        return Pairs.of(table), over
-    partners, sorter = search.known.copy(), PairSorter(room)
-    for rows in met_pairs(hubs, search, partners, threads, room.most // 4):
-        sorter.add(verified(hubs, rows))
-    over, found = exceeding(search, partners), sorter.finish()
-    if not over.any():
-        return found, over
-
-    def within(some: pa.Table) -> Bools:
-        kept: Bools = ~(over[hubs.local[column(some, "a")]] | over[hubs.local[column(some, "b")]])
-        return kept
-
-    return found.filtered(within, room), over
 
 
 def _crowded(leader: Int64s, lists: Links) -> Bools:

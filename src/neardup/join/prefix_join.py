@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.join.criterion import EVERYONE, Related, takes_any_subset
+from neardup.join.pairs import PairRoom, Pairs, gathered
 from neardup.join.shingle_store import DocumentSets, ShingleStore
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as kernels
@@ -25,7 +27,7 @@ from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
 from neardup.runtime import ordered_map, worker_count
-from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, verified_table
+from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, verified_table
 
 
 def repeats_of(hashes: UInt64s, starts: Int64s, sizes: Int64s, threads: int) -> UInt8s:
@@ -165,9 +167,6 @@ def _frequent(hubs: PrefixIndex, inside: Int64s) -> UInt64s:
     chosen = many[np.argsort(-counts[many], kind="stable")][: 64 * words]
     return np.sort(values[chosen])
 
-
-_ALL = 1 << 62
-"""More pairs than there are."""
 
 _SLICE = 1 << 14
 """Documents of one task."""
@@ -359,22 +358,26 @@ def lookups(hubs: PrefixIndex, limit: int) -> int:
     return int(kernels.count_lookups(hubs, limit))
 
 
-def pairs_of(hubs: PrefixIndex, search: HubSearch, threads: int) -> tuple[pa.Table, Bools]:
-    """The VERIFIED table of the pairs of hub documents, and which documents exceed the limit (bool[hubs]).
+def pairs_of(
+    hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom | None = None
+) -> tuple[Pairs, Bools]:
+    """The pairs of hub documents (VERIFIED), and which documents exceed the limit (bool[hubs]).
 
-    The table excludes pairs with a document that is left out or exceeds the limit.
+    Pairs with a document that is left out or exceeds the limit are left out.
     """
-    partners = search.known.copy()
-    found = np.concatenate([np.empty((0, 3), np.int64), *met_pairs(hubs, search, partners, threads)])
+    room, partners = room or PairRoom(), search.known.copy()
+    rows = chain([np.empty((0, 3), np.int64)], met_pairs(hubs, search, partners, threads, room.most // 4))
+    met = gathered((verified(hubs, some) for some in rows), room)
     over = exceeding(search, partners)
-    if search.limit is None:
-        return verified(hubs, found), over
-    return verified(hubs, found[~(over[found[:, 0]] | over[found[:, 1]])]), over
+
+    def within(some: pa.Table) -> Bools:
+        kept: Bools = ~(over[hubs.local[column(some, "a")]] | over[hubs.local[column(some, "b")]])
+        return kept
+
+    return met.filtered(within, room) if over.any() else met, over
 
 
-def met_pairs(
-    hubs: PrefixIndex, search: HubSearch, partners: Int64s, threads: int, most: int = _ALL
-) -> Iterator[Int64s]:
+def met_pairs(hubs: PrefixIndex, search: HubSearch, partners: Int64s, threads: int, most: int) -> Iterator[Int64s]:
     """Yield the pairs of hub documents as rows (x, y, |x∩y|) of hub numbers, about ``most`` in a thread at a time.
 
     ``partners`` (int64[hubs]) counts the partners of each document; a document that exceeds the limit in the end

@@ -76,8 +76,9 @@ def joined(sets: Sets, threshold: Fraction, threads: int = 2, measure: int = RES
     n, asked = len(sets), made_sets.criterion(threshold, measure)
     hubs = join_hubs(np.arange(n), n, made_sets.MadeStore(sets), asked, threads)  # type: ignore[arg-type]
     everything = HubSearch(asked, np.zeros(n, np.bool_), np.zeros(n, np.int64), None, 0)
-    table, over = pairs_of(hubs, everything, threads)
+    met, over = pairs_of(hubs, everything, threads)
     assert not over.any()
+    table = met.table()
     return list(zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True))
 
 

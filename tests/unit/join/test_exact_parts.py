@@ -60,7 +60,8 @@ def pairs_in(parts: ExactParts) -> Rows:
         n = len(documents)
         old = int(np.searchsorted(documents, parts.asked.first_new))
         every = HubSearch(parts.asked.criterion, np.zeros(n, np.bool_), np.zeros(n, np.int64), None, old)
-        table, _ = pairs_of(index, every, 1)
+        met, _ = pairs_of(index, every, 1)
+        table = met.table()
         for a, b, *counts in zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True):
             rows.append((int(documents[a]), int(documents[b]), *counts))
     return sorted(rows)

@@ -94,11 +94,12 @@ def test_sets_of_their_own_leave_and_copies_stay() -> None:
     overlap = made_sets.criterion(Fraction(4, 5), OVERLAP)  # any subset may be a partner
     assert len(with_possible_partners(*laid, overlap, 2)) == 40
     hubs = join_hubs(np.arange(40), 40, MadeStore(sets), asked, 2)  # type: ignore[arg-type]
-    table, _ = pairs_of(hubs, everything(asked, hubs), 2)
+    met, _ = pairs_of(hubs, everything(asked, hubs), 2)
+    table = met.table()
     assert made_sets.pairs_of(table, sets) == {(3, 7): Fraction(57, 63)}
     alone = [values for k, values in enumerate(sets) if k not in (3, 7)]
     nobody = join_hubs(np.arange(38), 38, MadeStore(alone), asked, 2)  # type: ignore[arg-type]
-    assert pairs_of(nobody, everything(asked, nobody), 2)[0].num_rows == 0
+    assert len(pairs_of(nobody, everything(asked, nobody), 2)[0]) == 0
 
 
 def test_partners_known_among_all_sets_are_not_those_among_some_of_them() -> None:
@@ -111,5 +112,6 @@ def test_partners_known_among_all_sets_are_not_those_among_some_of_them() -> Non
     known = replace(store.sets, possible=with_possible_partners(*made_sets.laid_out(sets), asked, 2))
     for chosen, wanted in ((np.arange(30), {(4, 20), (21, 25)}), (np.arange(18, 30), {(21, 25)})):
         hubs = joined_sets(chosen, 30, known, asked, 2).hubs
-        table, _ = pairs_of(hubs, everything(asked, hubs), 2)
+        met, _ = pairs_of(hubs, everything(asked, hubs), 2)
+        table = met.table()
         assert made_sets.pairs_of(table, sets).keys() == wanted

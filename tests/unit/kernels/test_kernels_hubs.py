@@ -33,8 +33,9 @@ def join(sets: list[set[int]], threshold: Fraction, documents: list[int] | None 
 def found_pairs(
     hubs: PrefixIndex, sets: list[set[int]], threshold: Fraction, reference_documents: int = 0
 ) -> dict[tuple[int, int], Fraction]:
-    table, over = pairs_of(hubs, search(hubs, threshold, old=reference_documents), 2)
+    met, over = pairs_of(hubs, search(hubs, threshold, old=reference_documents), 2)
     assert not over.any()
+    table = met.table()
     return dict(made_sets.pairs_of(table, sets))
 
 
@@ -143,8 +144,9 @@ def test_only_some_documents_are_in_hubs(sets: list[set[int]], threshold: Fracti
 def test_documents_left_out(sets: list[set[int]], threshold: Fraction, data: st.DataObject) -> None:
     hubs = join(sets, threshold)
     out = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
-    table, _ = pairs_of(hubs, search(hubs, threshold, out), 1)
+    met, _ = pairs_of(hubs, search(hubs, threshold, out), 1)
     expected = reference_search.all_pairs(sets, threshold)
+    table = met.table()
     assert made_sets.pairs_of(table, sets) == {
         (a, b): value for (a, b), value in expected.items() if not out[a] and not out[b]
     }
@@ -156,11 +158,12 @@ def test_documents_with_too_many_partners(
 ) -> None:
     """They are reported, and none of their pairs is given; ``known`` partners elsewhere count as well."""
     hubs = join(sets, threshold)
-    table, over = pairs_of(hubs, search(hubs, threshold, limit=limit, known=known), 1)
+    met, over = pairs_of(hubs, search(hubs, threshold, limit=limit, known=known), 1)
     expected = reference_search.all_pairs(sets, threshold)
     partners = Counter(d for pair in expected for d in pair)
     popular = {d for d in range(len(sets)) if known + partners[d] > limit and (partners[d] or known > limit)}
     assert set(hubs.documents[over].tolist()) == popular & set(hubs.documents.tolist())
+    table = met.table()
     assert made_sets.pairs_of(table, sets) == {
         pair: value for pair, value in expected.items() if not popular & set(pair)
     }
@@ -179,7 +182,7 @@ def test_pairs_counted_by_bits_are_those_of_merged_sets(
             for name, value in {"_LONG": 0, "_MERGED": 0, "_FREQUENT": frequent}.items():
                 patched.enter_context(mock.patch.object(neardup.join.prefix_join, name, value))
             by_bits, of_bits = pairs_of(hubs, search(hubs, threshold, **asked), 1)
-        assert by_bits.equals(merged)
+        assert by_bits.table().equals(merged.table())
         assert (of_bits == over).all()
 
 
