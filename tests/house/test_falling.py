@@ -32,7 +32,7 @@ LIMITS = {
     "tags outside templates": 2,
     "escapes outside templates": 0,
     "sentences in assertions": 198,
-    "replaced attributes": 274,
+    "replaced attributes": 270,
     "attributes replaced by a string of their path": 3,
 }
 

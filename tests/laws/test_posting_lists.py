@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.collection.store import schema, segments
-from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments, SegmentWriting, postings_of
+from neardup.collection.store import schema
+from neardup.collection.store.segments import (
+    KEY_BITS,
+    MOST_NUMBER,
+    Portions,
+    Segments,
+    SegmentWriting,
+    postings_of,
+)
 from neardup.tables import UInt64s
 
 PLACE = Path("x.neardup")
@@ -23,15 +29,7 @@ STEPS = st.lists(
     max_size=12,
 )
 CARED_FOR = (1 << KEY_BITS) - 1
-
-
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of two postings, merged and read range by range."""
-    monkeypatch.setattr(segments, "_BLOCK", 2)
-    monkeypatch.setattr(segments, "_ROWS", 3)
-    monkeypatch.setattr(segments, "_AT_ONCE", 7)
-    monkeypatch.setattr(segments, "_MERGED_AT_ONCE", 8)
+SMALL = Portions(block=2, hashes=7, blocks=3, merged=8)
 
 
 @contextmanager
@@ -42,7 +40,7 @@ def opened() -> Iterator[tuple[sqlite3.Connection, Segments]]:
         def run(statement: str, *given: Any) -> list[Any]:
             return connection.execute(statement, given).fetchall()
 
-        yield connection, Segments(run, PLACE)
+        yield connection, Segments(run, PLACE, SMALL)
 
 
 def postings(held: dict[int, set[int]]) -> UInt64s:
@@ -58,7 +56,7 @@ def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
     following = 1
     with opened() as (connection, stored):
         for what, given_ in steps:
-            writing = SegmentWriting(connection, PLACE)
+            writing = SegmentWriting(connection, PLACE, SMALL)
             if what == "add":
                 new = dict(enumerate(given_, following))
                 following += len(given_)
@@ -72,7 +70,7 @@ def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
             agree(stored, known)
             sizes = [segment.postings for segment in stored.all()]
             assert what == "remove" or all(size > sum(sizes[k + 1 :]) for k, size in enumerate(sizes[:-1]))
-        SegmentWriting(connection, PLACE).merge_all()
+        SegmentWriting(connection, PLACE, SMALL).merge_all()
         agree(stored, known)
         assert len(stored.all()) <= 1
 
@@ -112,7 +110,7 @@ def test_nothing_is_asked_of_nothing() -> None:
         assert (documents.tolist(), offsets.tolist()) == ([], [0, 0, 0])
         documents, offsets = stored.lists(np.empty(0, np.uint64))
         assert (documents.tolist(), offsets.tolist()) == ([], [0])
-        writing = SegmentWriting(connection, PLACE)
+        writing = SegmentWriting(connection, PLACE, SMALL)
         writing.add(np.empty(0, np.uint64))
         writing.settle()
         assert (writing.remove(np.array([5], np.uint64)), stored.all()) == (1, [])

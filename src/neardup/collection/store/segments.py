@@ -36,12 +36,24 @@ MOST_NUMBER = (1 << 32) - 1
 """The largest number of a document."""
 
 BLOCK_BITS = 24
-_BLOCK = 128
-"""Postings of a block: rows of half a kB fill pages well, and few bytes are read needlessly."""
-_AT_ONCE = 20_000
-_ROWS = 4_000
 _MOST_COMMON = 100_000
 """The most keys whose numbers of documents are kept in memory."""
+
+
+class Portions(NamedTuple):
+    """How much is worked on at a time."""
+
+    block: int = 128
+    """Postings of a block: rows of half a kB fill pages well, and few bytes are read needlessly."""
+    hashes: int = 20_000
+    """Hashes that are looked up."""
+    blocks: int = 4_000
+    """Blocks of a segment that are read in order."""
+    merged: int = 1 << 20
+    """About how many postings are in memory as numbers while segments are merged."""
+
+
+PORTIONS = Portions()
 
 All = Callable[..., list[Any]]
 """Runs a statement with parameters and returns all rows."""
@@ -69,13 +81,13 @@ class Segment(NamedTuple):
         return (self.number << BLOCK_BITS) + block
 
 
-def bits_for(n_postings: int) -> int:
-    """The number of first bits that makes blocks of about 128 postings.
+def bits_for(n_postings: int, block: int = PORTIONS.block) -> int:
+    """The number of first bits that makes blocks of about this many postings.
 
     >>> bits_for(100), bits_for(1_000_000)
     (0, 13)
     """
-    return min(BLOCK_BITS, max(0, (n_postings // _BLOCK).bit_length()))
+    return min(BLOCK_BITS, max(0, (n_postings // block).bit_length()))
 
 
 class _Located(NamedTuple):
@@ -100,8 +112,8 @@ def _rarest(counts: Int64s, most: int) -> Int64s:
 class Segments:
     """The look-ups; ``run`` executes a statement with parameters and returns all rows."""
 
-    def __init__(self, run: All, path: Path) -> None:
-        self._run, self._path = run, path
+    def __init__(self, run: All, path: Path, portions: Portions = PORTIONS) -> None:
+        self._run, self._path, self._portions = run, path, portions
 
     def all(self) -> list[Segment]:
         """The segments, oldest first."""
@@ -114,7 +126,8 @@ class Segments:
     def lists(self, hashes: UInt64s) -> tuple[Int64s, Int64s]:
         """The documents of hash k are ``documents[offsets[k]:offsets[k + 1]]``, sorted."""
         segments = self.all()
-        portions = (hashes[begin : begin + _AT_ONCE] for begin in range(0, len(hashes), _AT_ONCE))
+        step = self._portions.hashes
+        portions = (hashes[begin : begin + step] for begin in range(0, len(hashes), step))
         parts = [self._gathered(self._located(segments, portion)) for portion in portions]
         counts = [np.diff(offsets) for _, offsets in parts]
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
@@ -138,8 +151,8 @@ class Segments:
         """The rarest of all hashes are among the rarest of their portion."""
         segments = self.all()
         places, lists = np.empty(0, np.int64), list[Int64s]()
-        for begin in range(0, len(hashes), _AT_ONCE):
-            portion = hashes[begin : begin + _AT_ONCE]
+        for begin in range(0, len(hashes), self._portions.hashes):
+            portion = hashes[begin : begin + self._portions.hashes]
             located = self._located(segments, portion)
             counts = located.counts.sum(axis=0)
             if len(common) < _MOST_COMMON:
@@ -216,7 +229,7 @@ class Segments:
 
     def _parts(self, segment: Segment) -> Iterator[UInt64s]:
         """The postings of a segment in order, from some thousand blocks at a time."""
-        parts = max(1, (1 << segment.bits) // _ROWS)
+        parts = max(1, (1 << segment.bits) // self._portions.blocks)
         bounds = [(k << KEY_BITS) // parts for k in range(parts + 1)]
         return (self.decoded(segment, low, high) for low, high in pairwise(bounds))
 
@@ -258,10 +271,6 @@ class Segments:
         return documents, offsets
 
 
-_MERGED_AT_ONCE = 1 << 20
-"""The approximate number of postings that are in memory as numbers at a time."""
-
-
 def postings_of(hashes: UInt64s, documents: Int64s) -> UInt64s:
     """The postings of hashes and the documents that contain them, in this order."""
     made: UInt64s = (hashes << np.uint64(KEY_BITS)) | documents.astype(np.uint64)
@@ -280,9 +289,11 @@ def in_order(postings: UInt64s) -> UInt64s:
 class SegmentWriting:
     """Adds and removes postings within the transaction of ``connection``; call ``settle`` before the commit."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._segments = Segments(lambda statement, *given: connection.execute(statement, given).fetchall(), path)
+    def __init__(self, connection: sqlite3.Connection, path: Path, portions: Portions = PORTIONS) -> None:
+        self._connection, self._portions = connection, portions
+        self._segments = Segments(
+            lambda statement, *given: connection.execute(statement, given).fetchall(), path, portions
+        )
         self._has_added = False
 
     def add(self, postings: UInt64s) -> None:
@@ -290,7 +301,7 @@ class SegmentWriting:
         postings = in_order(postings)
         if len(postings):
             numbers = postings & np.uint64(MOST_NUMBER)
-            bits = bits_for(len(postings))
+            bits = bits_for(len(postings), self._portions.block)
             segment = Segment(self._next(), bits, len(postings), int(numbers.min()), int(numbers.max()))
             self._insert(segment, postings)
             self._register(segment)
@@ -329,10 +340,10 @@ class SegmentWriting:
             return
         total = sum(segment.postings for segment in segments)
         first, last = min(one.first for one in segments), max(one.last for one in segments)
-        merged = Segment(self._next(), bits_for(total), total, first, last)
+        merged = Segment(self._next(), bits_for(total, self._portions.block), total, first, last)
         for one in segments:
             self._connection.execute("DELETE FROM segments WHERE number = ?", (one.number,))
-        step = 1 << (KEY_BITS - max(0, (total // _MERGED_AT_ONCE).bit_length()))
+        step = 1 << (KEY_BITS - max(0, (total // self._portions.merged).bit_length()))
         for low in range(0, 1 << KEY_BITS, step):
             parts = [self._segments.decoded(segment, low, low + step) for segment in segments]
             # the blocks read are deleted at once, so that their pages are reused for the new ones
