@@ -167,9 +167,8 @@ class StoredFinder(Finder):
         """Return the documents that the document at ``place`` repeats."""
         self._document = number = self._numbers[place]
         if self._heads:
-            self._stored = {
-                hash: self._first(*self._heads[hash], number) for hash in self._samples[place].tolist()
-            }
+            looked_up = self._samples[place][: self._drawn[place][0]].tolist()
+            self._stored = {hash: self._first(*self._heads[hash], number) for hash in looked_up}
         return super().repeated(place, number)
 
     def _cut(self, found: Int64s) -> Int64s:

@@ -110,12 +110,14 @@ class Finder:
         self._new: defaultdict[int, list[int]] = defaultdict(list)
         self._new_sizes: dict[int, int] = {}
         self._all: defaultdict[int, list[int]] = defaultdict(list)
-        hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *self._samples]))
+        self._drawn = [self._lookups(place) for place in range(len(self.sizes))]
+        looked_up = [hashes[:drawn] for hashes, (drawn, _) in zip(self._samples, self._drawn, strict=True)]
+        hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *looked_up]))
         lists: list[Int64s] = []
-        for first in range(0, 0 if self._near.recall == 1 else len(hashes), _AT_ONCE):
+        for first in range(0, len(hashes), _AT_ONCE):
             self._deadline.check()
             lists += map(self._cut, self._store.postings(hashes[first : first + _AT_ONCE]))
-        self._stored = dict(zip(hashes.tolist(), lists, strict=False))
+        self._stored = dict(zip(hashes.tolist(), lists, strict=True))
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
         """Return the stored documents that a document repeats, the most similar first, then the earliest.
@@ -123,15 +125,12 @@ class Finder:
         ``old`` is the number of the document that it would replace, 0 for none. With more than 128 candidates,
         those that share most of the sample are compared first, and the others only while none is near.
         """
-        n = self.sizes[place]
-        if n == 0:
+        if self.sizes[place] == 0:
             return []
-        hashes = self._samples[place]
-        below = int(np.searchsorted(hashes, np.uint64(self._limit - 1), side="right"))
-        drawn, hits = self._hits(n, below)
+        drawn, hits = self._drawn[place]
         if not hits:
             return self._completely(place, old)
-        return self._by_sample(place, hashes[:drawn], hits, old)
+        return self._by_sample(place, self._samples[place][:drawn], hits, old)
 
     def accept(self, place: int, number: int, old: int) -> None:
         """Record that the document will be stored as ``number``, replacing the one of number ``old`` (0: none)."""
@@ -142,7 +141,8 @@ class Finder:
         self._sets.waiting[number] = packed
         self._new_sizes[number] = self.sizes[place]
         for hash in self._samples[place].tolist():
-            self._new[hash].append(number)
+            if hash in self._stored:  # no document of this chunk looks up the others
+                self._new[hash].append(number)
         if self._needs_all:
             for hash in self._sets.of([number])[0].tolist():
                 self._all[hash].append(number)
@@ -150,6 +150,11 @@ class Finder:
     def stored(self) -> None:
         """Record that the accepted documents are now in the store."""
         self._sets.waiting.clear()
+
+    def _lookups(self, place: int) -> tuple[int, int]:
+        """(look-ups, hits of a candidate among them) of a document; 0 look-ups of one without shingles."""
+        below = int(np.searchsorted(self._samples[place], np.uint64(self._limit - 1), side="right"))
+        return self._hits(self.sizes[place], below) if self.sizes[place] else (0, 0)
 
     def _hits_needed(self, n: int, below: int) -> tuple[int, int]:
         """(look-ups, hits of a candidate among them); 0 hits: the sample does not suffice."""
