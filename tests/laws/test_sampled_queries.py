@@ -5,8 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from neardup import Collection, QueryError
@@ -15,7 +18,9 @@ from neardup.collection.query import plan as query_plan
 from neardup.collection.query.explanation import describe
 from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
 from neardup.collection.search import Counts, Evaluation, search
-from neardup.collection.sets import Sets
+from neardup.collection.sets import Outlines, Sets, outlines_of
+from neardup.collection.settings import CollectionSettings
+from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s
 
 WORDS = [f"word{number}" for number in range(150)]
@@ -216,3 +221,62 @@ def test_why_a_document_that_shares_other_shingles_is_not_found(tmp_path: Path) 
                     assert "holds 0" in str(reason)
                     return
     raise AssertionError("every document shares a sampled shingle")
+
+
+def outlined(texts: list[str]) -> tuple[list[set[int]], ShingleSets]:
+    settings = CollectionSettings.of(scale=4)
+    rows = np.arange(len(texts))
+    sets = shingle_sets(pa.array(texts), rows, settings.fingerprint, settings.key)
+    bounds = pairwise(sets.offsets.tolist())
+    return [set(sets.hashes[begin:end].tolist()) for begin, end in bounds], sets
+
+
+@pytest.mark.parametrize("most", [10, 2_000, 1_000_000])
+def test_an_outline_rules_out_no_document_that_shares_enough(most: int) -> None:
+    naive, sets = outlined([*made_texts(5).values()])
+    outlines, numbers = Outlines("a state", most), np.arange(3, 3 + len(naive))
+    draw, ruled_out = random.Random(1), 0
+    for _ in range(20):
+        asked = draw.choice(naive)
+        least = draw.randint(1, len(asked) + 1)
+        hashes = np.array(sorted(asked), np.uint64)
+        may = outlines.may_share(hashes, numbers, least)
+        for possible, own in zip(may.tolist(), naive, strict=True):
+            assert possible or len(own & asked) < least
+        ruled_out += int((~may).sum())
+        rows = outlines.unknown(numbers)
+        assert most > 10_000 or len(rows)
+        outlines.keep(numbers, sets)
+    assert (ruled_out > 0) == (most > 10)
+    assert len(outlines.unknown(numbers)) >= sum(not own for own in naive)
+
+
+def test_answers_are_the_same_before_and_after_outlines_are_kept(tmp_path: Path) -> None:
+    draw = random.Random(6)
+    header = " ".join(WORDS[:30])
+
+    def text(number: int) -> str:
+        return f"{header} {' '.join(f'own{draw.randrange(5000)}' for _ in range(draw.choice((40, 80, 160))))}"
+
+    def answers(collection: Collection) -> list[tuple[str, float]]:
+        found = []
+        for id in ("d0", "d1", "d2"):
+            for form in ("FINGERPRINT", "SIMILAR"):
+                page = collection.search(f'{form}:"{id}"_20_95', limit=1000)
+                assert page.found == len(page.hits)
+                found += [(hit.id, hit.evidence.score) for hit in page.hits if hit.evidence]
+        return found
+
+    with Collection(tmp_path / "made.neardup", scale=2) as collection:
+        for _ in range(2):  # the second time, all texts are replaced
+            records = [{"id": f"d{number}", "text": text(number)} for number in range(300)]
+            collection.add(records, on_duplicate="replace")
+            first = answers(collection)
+            assert answers(collection) == first
+            assert 0 < len(first) < 1500
+            with Collection(collection.path) as other:
+                assert answers(other) == first
+            with collection.view() as view:
+                numbers, kept = view.everything(), outlines_of(collection.store)
+                assert kept is not None
+                assert len(kept.unknown(numbers)) < 300

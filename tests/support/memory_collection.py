@@ -103,6 +103,9 @@ class MemoryCollection(View):
     def sizes(self, documents: Int64s) -> Int64s:
         return np.array([len(self.sets[k]) for k in documents], np.int64)
 
+    def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Int64s:
+        return documents
+
     def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
         self.asked["compared"] += len(documents)
         return np.array([_common(hashes, self.sets[k]) for k in documents], np.int64)

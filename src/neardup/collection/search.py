@@ -160,6 +160,8 @@ class Evaluation:
             if within is not None:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
         candidates = self._without_self(step, candidates)
+        if self.most_candidates is None or len(candidates) <= self.most_candidates:  # else refused, or nearly so
+            candidates = self.view.may_share(step.target.hashes, candidates, step.least)
         counts = self._count(step, candidates, step.possible_sizes())
         found = counts.where(step.reached_by(counts.shared, counts.sizes))
         self._counted[step] = found

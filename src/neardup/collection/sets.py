@@ -25,8 +25,8 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
-from neardup.sketch.documents import shingle_sets
-from neardup.tables import Bools, Int64s, UInt64s
+from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.tables import Bools, Int64s, UInt16s, UInt64s
 
 Role: TypeAlias = Literal["document", "base"]
 ROLES: tuple[Role, ...] = ("document", "base")
@@ -220,6 +220,73 @@ class Sets:
         if len(self.base):
             return [self.base.without(sets.hashes[begin:end]) for begin, end in bounds]
         return [sets.hashes[begin:end].copy() for begin, end in bounds]
+
+
+MANY = 100
+"""Documents compared at once whose outlines are kept, and looked at first."""
+_BITS = 16
+_OUTLINED = 1 << 25
+"""The most shingles whose low bits are kept, 64 MB."""
+_BOUNDED = 1000
+
+
+class Outlines:
+    """The low 16 bits of the shingles of documents, in one state of a store: they bound what a document shares.
+
+    Documents are forgotten in the order in which they were kept. For all threads.
+    """
+
+    def __init__(self, state: str, most: int = _OUTLINED) -> None:
+        self.state, self._most = state, most
+        self._held: OrderedDict[int, UInt16s] = OrderedDict()
+        self._shingles, self._lock = 0, threading.Lock()
+
+    def unknown(self, documents: Int64s) -> Int64s:
+        """The places of the documents that are not kept."""
+        return np.array(
+            [place for place, number in enumerate(documents.tolist()) if number not in self._held], np.int64
+        )
+
+    def keep(self, documents: Int64s, sets: ShingleSets) -> None:
+        """Keep the sets of documents."""
+        bits, bounds = sets.hashes.astype(np.uint16), pairwise(sets.offsets.tolist())
+        with self._lock:
+            for number, (begin, end) in zip(documents.tolist(), bounds, strict=True):
+                if end > begin and number not in self._held:
+                    self._held[number] = bits[begin:end].copy()
+                    self._shingles += end - begin
+            while self._shingles > self._most:
+                self._shingles -= len(self._held.popitem(last=False)[1])
+
+    def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Bools:
+        """bool[n]: False for documents that certainly contain fewer than ``least`` of the hashes."""
+        marks = np.zeros(1 << _BITS, np.uint8)
+        marks[hashes.astype(np.uint16)] = 1
+        may = np.ones(len(documents), np.bool_)
+        pairs = [(place, self._held.get(number)) for place, number in enumerate(documents.tolist())]
+        known = [(place, bits) for place, bits in pairs if bits is not None]
+        for begin in range(0, len(known), _BOUNDED):
+            part = known[begin : begin + _BOUNDED]
+            lengths = np.array([len(bits) for _, bits in part], np.int64)
+            marked = marks[np.concatenate([bits for _, bits in part])]
+            most = np.add.reduceat(marked, np.cumsum(lengths) - lengths, dtype=np.int64)
+            may[[place for place, _ in part]] = most >= least
+        return may
+
+
+_outlines: WeakKeyDictionary[Store, Outlines] = WeakKeyDictionary()
+
+
+def outlines_of(store: Store) -> Outlines | None:
+    """Return the outlines of the state that the calling thread sees; None where it has no name."""
+    state = store.state()
+    if not state:
+        return None
+    with _guard:
+        known = _outlines.get(store)
+        if known is None or known.state != state:
+            known = _outlines[store] = Outlines(state)
+        return known
 
 
 def shared_with(hashes: UInt64s, others: Sequence[UInt64s]) -> Int64s:

@@ -11,13 +11,13 @@ import pyarrow as pa
 from neardup.collection.contract import Operator, StoredRow, Value
 from neardup.collection.entries import loaded, token_stream, unpack
 from neardup.collection.fields import facts, holds
-from neardup.collection.sets import CollectionBase, base_of, texts_of
+from neardup.collection.sets import MANY, CollectionBase, Outlines, base_of, outlines_of, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline, ordered_map
-from neardup.sketch.documents import shared_shingles
+from neardup.sketch.documents import shared_shingles, shingle_sets
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300
@@ -119,15 +119,31 @@ class View:
         """The number of shingles in ``hashes`` (distinct) that each document contains, counted on its whole text.
 
         ``sizes``: the numbers of shingles of the documents. While a thread counts some texts, the next are read.
+        The outlines of many documents are kept for ``may_share``.
         """
         settings = self._store.settings
+        outlines = self._outlines if len(documents) >= MANY else None
 
-        def counted(texts: list[bytes]) -> Int64s:
-            return shared_shingles(pa.array(texts, pa.large_binary()), hashes, settings.fingerprint, settings.key)
+        def counted(part: tuple[Int64s, list[bytes]]) -> Int64s:
+            numbers, texts = part[0], pa.array(part[1], pa.large_binary())
+            if outlines:
+                rows = outlines.unknown(numbers)
+                outlines.keep(numbers[rows], shingle_sets(texts, rows, settings.fingerprint, settings.key))
+            return shared_shingles(texts, hashes, settings.fingerprint, settings.key)
 
-        parts = (self._loaded(documents[batch].tolist()) for batch in batches(sizes))
+        parts = ((documents[batch], self._loaded(documents[batch].tolist())) for batch in batches(sizes))
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
         return np.concatenate([np.empty(0, np.int64), *found])
+
+    def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Int64s:
+        """The documents, without those known to contain fewer than ``least`` of ``hashes``; reads no text."""
+        if len(documents) < MANY or not self._outlines:
+            return documents
+        return documents[self._outlines.may_share(hashes, documents, least)]
+
+    @cached_property
+    def _outlines(self) -> Outlines | None:
+        return outlines_of(self._store)
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:
         """The number of documents with a posting for each shingle; the lists are kept for ``holders``."""

@@ -318,19 +318,24 @@ class Store(StoreLookups):
         self._flush()
         return Segments(self._all, self._path)
 
-    def _common(self) -> dict[int, int]:
-        """The documents of each common key, as far as it is known, in the state that this thread sees.
+    def state(self) -> str:
+        """The name of the state that this thread sees within ``reading``: no other state ever has it.
 
-        Nothing is known within a transaction, outside of ``reading``, or of a file without records of its states.
+        Empty within a transaction, outside of ``reading``, and for a file without records of its states.
         """
         if getattr(self._local, "writer", None) is not None or not self._connection().in_transaction:
-            return {}
+            return ""
         found = self._all("SELECT value FROM header WHERE key = ?", LOG_KEY)
-        if not found:
-            return {}
+        return str(found[0][0]) if found else ""
+
+    def _common(self) -> dict[int, int]:
+        """The documents of each common key, as far as it is known, in the state that this thread sees."""
+        present = self.state()
         state, known = self._known_common
-        if state != found[0][0]:
-            state, known = self._known_common = found[0][0], {}
+        if not present or state != present:
+            known = {}
+            if present:
+                self._known_common = present, known
         return known
 
     def _flush(self) -> None:
