@@ -188,8 +188,46 @@ def test_a_file_that_may_only_be_read(attempted: dict[str, Any]) -> None:
 @POSIX
 def test_a_folder_that_may_only_be_read(attempted: dict[str, Any]) -> None:
     said = attempted["folder"]
-    assert set(said) == {"False", "True"}
-    assert all("locks there" in reason for reason in said.values())
+    assert "locks there" in said["False"]
+    assert [said[f"True {what}"] for what in ("len(collection)", "collection.check()")] == [2, []]
+    assert said["True collection.search('one').found"] == 1
+    [reason] = {text for what, text in said.items() if "Error" in str(text) and what != "False"}
+    assert "opened for reading only" in reason
+
+
+BESIDE_A_WRITER = """
+from neardup.collection.contract import StoreUnavailableError
+os.access = lambda *_: False  # for a folder in which only another user may write
+path, counts = os.path.join(folder, "x.neardup"), []
+def write(writer, first):
+    writer.add([{"id": str(first + k), "text": f"number {first + k} with common words"} for k in range(10)])
+with Collection(path) as writer:
+    write(writer, 0)
+with Collection(path, readonly=True) as reader:
+    counts.append(len(reader))
+    assert os.listdir(folder) == ["x.neardup"], "its locks need no files"
+    with Collection(path) as writer:
+        for first in (10, 20):
+            write(writer, first)
+            counts.append(len(reader))
+            counts.append(reader.search("common").found)
+with Collection(path):
+    pass  # the last one who may write removes the log
+with Collection(path, readonly=True) as reader, reader.view() as view:
+    counts.append(view.total())
+    with Collection(path) as writer:
+        write(writer, 30)
+        try:
+            view.number("0001")
+        except StoreUnavailableError:
+            counts.append("refused")
+print(json.dumps(counts))
+"""
+
+
+def test_a_writer_in_a_folder_for_reading_only(tmp_path: Path) -> None:
+    """A reader without locks notices whoever may write there, before and while it reads."""
+    assert script(BESIDE_A_WRITER, tmp_path) == [10, 20, 20, 30, 30, 30, "refused"]
 
 
 @POSIX

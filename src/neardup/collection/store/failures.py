@@ -61,7 +61,7 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
             return StoreUnavailableError(
                 f"{path} cannot be opened",
                 "A file that may be read, in a folder that may be written to (readers put locks there)",
-                "Change the permissions, or work on a copy",
+                "Change the permissions, open it for reading only, or work on a copy",
             )
         case sqlite3.SQLITE_NOTADB:
             return not_a_collection(path, "it is not an SQLite database, or its first bytes are damaged")

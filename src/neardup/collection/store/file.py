@@ -401,10 +401,40 @@ def create_file(path: Path, settings: CollectionSettings) -> None:
         made.unlink(missing_ok=True)
 
 
-def connect(path: Path, *, readonly: bool, wait: float, cache: int) -> sqlite3.Connection:
-    """A connection with ``_PRAGMAS`` and ``cache`` KiB of pages; usable from any thread, one at a time."""
+State: TypeAlias = tuple[int, int, int, int]
+
+
+def frozen_state(path: Path) -> State | None:
+    """The device, inode, size and time of change of a file that nobody writes to; None if somebody may.
+
+    Nobody does while it has no log. In a folder that may be written to, SQLite makes the log and finds this out.
+    """
+    real = os.path.realpath(path)
+    if os.access(os.path.dirname(real), os.W_OK) or os.path.exists(real + "-wal"):
+        return None
+    try:
+        status = os.stat(real)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def has_changed(path: Path, frozen: State) -> bool:
+    """Whether a frozen file has changed; not if another file has its name: the open one stays as it was."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == frozen[:2] and frozen_state(path) != frozen
+
+
+def connect(path: Path, *, readonly: bool, frozen: bool, wait: float, cache: int) -> sqlite3.Connection:
+    """A connection with ``_PRAGMAS`` and ``cache`` KiB of pages; usable from any thread, one at a time.
+
+    With ``frozen`` it makes no files for its locks beside the collection, and does not notice changes.
+    """
     connection = sqlite3.connect(
-        _uri(path, "ro" if readonly else "rw"),
+        _uri(path, ("ro" if readonly else "rw") + "&immutable=1" * frozen),
         uri=True,
         isolation_level=None,
         timeout=wait,

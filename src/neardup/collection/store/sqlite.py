@@ -26,6 +26,8 @@ from neardup.collection.store.file import (
     checked_settings,
     connect,
     create_file,
+    frozen_state,
+    has_changed,
     hold,
     recorded,
     require_collection,
@@ -345,12 +347,30 @@ class Store(StoreLookups):
             transaction.flush()
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
-        with explained(self._path, self._wait):
+        with self._unchanged(), explained(self._path, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
 
     def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
-        with explained(self._path, self._wait):
+        with self._unchanged(), explained(self._path, self._wait):
             yield from self._connection().execute(statement, parameters)
+
+    @contextmanager
+    def _unchanged(self) -> Iterator[None]:
+        """Raise StoreUnavailableError if a frozen file changed within the block, whatever was read from it."""
+        try:
+            yield
+        finally:
+            if self._has_changed():
+                raise StoreUnavailableError(
+                    f"{self._path} was changed while it was read",
+                    "A file in a folder without locks at rest",
+                    "Try again",
+                )
+
+    def _has_changed(self) -> bool:
+        """Whether the connection of this thread shows an earlier state of the file, since it has no locks."""
+        frozen = getattr(self._local, "frozen", None)
+        return frozen is not None and has_changed(self._path, frozen)
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread: within a transaction, the one that writes."""
@@ -358,17 +378,18 @@ class Store(StoreLookups):
         if writer is not None:
             return writer
         mine: sqlite3.Connection | None = getattr(self._local, "reader", None)
-        if mine is None or self._closed:
-            mine = self._local.reader = self._connect(READER_CACHE)
+        if mine is None or self._closed or (self._has_changed() and not mine.in_transaction):
+            self._local.frozen = frozen_state(self._path) if self.readonly else None
+            mine = self._local.reader = self._connect(READER_CACHE, frozen=self._local.frozen is not None)
         return mine
 
-    def _connect(self, cache: int) -> sqlite3.Connection:
+    def _connect(self, cache: int, *, frozen: bool = False) -> sqlite3.Connection:
         if self._closed:
             raise StoreUnavailableError(
                 f"The collection {self._path} is closed", "An open collection", "Open it again"
             )
         with explained(self._path, self._wait):
-            made = connect(self._path, readonly=self.readonly, wait=self._wait, cache=cache)
+            made = connect(self._path, readonly=self.readonly, frozen=frozen, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
