@@ -71,7 +71,7 @@ def environment(*packages: str) -> Environment:
 
 
 def part(macro: str, *values: object) -> Markup:
-    """Return what a macro of the template ``view.html`` makes of the values; it escapes them."""
+    """Return the HTML that a macro of the template ``view.html`` makes of the values, which it escapes."""
     made: Markup = getattr(_macros(), macro)(*values)
     return made
 

@@ -1,4 +1,4 @@
-"""Private folders, permissions, locks and durable names: what an output needs of the file system."""
+"""Private folders, permissions, locks and durable names for outputs."""
 
 from __future__ import annotations
 

@@ -70,9 +70,27 @@ class OutputFolder(WholeFolder):
         self._digested.add(name)
 
     def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
-        """Write the rows of TEXTS; without a digest in the manifest, since they may be gigabytes."""
-        with self.explained(name):
-            write_texts(self.path(name), texts)
+        """Write the rows of TEXTS, ascending; holds a few megabytes at a time.
+
+        The manifest has no digest of them, since they may be gigabytes.
+        """
+        # statistics would repeat whole texts, uncompressed
+        options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
+        options["write_page_checksum"] = True
+        with (
+            self.explained(name),
+            open(self.path(name), "wb") as file,
+            pq.ParquetWriter(file, stamped(TEXTS), **options) as writer,
+        ):
+            group: list[tuple[int, bytes, str | None]] = []
+            size = 0
+            for one in texts:
+                group.append(one)
+                size += len(one[1])
+                if size >= _GROUP_BYTES:
+                    writer.write_table(_texts_table(group))
+                    group, size = [], 0
+            writer.write_table(_texts_table(group))
 
     def write_json(self, name: str, value: object) -> None:
         """Write a value as human-readable JSON: indented, keys sorted, except stages, which are in their order."""
@@ -108,23 +126,6 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def write_texts(path: Path, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
-    """Write the rows of TEXTS, ascending; holds a few megabytes at a time. Raises OSError."""
-    # statistics would repeat whole texts, uncompressed
-    options: dict[str, Any] = {"compression": "zstd", "use_dictionary": False, "write_statistics": False}
-    options["write_page_checksum"] = True
-    with open(path, "wb") as file, pq.ParquetWriter(file, stamped(TEXTS), **options) as writer:
-        group: list[tuple[int, bytes, str | None]] = []
-        size = 0
-        for one in texts:
-            group.append(one)
-            size += len(one[1])
-            if size >= _GROUP_BYTES:
-                writer.write_table(_texts_table(group))
-                group, size = [], 0
-        writer.write_table(_texts_table(group))
 
 
 def _texts_table(group: list[tuple[int, bytes, str | None]]) -> pa.Table:

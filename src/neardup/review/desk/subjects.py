@@ -49,7 +49,7 @@ class Subject(Protocol):
         """The tables, as a result has them: replaced when the groups change."""
 
     def refresh(self) -> Renewed:
-        """Bring the tables up to date, and return what has changed."""
+        """Bring the tables up to date, and return the kind of the change."""
 
     def about(self, fields: tuple[str, ...], fault: str) -> Reviewed:
         """Return its description; ``fields`` may be used in filters, ``fault`` says why texts cannot be read."""
