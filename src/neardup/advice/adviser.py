@@ -155,7 +155,7 @@ def advise_on(
     ``words`` name them, and the base texts to ``ignore``, on the recommended command line. Raises InputError if a
     column that the settings name is missing or of the wrong type.
     """
-    check_columns(documents, settings)
+    check_columns(documents, settings.keep, settings.relations)
     sample = take(documents, columns, settings, ignore, progress)
     if not len(sample.texts):
         way = _first_problem(sample) or "Check that this is the right file"
@@ -205,7 +205,7 @@ def _looked(
 ) -> tuple[Seen, Separation, Around]:
     """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
     numbers = to_look_at(sample, full, found)
-    taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings).of(numbers)
+    taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings.relations).of(numbers)
 
     def counted_by(asked: Settings) -> Iterator[SharedCounts]:
         for kind in KINDS:

@@ -24,7 +24,7 @@ from neardup.kernels.join.audit import count_all
 from neardup.run.asked_columns import asked_columns, relations_of
 from neardup.run.found import Found
 from neardup.runtime import Progress
-from neardup.settings import Cleaning, Settings
+from neardup.settings import Cleaning, Relations, Settings
 from neardup.settings.records import Shingles
 from neardup.settings.settings import JoinSettings, TextSettings
 from neardup.sketch.cleaning import cleaned
@@ -80,16 +80,16 @@ class SampledTexts:
         made, base = cleaned(self.texts, settings), cleaned(self.base, settings)
         return replace(self, texts=made.texts, base=base.texts), replace(settings, cleaning=Cleaning())
 
-    def related(self, settings: Settings) -> Related:
+    def related(self, relations: Relations) -> Related:
         """Return which of the documents may be pairs."""
-        return relations_of(self.columns, settings, process_key())
+        return relations_of(self.columns, relations, process_key())
 
 
 def take(
     documents: Documents, columns: Chosen, settings: Settings, base: BaseDocuments | None, progress: Progress
 ) -> SampledTexts:
     """Read the documents up to the limits of the adviser, and all base texts."""
-    extra = asked_columns(settings)
+    extra = asked_columns(settings.keep, settings.relations)
     names = list(dict.fromkeys(name for name in (columns.text, columns.id, *extra) if name))
     texts, ids = [_no_texts()], [pa.array([], pa.large_string())]
     asked: dict[str, list[pa.Array]] = {name: [] for name in extra}

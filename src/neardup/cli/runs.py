@@ -157,7 +157,7 @@ class SavedEngine:
             if options.out is None or options.dry_run:
                 new = read_documents(documents, columns, settings, against.key, progress)
                 return find_against(new, columns, settings, against, progress, action, review)[0].found
-            check_before(documents, options.out, action, settings)
+            check_before(documents, options.out, action, settings.keep)
             # opened before the work, so that an unwritable folder is reported at once
             new = read_documents(documents, columns, settings, against.key, progress)
             add = (
@@ -206,7 +206,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     ignore = open_base(options.ignore, columns, settings.reading)
     asked = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
-        check_before(documents, options.out, action, settings)
+        check_before(documents, options.out, action, settings.keep)
     say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:

@@ -106,7 +106,7 @@ def part(options: PartOptions) -> int:
         if options.out is None or options.dry_run:
             made = kept_of_part(documents, found, name, None)
         else:
-            check_before(documents, options.out, "dedup", settings)
+            check_before(documents, options.out, "dedup", settings.keep)
             with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
                 folder.restrict(common_access((*options.inputs, options.merged)))
                 made = kept_of_part(documents, found, name, folder, progress)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from neardup.io.readers.base import Format
 from neardup.run.represented import COUNTED, SOURCES, Represented
 from neardup.run.stages.account import Run
-from neardup.settings import Settings
+from neardup.settings import Keep
 from neardup.tables import Int64s
 
 ANNOTATIONS = ("group", "representative", "similarity")
@@ -30,12 +30,11 @@ class AddedColumns(Protocol):
         """The columns of ``rows``."""
 
 
-def added_names(settings: Settings, format: Format, *, annotate: bool) -> tuple[str, ...]:
+def added_names(keep: Keep, format: Format, *, annotate: bool) -> tuple[str, ...]:
     """The names of the columns that a run adds to its kept rows.
 
     Text files have no place for counts; groups.parquet has them for every format.
     """
-    keep = settings.keep
     counted = (*COUNTED, *((SOURCES,) if keep.sources else ())) if keep.count and format != "text" else ()
     return (*(ANNOTATIONS if annotate else ()), *counted)
 

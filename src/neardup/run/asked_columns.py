@@ -18,7 +18,7 @@ from neardup.join.corpus import Part
 from neardup.join.criterion import Related
 from neardup.join.rows import Rows
 from neardup.kernels.text.keyed import Key
-from neardup.settings import Keep, Relations, SettingKeywords, Settings
+from neardup.settings import Keep, Relations, SettingKeywords
 from neardup.settings.rules import listed, order_of
 
 
@@ -47,11 +47,11 @@ def reference_of(
     return None
 
 
-def require_reference(settings: Settings, against: Reference | None) -> None:
+def require_reference(keep: Keep, relations: Relations, against: Reference | None) -> None:
     """Raise SettingError for settings that only a run with a reference set can follow, if there is none."""
     if against is not None:
         return
-    given = ["no_self"] * settings.relations.no_self + ["held"] * (settings.keep.held != Keep().held)
+    given = ["no_self"] * relations.no_self + ["held"] * (keep.held != Keep().held)
     if given:
         raise SettingError(
             f"{' and '.join(given)} given without a reference set",
@@ -61,47 +61,44 @@ def require_reference(settings: Settings, against: Reference | None) -> None:
 
 
 def parts_of(
-    documents: Documents, columns: Chosen, settings: Settings, against: Reference | None
+    documents: Documents, columns: Chosen, keep: Keep, relations: Relations, against: Reference | None
 ) -> tuple[Part, ...]:
     """The inputs of a run and the columns to read from each; the reference set, if any, comes first.
 
     Raises InputError for columns that are missing or of another type than the settings need.
     """
-    check_columns(documents, settings)
-    asked = settings.relations
-    new = Part(documents, columns.text, columns.id, _kept_columns(settings), asked)
+    check_columns(documents, keep, relations)
+    new = Part(documents, columns.text, columns.id, _kept_columns(keep), relations)
     if against is None:
         return (new,)
-    for option, name in _relations(settings):
+    for option, name in _relations(relations):
         find_labels(against.documents, name, option, " in the reference set")
-    return Part(against.documents, against.columns.text, against.columns.id, (), asked, old=True), new
+    return Part(against.documents, against.columns.text, against.columns.id, (), relations, old=True), new
 
 
-def asked_columns(settings: Settings) -> tuple[str, ...]:
+def asked_columns(keep: Keep, relations: Relations) -> tuple[str, ...]:
     """The columns that the settings name, each once."""
-    return tuple(dict.fromkeys((*_kept_columns(settings), *(name for _, name in _relations(settings)))))
+    return tuple(dict.fromkeys((*_kept_columns(keep), *(name for _, name in _relations(relations)))))
 
 
-def _kept_columns(settings: Settings) -> tuple[str, ...]:
+def _kept_columns(keep: Keep) -> tuple[str, ...]:
     """The columns by which documents stay, and that of the sources."""
-    keep = settings.keep
     return tuple(dict.fromkeys((*keep_columns(keep.keep), *((keep.sources,) if keep.sources else ()))))
 
 
-def relations_of(columns: Mapping[str, pa.Array], settings: Settings, key: Key) -> Related:
+def relations_of(columns: Mapping[str, pa.Array], relations: Relations, key: Key) -> Related:
     """Which documents may be pairs, by the values of their ``columns``."""
-    asked = settings.relations
-    across = (asked.across,) if asked.across else ()
+    across = (relations.across,) if relations.across else ()
     within, apart = (
         digests([columns[name] for name in names], role, key)[:, 0] if names else np.empty(0, np.uint64)
-        for role, names in (("within", asked.within), ("across", across))
+        for role, names in (("within", relations.within), ("across", across))
     )
     return Related(within, apart)
 
 
-def check_columns(documents: Documents, settings: Settings) -> None:
+def check_columns(documents: Documents, keep: Keep, relations: Relations) -> None:
     """Raise InputError if a column that the settings name is missing in the documents or of the wrong type."""
-    for policy in listed(settings.keep.keep):
+    for policy in listed(keep.keep):
         name = keep_column(policy)
         if name is None:
             continue
@@ -112,10 +109,10 @@ def check_columns(documents: Documents, settings: Settings) -> None:
         kind = column_type(documents, name)
         if kind is not None:
             require_order(policy, kind)
-    for option, name in _relations(settings):
+    for option, name in _relations(relations):
         find_labels(documents, name, option)
-    if settings.keep.sources:
-        find_labels(documents, settings.keep.sources, "--sources")
+    if keep.sources:
+        find_labels(documents, keep.sources, "--sources")
 
 
 def related_notes(rows: Rows, relations: Relations) -> list[str]:
@@ -138,9 +135,9 @@ def related_notes(rows: Rows, relations: Relations) -> list[str]:
     return notes
 
 
-def _relations(settings: Settings) -> Iterator[tuple[str, str]]:
+def _relations(relations: Relations) -> Iterator[tuple[str, str]]:
     """(option, column) of the columns that say which documents may be pairs."""
-    for name in settings.relations.within:
+    for name in relations.within:
         yield "--within", name
-    if settings.relations.across:
-        yield "--across", settings.relations.across
+    if relations.across:
+        yield "--across", relations.across

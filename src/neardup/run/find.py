@@ -67,7 +67,7 @@ def run(inputs: Inputs, progress: Progress | None = None) -> Outcome:
     Under a memory limit, working files are made where ``scratch.working_in`` says. Raises SettingError for
     settings that need a reference set, and InputError for input that cannot be used.
     """
-    require_reference(inputs.settings, inputs.against)
+    require_reference(inputs.settings.keep, inputs.settings.relations, inputs.against)
     outcome: Outcome
     (outcome,) = run_stages(inputs, Meter(progress or Silent()))
     return outcome

@@ -34,7 +34,7 @@ from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import parts_of, require_reference
 from neardup.runtime import worker_count
-from neardup.settings import GroupSettings, SearchSettings, Settings, ratio
+from neardup.settings import GroupSettings, SearchSettings, Settings, Shingles, ratio
 from neardup.settings.records import CHUNK, PROCESS
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, UInt64s
@@ -84,28 +84,25 @@ def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) ->
     documents = amounts.documents
     searching = _IN_THE_SEARCH * documents
     if choice is None:
-        searching += settings.simhash.bits // 8 * documents + _of_candidates(amounts, settings)
+        searching += settings.simhash.bits // 8 * documents + _of_candidates(amounts, settings.search)
     elif choice.method == "exact":
-        searching += _of_join(amounts, settings)
+        searching += _of_join(amounts, settings.search, settings.shingles)
     else:
         held = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
-        searching += max(held, _of_candidates(amounts, settings))
+        searching += max(held, _of_candidates(amounts, settings.search))
     return process_bytes(amounts, settings) + max(A_DOCUMENT * documents, searching)
 
 
-def _of_join(amounts: Amounts, settings: Settings) -> int:
+def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> int:
     """Bytes of the sets of an exact join, of the counts, and of the lists; a join in parts keeps to its room."""
-    search = settings.search
-    entries = _WITH_PARTNERS[settings.shingles.unit] * (
-        (1 - search.threshold) * amounts.shingles + amounts.documents
-    )
+    entries = _WITH_PARTNERS[shingles.unit] * ((1 - search.threshold) * amounts.shingles + amounts.documents)
     whole = round((HASH_BYTES + _REPEATS) * amounts.shingles + _AN_ENTRY * entries)
     return min(whole, join_room(search)) if surely_exact(search) else whole
 
 
-def _of_candidates(amounts: Amounts, settings: Settings) -> int:
+def _of_candidates(amounts: Amounts, search: SearchSettings) -> int:
     """Bytes of the shingle sets of proposed pairs."""
-    return HASH_BYTES * min(held_shingles(settings.search), round(_CANDIDATES * amounts.shingles))
+    return HASH_BYTES * min(held_shingles(search), round(_CANDIDATES * amounts.shingles))
 
 
 MOST_SAMPLED, FEWEST_SAMPLED = 1000, 100
@@ -299,7 +296,7 @@ def predict(
     documents: Documents, columns: Chosen, settings: Settings, against: Reference | None, *, resume: bool = False
 ) -> RunCost:
     """Fingerprint the first chunks, and predict the rest. ``resume``: the run keeps its finished parts on disk."""
-    require_reference(settings, against)
+    require_reference(settings.keep, settings.relations, against)
     search = settings.search
     bands = None if settings.by_simhash else plan(search.threshold, search.recall, settings.sketch.slots)
     slots = 0 if bands is None or surely_exact(search) else settings.sketch.slots
@@ -307,7 +304,7 @@ def predict(
     sample: list[ReadChunk] = []
     begin = first = time.perf_counter()
     later = 0
-    parts = parts_of(documents, columns, settings, against)
+    parts = parts_of(documents, columns, settings.keep, settings.relations, against)
     corpus = Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
     for number, read in enumerate(islice(read_chunks(corpus, slots), CHUNKS)):
         rows, text, units = rows + len(read), text + read.bytes_read, units + int(read.units.sum())

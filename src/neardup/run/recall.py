@@ -34,7 +34,7 @@ from neardup.lsh.hamming_tables import HammingPlan
 from neardup.measures import MEASURES
 from neardup.run.account import AuditAccount, AuditedDocuments, Interval, Recall, Stratum
 from neardup.runtime import Advance
-from neardup.settings import SearchSettings, Settings
+from neardup.settings import SearchSettings, Shingles, SimHashing
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
@@ -98,17 +98,19 @@ class Predicted:
     unlisted: bool = False
 
 
-def recall_of(settings: Settings, method: str, plan: Plan | HammingPlan, made: Predicted) -> Recall:
+def recall_of(
+    search: SearchSettings, shingles: Shingles, simhash: SimHashing, plan: Plan | HammingPlan, made: Predicted
+) -> Recall:
     """The planned recall, the recall predicted for this corpus, and the estimated number of missed pairs.
 
     For a search by SimHash no recall is planned, and none is estimated from the pairs it found.
     """
-    threshold = settings.search.threshold
+    threshold = search.threshold
     if isinstance(plan, HammingPlan):
-        return within_distance(settings, plan)
+        return within_distance(search, shingles, simhash, plan)
     aside = _UNLISTED if made.unlisted else ""
     if made.missing is None:
-        statement = f"exact: every pair at {settings.search.in_words} {threshold:g} or above is found{aside}"
+        statement = f"exact: every pair at {search.in_words} {threshold:g} or above is found{aside}"
         everything = Interval(1.0, 1.0, 1.0)
         return Recall(1.0, 1.0, everything, Interval(0.0, 0, 0), False, statement)
     at = plan.probability(threshold)
@@ -136,7 +138,7 @@ def _measured(recall: Share | None) -> str:
     return "the audit measured {} (95 % interval {} to {})".format(*shown)
 
 
-def within_distance(settings: Settings, plan: HammingPlan) -> Recall:
+def within_distance(search: SearchSettings, shingles: Shingles, simhash: SimHashing, plan: HammingPlan) -> Recall:
     """The recall of a search by SimHash, as far as it is known: ``at_threshold`` and the ``statement``.
 
     Within the distance nothing is missed, but the number of pairs within it is not planned. If the features are
@@ -146,14 +148,13 @@ def within_distance(settings: Settings, plan: HammingPlan) -> Recall:
     pairs that a search at this distance almost never finds.
 
     >>> from neardup.lsh.hamming_tables import hamming_plan
-    >>> chosen = Settings.of(sketch="simhash", features="shingle:5")
-    >>> round(within_distance(chosen, hamming_plan(1000)).at_threshold, 4)
+    >>> simhash = SimHashing(features="shingle:5")
+    >>> round(within_distance(SearchSettings(), Shingles(), simhash, hamming_plan(1000)).at_threshold, 4)
     0.0085
     """
-    search, features = settings.search, settings.simhash.features
-    measure, unit = MEASURES[search.measure], settings.shingles.unit
+    features, measure = simhash.features, MEASURES[search.measure]
     counted = measure.of_shingles and measure.formula == RESEMBLANCE
-    same = counted and unit == "word" and features == f"shingle:{settings.shingles.length}"
+    same = counted and shingles.unit == "word" and features == f"shingle:{shingles.length}"
     at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
     if at is None:
         expected = f"half of the pairs whose features ({features}) have resemblance {half}, fewer below"

@@ -319,7 +319,7 @@ def _recall(run: RunAccount, pairs: Pairs, now: Settings) -> Recall:
     if method == "lsh" and isinstance(plan, Plan):
         shared, size_a, size_b = (column(pairs.table(), name) for name in VERIFIED.names[2:])
         missing = of_pairs(missed_with(plan, now.sketch.sketch, shared, size_a + size_b - shared))
-    return recall_of(now, method, plan, Predicted(missing, len(pairs), bound=True))
+    return recall_of(now.search, now.shingles, now.simhash, plan, Predicted(missing, len(pairs), bound=True))
 
 
 def _left_out(source: Regrouped) -> list[str]:

@@ -35,20 +35,20 @@ from neardup.run.stages.records import Action
 from neardup.run.stages.result import Outcome
 from neardup.run.stored_review import after_review
 from neardup.runtime import Advance, Progress, Silent, peak_memory
-from neardup.settings import Settings
+from neardup.settings import Keep, Settings
 from neardup.tables import Int64s
 
-_DEFAULTS = Settings()
+_DEFAULTS = Keep()
 
 
-def check_before(documents: Documents, out: Path, action: Action, settings: Settings = _DEFAULTS) -> None:
+def check_before(documents: Documents, out: Path, action: Action, keep: Keep = _DEFAULTS) -> None:
     """Raise OutputError for faults that are known before the work: columns that clash, a disk that is too full.
 
     The rows written take at most as much space as the input. Half of that must be free for ``dedup``, which rarely
     keeps less, and all of it for ``annotate``.
     """
     if action in ("dedup", "annotate"):
-        names = added_names(settings, documents.format, annotate=action == "annotate")
+        names = added_names(keep, documents.format, annotate=action == "annotate")
         if names:
             check_extra(documents, names)
         require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))

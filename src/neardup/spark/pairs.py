@@ -24,7 +24,7 @@ from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.kernels.sorting import equal_groups
 from neardup.kernels.text.keyed import Key
 from neardup.lsh.bands import Plan
-from neardup.settings import Settings
+from neardup.settings.settings import TextSettings
 from neardup.sketch.documents import shingle_sets, sign
 from neardup.spark.arrays import Batches, batch_of, binary, run_starts, signed, truths, unsigned, whole, words
 from neardup.spark.components import EDGES
@@ -55,7 +55,7 @@ def fingerprints(rows: DataFrame, job: SparkJob, by_bands: bool) -> DataFrame:
 
 
 def _fingerprint(
-    settings: Settings, plan: Plan | None, key: Broadcast[Key], batches: Batches
+    settings: TextSettings, plan: Plan | None, key: Broadcast[Key], batches: Batches
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         lengths = np.cumsum(pc.fill_null(pc.binary_length(batch.column("text")), 0).to_numpy(zero_copy_only=False))
@@ -65,7 +65,7 @@ def _fingerprint(
                 yield _fingerprinted(batch.slice(first, until - first), settings, plan, key.value)
 
 
-def _fingerprinted(batch: pa.RecordBatch, settings: Settings, plan: Plan | None, key: Key) -> pa.RecordBatch:
+def _fingerprinted(batch: pa.RecordBatch, settings: TextSettings, plan: Plan | None, key: Key) -> pa.RecordBatch:
     texts, n = batch.column("text"), batch.num_rows
     keys = np.empty((n, 2), np.uint64)
     signatures = np.empty((n, 0 if plan is None else plan.slots), np.uint32)

@@ -25,7 +25,7 @@ from neardup.join.resketch import SEEDS, labels_of, mixed, proposed_again
 from neardup.lsh.bands import plan
 from neardup.run.account import Interval
 from neardup.run.recall import Predicted, missed_pairs, recall_of
-from neardup.settings import Settings
+from neardup.settings import SearchSettings, Shingles, SimHashing
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import verified_table
 
@@ -198,8 +198,8 @@ def test_a_family_stands_for_its_pairs_and_more_where_it_was_drawn() -> None:
 
 
 def test_the_statement_says_at_least_where_only_a_bound_is_known() -> None:
-    settings, chosen = Settings.of(), plan(0.8, 0.99)
-    said = recall_of(settings, "lsh", chosen, Predicted(Missing(4.0, 8.0, 4.0), 996, bound=True))
+    of_run = SearchSettings(), Shingles(), SimHashing(), plan(0.8, 0.99)
+    said = recall_of(*of_run, Predicted(Missing(4.0, 8.0, 4.0), 996, bound=True))
     assert said.at_least is True
     assert said.missed.low == 0
     assert said.predicted.high == 1
@@ -208,9 +208,9 @@ def test_the_statement_says_at_least_where_only_a_bound_is_known() -> None:
         f"missed: at most about 4 (95 %: up to {said.missed.high}); --audit N measures it"
     )
     measured = Predicted(Missing(4.0, 8.0, 4.0, bounded=2.0), 996, measured=Share(0.995, 0.99, 0.999))
-    said = recall_of(settings, "lsh", chosen, measured)
+    said = recall_of(*of_run, measured)
     assert said.statement.endswith("; the audit measured 0.995 (95 % interval 0.990 to 0.999)")
-    plain = recall_of(settings, "lsh", chosen, Predicted(Missing(4.0, 8.0, 4.0, bounded=0.3), 996))
+    plain = recall_of(*of_run, Predicted(Missing(4.0, 8.0, 4.0, bounded=0.3), 996))
     assert plain.at_least is False
     assert "missed: about 4 (95 % interval " in plain.statement
     assert missed_pairs(Missing(), 0.01) == Interval(0.0, 0, 0)

@@ -157,7 +157,7 @@ def merge_opened(
 def require_columns(documents: FingerprintedDocuments, settings: Settings) -> None:
     """Raise InputError if the settings name a column that the fingerprints do not hold."""
     known = {column.name for column in documents.columns}
-    for name in asked_columns(settings):
+    for name in asked_columns(settings.keep, settings.relations):
         if name not in known:
             raise InputError(
                 f'The fingerprints do not hold the column "{name}"',

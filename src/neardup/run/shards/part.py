@@ -91,7 +91,7 @@ def save_fingerprints(
     secret = shared_secret(file, new_secret()) if key is None else read_secret(file)
     words = simhash_words(settings)
     slots = 0 if words else settings.sketch.slots
-    parts = parts_of(documents, columns, settings, None)
+    parts = parts_of(documents, columns, settings.keep, settings.relations, None)
     corpus = Corpus(parts, settings, key_of(secret), empty_alike=settings.keep.empty == "one")
     documents_read = rejected = 0
     with FingerprintFolder(folder, settings, (slots, words), secret, overwrite=overwrite) as made:
@@ -137,7 +137,7 @@ def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
 
 
 def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
-    used = {columns.text, columns.id, *asked_columns(settings)}
+    used = {columns.text, columns.id, *asked_columns(settings.keep, settings.relations)}
     name = documents.names[0] if documents.format == "text" else ""
     found = documents.findings
     return SavedInput(

@@ -110,7 +110,7 @@ def read_documents(
     documents: Documents, columns: Chosen, settings: Settings, key: Key, progress: Progress
 ) -> ReadDocuments:
     """Fingerprint new documents under the key of saved ones."""
-    parts = parts_of(documents, columns, settings, None)
+    parts = parts_of(documents, columns, settings.keep, settings.relations, None)
     corpus = Corpus(parts, settings, key, empty_alike=settings.keep.empty == "one")
     slots = 0 if simhash_words(settings) else settings.sketch.slots
     saved = []

@@ -311,7 +311,8 @@ def _recall(run: Run) -> Recall:
         measured=None if audited is None else audited.recall,
         unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
     )
-    return recall_of(run.settings, search.choice.method, search.plan, predicted)
+    settings = run.settings
+    return recall_of(settings.search, settings.shingles, settings.simhash, search.plan, predicted)
 
 
 def _crowds(judged: JudgedRun) -> list[CrowdAccount]:

@@ -34,19 +34,16 @@ _SORTED = 1 << 16
 """Sorted ids that are compared with their neighbours at a time."""
 
 
-def bands(inputs: Inputs) -> BandPlan:
+def bands(search: SearchSettings, sketch: Sketch) -> BandPlan:
     """Choose the bands in which similar documents meet."""
-    settings = inputs.settings
-    if settings.by_simhash:
-        return BandPlan(None)
-    return BandPlan(plan(settings.search.threshold, settings.search.recall, settings.sketch.slots))
+    by_simhash = sketch.sketch == "simhash"
+    return BandPlan(None if by_simhash else plan(search.threshold, search.recall, sketch.slots))
 
 
-def corpus(inputs: Inputs) -> Corpus:
+def corpus(inputs: Inputs, keep: Keep, relations: Relations) -> Corpus:
     """Name the columns to read from each input, and choose the key of the hashes."""
-    settings = inputs.settings
-    parts = parts_of(inputs.documents, inputs.columns, settings, inputs.against)
-    return Corpus.of(parts, settings, empty_alike=settings.keep.empty == "one")
+    parts = parts_of(inputs.documents, inputs.columns, keep, relations, inputs.against)
+    return Corpus.of(parts, inputs.settings, empty_alike=keep.empty == "one")
 
 
 def base_text(inputs: Inputs, corpus: Corpus, meter: Meter) -> tuple[Corpus, ReadBase]:
