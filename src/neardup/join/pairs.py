@@ -289,7 +289,7 @@ def _merging(portions: Iterable[_Portion], step: int) -> Iterator[Records]:
     while reading:
         for one in reading:
             one.fill()
-        # what follows in a portion is after all that was read from it
+        # the rest of a portion is after all that was read from it
         known = min((int(one.ahead["key"][-1]) for one in reading if not one.at_end), default=(1 << 64) - 1)
         taken = [one.take(known) for one in reading]
         yield _in_order(taken, taken[0].dtype)

@@ -96,7 +96,7 @@ class Rows:
         return self.columns.get("left")
 
     def with_left(self, left: Int64s) -> Rows:
-        """The same rows, with these counts of what is left."""
+        """The same rows, with these counts of the rest."""
         return replace(self, columns={**self.columns, "left": left})
 
     @property

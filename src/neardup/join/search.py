@@ -199,7 +199,7 @@ class HammingSearch:
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """All documents are joined exactly; ``plan`` is what LSH would have done."""
+    """All documents are joined exactly; ``plan`` has the bands of a search by LSH."""
 
     choice: Choice
     plan: Plan
@@ -222,7 +222,7 @@ class ExactSearch:
 
 @dataclass(frozen=True)
 class CommonTextSearch:
-    """All documents are joined by their common text; ``plan`` is what LSH would have done."""
+    """All documents are joined by their common text; ``plan`` has the bands of a search by LSH."""
 
     choice: Choice
     plan: Plan

@@ -115,7 +115,7 @@ class SpilledSets:
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         mapped = most is not None and offsets[-1] > most
         hashes = self._file.alike(int(offsets[-1])) if mapped else np.empty(offsets[-1], np.uint64)
-        # neighbours in the file are read together; what lies between them is at most a window
+        # neighbours in the file are read together; the gaps between them are at most a window
         window = (starts + sizes) // _WINDOW
         for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(window)) + 1):
             if not len(part):

@@ -22,7 +22,7 @@ Action = Literal["find", "dedup", "group", "annotate"]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """The opened documents of a run and what is asked of it.
+    """The opened documents of a run, and the request.
 
     ``against`` is the reference set, the text of the documents ``ignore`` does not count, and ``review`` holds
     decisions of people, which the groups follow.
@@ -99,7 +99,7 @@ class LeaderPairs:
 
 @dataclass(frozen=True, eq=False)
 class ShinglePairs:
-    """The reported pairs counted on shingles; None if the pairs are in a file."""
+    """The reported pairs counted on shingles; None if the pairs exceed the memory."""
 
     pairs: pa.Table | None
 
