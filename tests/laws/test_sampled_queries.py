@@ -18,7 +18,7 @@ from neardup.collection.query import plan as query_plan
 from neardup.collection.query.explanation import describe
 from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
 from neardup.collection.search import Counts, Evaluation, search
-from neardup.collection.sets import Outlines, Sets, outlines_of
+from neardup.collection.sets import Sets, ShingleOutlines, outlines_of
 from neardup.collection.settings import CollectionSettings
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s
@@ -234,7 +234,7 @@ def outlined(texts: list[str]) -> tuple[list[set[int]], ShingleSets]:
 @pytest.mark.parametrize("most", [10, 2_000, 1_000_000])
 def test_an_outline_rules_out_no_document_that_shares_enough(most: int) -> None:
     naive, sets = outlined([*made_texts(5).values()])
-    outlines, numbers = Outlines("a state", most), np.arange(3, 3 + len(naive))
+    outlines, numbers = ShingleOutlines("a state", most), np.arange(3, 3 + len(naive))
     draw, ruled_out = random.Random(1), 0
     for _ in range(20):
         asked = draw.choice(naive)

@@ -230,7 +230,7 @@ _OUTLINED = 1 << 25
 _BOUNDED = 1000
 
 
-class Outlines:
+class ShingleOutlines:
     """The low 16 bits of the shingles of documents, in one state of a store: they bound what a document shares.
 
     Documents are forgotten in the order in which they were kept. For all threads.
@@ -274,10 +274,10 @@ class Outlines:
         return may
 
 
-_outlines: WeakKeyDictionary[Store, Outlines] = WeakKeyDictionary()
+_outlines: WeakKeyDictionary[Store, ShingleOutlines] = WeakKeyDictionary()
 
 
-def outlines_of(store: Store) -> Outlines | None:
+def outlines_of(store: Store) -> ShingleOutlines | None:
     """Return the outlines of the state that the calling thread sees; None where it has no name."""
     state = store.state()
     if not state:
@@ -285,7 +285,7 @@ def outlines_of(store: Store) -> Outlines | None:
     with _guard:
         known = _outlines.get(store)
         if known is None or known.state != state:
-            known = _outlines[store] = Outlines(state)
+            known = _outlines[store] = ShingleOutlines(state)
         return known
 
 

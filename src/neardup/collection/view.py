@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.collection.contract import Operator, StoredRow, Value
 from neardup.collection.entries import loaded, token_stream, unpack
 from neardup.collection.fields import facts, holds
-from neardup.collection.sets import MANY, CollectionBase, Outlines, base_of, outlines_of, texts_of
+from neardup.collection.sets import MANY, CollectionBase, ShingleOutlines, base_of, outlines_of, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.errors import FormatError
@@ -142,7 +142,7 @@ class View:
         return documents[self._outlines.may_share(hashes, documents, least)]
 
     @cached_property
-    def _outlines(self) -> Outlines | None:
+    def _outlines(self) -> ShingleOutlines | None:
         return outlines_of(self._store)
 
     def posting_counts(self, hashes: UInt64s) -> Int64s:

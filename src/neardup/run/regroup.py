@@ -70,7 +70,7 @@ def regroup(found: Result, threshold: float) -> Result:
     with meter.stage("regroup", None, "documents"):
         rows = stored_rows(found)
         pairs, shingles = document_pairs(found.pairs, rows, was.search.measure)
-        stored = StoredPairs(pairs, shingles, pairs.slice(0, 0))
+        stored = ResultPairs(pairs, shingles, pairs.slice(0, 0))
         stored = replace(stored, far=_far_pairs(found, rows, stored, was))
         wanted = JudgedRun, MemberTable
         judged, members = _run(STAGES, wanted, rows, stored, now, found.run.action)
@@ -171,7 +171,7 @@ def document_pairs(pairs: pa.Table, rows: JudgedRows, measure: str) -> tuple[pa.
 
 
 @dataclass(frozen=True, eq=False)
-class StoredPairs:
+class ResultPairs:
     """The stored pairs of a result (VERIFIED), by the measure and counted on shingles.
 
     ``far`` are pairs of documents with their representatives that are not among them.
@@ -182,13 +182,13 @@ class StoredPairs:
     far: pa.Table
 
 
-def near_pairs(stored: StoredPairs, search: SearchSettings) -> tuple[FoundPairs, ExactJoin, PairRoom]:
+def near_pairs(stored: ResultPairs, search: SearchSettings) -> tuple[FoundPairs, ExactJoin, PairRoom]:
     """Choose the stored pairs that reach the threshold."""
     near = stored.pairs.filter(pa.array(at_least(stored.pairs, criterion_of(search))))
     return FoundPairs(Pairs.of(near)), ExactJoin(), PairRoom()
 
 
-def stored_distances(stored: StoredPairs, search: SearchSettings) -> LeaderPairs:
+def stored_distances(stored: ResultPairs, search: SearchSettings) -> LeaderPairs:
     """Look up the pairs of documents with their representative."""
     pairs = merged(stored.pairs, stored.far)
     return LeaderPairs(pairs, pairs if MEASURES[search.measure].of_shingles else stored.shingles, stored.far)
@@ -217,7 +217,7 @@ def _run(
     stages: Sequence[Stage],
     wanted: Sequence[type],
     rows: JudgedRows,
-    stored: StoredPairs,
+    stored: ResultPairs,
     settings: Settings,
     action: Action = "find",
 ) -> list[Any]:
@@ -228,7 +228,7 @@ def _run(
     return Pipeline.of(stages, given, wanted).run(*given)
 
 
-def _far_pairs(found: ResultRecord, rows: JudgedRows, stored: StoredPairs, was: Settings) -> pa.Table:
+def _far_pairs(found: ResultRecord, rows: JudgedRows, stored: ResultPairs, was: Settings) -> pa.Table:
     """The pairs of documents with representatives that only a chain connects, from the table of groups.
 
     That table holds only the similarity. The sizes of both sets are known from other pairs, and with them the

@@ -46,7 +46,7 @@ _STEP = 0.5
 
 
 @dataclass(frozen=True)
-class Part:
+class WorkerSettings:
     """What a worker needs: the collection, the identity of its file, and the descriptor of the socket.
 
     ``metrics`` is the folder of the counts. ``restarted``: the kernels are loaded before the first request.
@@ -87,7 +87,7 @@ def serve_in_workers(
     with scratch_folder() as metrics:
         path = collection.path.absolute()
         readonly = collection.store.readonly
-        part = Part(path, identity, readonly, wait, tokens, limits, listening.fileno(), metrics)
+        part = WorkerSettings(path, identity, readonly, wait, tokens, limits, listening.fileno(), metrics)
         supervisor = Supervisor(part, count, lambda: started(address))
         monitoring.event("started", address=address, **fields)
         finished = supervisor.run()
@@ -117,7 +117,7 @@ class _Worker:
 class Supervisor:
     """Starts the workers, replaces those that die, and ends them all at a signal; at a second one, at once."""
 
-    def __init__(self, part: Part, count: int, started: Callable[[], None]) -> None:
+    def __init__(self, part: WorkerSettings, count: int, started: Callable[[], None]) -> None:
         self._part, self._tell = part, started
         self._workers = [_Worker(number) for number in range(count)]
         self._announced = self._stopping = False
@@ -221,7 +221,7 @@ def _close(process: subprocess.Popen[bytes]) -> None:
 
 def main() -> None:
     """Run a worker: its part arrives on standard input."""
-    part: Part = pickle.load(sys.stdin.buffer)
+    part: WorkerSettings = pickle.load(sys.stdin.buffer)
     monitoring.log_to_stderr(part.number)
     threading.Thread(target=_stop_with_supervisor, daemon=True).start()
     try:
@@ -233,7 +233,7 @@ def main() -> None:
     _leave(0 if ended else 1)
 
 
-def _serve(part: Part) -> bool:
+def _serve(part: WorkerSettings) -> bool:
     collection = Collection(part.path, readonly=part.readonly, wait=part.wait)
     if file_identity(part.path) != part.identity:
         raise OutputError("Another file has the name of the collection")

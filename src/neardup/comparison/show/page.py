@@ -241,7 +241,7 @@ class Badge(NamedTuple):
     target: str
 
 
-class Piece(NamedTuple):
+class Stretch(NamedTuple):
     """A part of a cell: "same", "del", "ins", "moved" with its colour, or "match", which is the badge of one."""
 
     kind: str
@@ -253,7 +253,7 @@ class Cell(NamedTuple):
     """The text of a row in A or B; or None, and where it is if it is only moved."""
 
     letter: str
-    pieces: list[Piece] | None
+    pieces: list[Stretch] | None
     ways: list[Way]
 
 
@@ -354,24 +354,24 @@ class TextRows:
         ways = [self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ())]
         return Cell("AB"[which], None, ways)
 
-    def _pieces(self, row: int, which: int) -> Iterator[Piece]:
+    def _pieces(self, row: int, which: int) -> Iterator[Stretch]:
         """Yield the text of a row in A (0) or B (1) with its marks."""
         side = self._sides[which]
         at, end = side.rows[row]
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
             if at < begin:
-                yield Piece("same", side.parts(at, begin))
+                yield Stretch("same", side.parts(at, begin))
             if opens:
-                yield Piece("match", [], self._badge(match, which))
+                yield Stretch("match", [], self._badge(match, which))
             at = stop
             if kind == CHANGED:
-                yield Piece("ins" if which else "del", side.parts(begin, stop))
+                yield Stretch("ins" if which else "del", side.parts(begin, stop))
             elif kind == MOVED:
-                yield Piece("moved", side.parts(begin, stop), match % COLOURS)
+                yield Stretch("moved", side.parts(begin, stop), match % COLOURS)
             else:
                 at = begin
         if at < end:
-            yield Piece("same", side.parts(at, end))
+            yield Stretch("same", side.parts(at, end))
 
     def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""
