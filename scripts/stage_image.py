@@ -23,7 +23,7 @@ HEADS = {
 """The first stage of each column, and the head of the column with the steps of ARCHITECTURE.md."""
 
 WIDTH, EDGE, TOP = 1200, 16, 56
-BOX, GUTTER, PADDING, LINE, GAP, CHARACTERS = 144, 112, 5, 13, 13, 22
+BOX, GUTTER, PADDING, LINE, GAP, CHARACTERS = 144, 112, 4, 13, 11, 22
 
 TITLE = "The life of a document: stages and records"
 DESCRIPTION = (

@@ -241,7 +241,7 @@ class Badge(NamedTuple):
     target: str
 
 
-class Stretch(NamedTuple):
+class Fragment(NamedTuple):
     """A part of a cell: "same", "del", "ins", "moved" with its colour, or "match", which is the badge of one."""
 
     kind: str
@@ -253,7 +253,7 @@ class Cell(NamedTuple):
     """The text of a row in A or B; or None, and where it is if it is only moved."""
 
     letter: str
-    pieces: list[Stretch] | None
+    pieces: list[Fragment] | None
     ways: list[Way]
 
 
@@ -354,24 +354,24 @@ class TextRows:
         ways = [self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ())]
         return Cell("AB"[which], None, ways)
 
-    def _pieces(self, row: int, which: int) -> Iterator[Stretch]:
+    def _pieces(self, row: int, which: int) -> Iterator[Fragment]:
         """Yield the text of a row in A (0) or B (1) with its marks."""
         side = self._sides[which]
         at, end = side.rows[row]
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
             if at < begin:
-                yield Stretch("same", side.parts(at, begin))
+                yield Fragment("same", side.parts(at, begin))
             if opens:
-                yield Stretch("match", [], self._badge(match, which))
+                yield Fragment("match", [], self._badge(match, which))
             at = stop
             if kind == CHANGED:
-                yield Stretch("ins" if which else "del", side.parts(begin, stop))
+                yield Fragment("ins" if which else "del", side.parts(begin, stop))
             elif kind == MOVED:
-                yield Stretch("moved", side.parts(begin, stop), match % COLOURS)
+                yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
             else:
                 at = begin
         if at < end:
-            yield Stretch("same", side.parts(at, end))
+            yield Fragment("same", side.parts(at, end))
 
     def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""
