@@ -221,7 +221,7 @@ def apply(options: ApplyOptions) -> int:
         refuse_unusable_out(options)
         if options.out is None or options.dry_run:
             found = load(options.result)
-            return print_result(final_result(found, review_in(found.ranks, options.result))[0], options)
+            return print_result(final_result(found, review_in(found.ranks, options.result)), options)
         _refuse_same_folder(options.out, options.result)
         with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(options.moved))

@@ -75,7 +75,7 @@ def export_table(found: ResultRecord, state: DecisionState, what: Exported) -> p
 def _groups(found: ResultRecord, state: DecisionState) -> pa.Table:
     before = dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))
     if state.number:
-        found, _ = after_review(found, ReviewedResult("", state, sizes_of(found.ranks)))
+        found = after_review(found, ReviewedResult("", state, sizes_of(found.ranks)))
     groups = found.groups
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
     judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]

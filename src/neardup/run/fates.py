@@ -29,16 +29,15 @@ class FileFates:
         self,
         found: ResultRecord,
         places: StoredPlaces,
-        removed: Int64s,
         documents: Documents,
         files: Mapping[int, str],
     ) -> None:
-        """Find the ``removed`` rows of the run among documents.
+        """Find the rows that the result removes among documents.
 
         ``files`` are the recorded files of the documents by their numbers, in the order of the documents, and the
         names of their sources. Raises InputError if the result does not record the place of a row.
         """
-        of_file, numbers = places.of_rows(removed)
+        of_file, numbers = places.of_rows(removed_rows(found))
         if (of_file < 0).any():
             raise no_places()
         dropped = _dropped(found).to_pylist()

@@ -279,7 +279,7 @@ def _account(
     of_groups = groups_account(judged, *by, run.counts.different)
     removed = decisions.rows[~decisions.kept]
     note = f"made from the stored pairs of a search at threshold {source.threshold:g}"
-    counts = decided(judged, run.counts.read, gone)
+    counts = decided(rows, decisions, run.counts.read, gone)
     return structs.replace(
         run,
         crowds=of_groups.crowds,

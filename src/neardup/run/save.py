@@ -36,7 +36,6 @@ from neardup.run.stages.result import Outcome
 from neardup.run.stored_review import after_review
 from neardup.runtime import Advance, Progress, Silent, peak_memory
 from neardup.settings import Keep, Settings
-from neardup.tables import Int64s
 
 _DEFAULTS = Keep()
 
@@ -170,13 +169,13 @@ class _RunRows:
         return frozenset((*self._outcome.found.problems, *left_aside))
 
 
-def final_result(found: Found, given: ReviewedResult) -> tuple[Found, Int64s]:
-    """Return a loaded result as the decisions leave it, and the rows that are removed. Raises InputError."""
-    result, removed = after_review(found, given)
+def final_result(found: Found, given: ReviewedResult) -> Found:
+    """Return a loaded result as the decisions leave it. Raises InputError."""
+    result = after_review(found, given)
     if result.run.settings["count"]:
         note = "the kept documents have no columns of --count: groups.parquet has them"
         result = with_account(result, notes=[*result.run.notes, note])
-    return result, removed
+    return result
 
 
 def fill_final(
@@ -191,14 +190,14 @@ def fill_final(
     The documents are read from their recorded files, or from files and folders that have ``moved``.
     Raises InputError if the input is not the recorded one, has changed, or was in memory.
     """
-    result, removed = final_result(found, given)
+    result = final_result(found, given)
     places = found.places
     if not isinstance(places, StoredPlaces):
         raise no_places()
     meter = Meter(progress or Silent())
     documents = _opened(places.inputs(moved), found)
     files = {number: name for number, name in places.names() if not places.file(number).reference}
-    fates = FileFates(found, places, removed, documents, files)
+    fates = FileFates(result, places, documents, files)
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         return ChunkRows(fates.kept(chunk, native.row_numbers))

@@ -35,11 +35,12 @@ from neardup.run.review_decisions import (
     sizes_of,
     with_decided,
 )
+from neardup.run.stages.account import decided
 from neardup.run.stored import read_result
 from neardup.run.tables import group_table
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
-from neardup.tables import DECISIONS_FILE, Bools, Int64s, column
+from neardup.tables import DECISIONS_FILE, Bools, Int64s
 
 
 def reviewed(folder: str | Path) -> ReviewedResult:
@@ -77,7 +78,7 @@ def as_reviewed(found: Result) -> Result:
     if found.folder is None:
         return found
     given = review_in(found.ranks, found.folder)
-    return after_review(found, given)[0] if given.state.number else found
+    return after_review(found, given) if given.state.number else found
 
 
 def later_action(found: ResultRecord) -> int:
@@ -100,8 +101,8 @@ def later_action(found: ResultRecord) -> int:
     return number if number > made.last_action else 0
 
 
-def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
-    """Return a result as the decisions about it leave it, and the rows of the run that are removed (ascending).
+def after_review(found: Result, given: ReviewedResult) -> Result:
+    """Return a result as the decisions about it leave it.
 
     Nothing is compared again: a member whose pair with its representative is not stored has no similarity. Groups
     that no decision changes are as they were, unless nothing was to be removed (``neardup group``). Raises
@@ -123,9 +124,8 @@ def after_review(found: Result, given: ReviewedResult) -> tuple[Result, Int64s]:
     groups = group_table(decisions, rows, settings.search, settings.keep.held, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
     groups = with_decided(groups, asked, decisions, settings.search.in_words)
-    removed = np.sort(np.sort(column(found.ranks, "row"))[decisions.gone])
     run = _account(found, decisions, rows, groups, asked)
-    return replace(found, groups=groups, run=run, folder=None), removed
+    return replace(found, groups=groups, run=run, folder=None)
 
 
 def _decided(
@@ -228,15 +228,7 @@ def _account(
 ) -> RunAccount:
     """The account of the run, with all that the decisions change."""
     run, aside = found.run, int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
-    near = ~decisions.is_representative & ~decisions.exact & (rows.copy_of[decisions.rows] == decisions.rows)
-    removed = len(decisions.gone) + aside
-    counts = replace_fields(
-        run.counts,
-        groups=int(decisions.is_representative.sum()),
-        near_copies=int(near.sum()),
-        removed=removed,
-        kept=run.counts.read - removed,
-    )
+    counts = replace_fields(run.counts, **decided(rows, decisions, run.counts.read, aside))
     removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(found.not_judged)
     return replace_fields(
         run,

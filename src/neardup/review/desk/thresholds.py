@@ -156,7 +156,7 @@ def _removing(found: Found) -> Found:
     """Return the result as ``neardup apply`` would leave it without decisions: ``group`` removes nothing."""
     if found.run.action != "group":
         return found
-    made, _ = after_review(found, ReviewedResult("", NO_DECISIONS, {}))
+    made = after_review(found, ReviewedResult("", NO_DECISIONS, {}))
     return with_account(made, decisions=None)
 
 

@@ -218,7 +218,7 @@ class Fates:
         """Apply the decisions about some documents, and keep their rows."""
         found = self._part(documents)
         state = self._part_of_state(documents.tolist())
-        groups = after_review(found, ReviewedResult("", state, sizes_of(found.ranks)))[0].groups
+        groups = after_review(found, ReviewedResult("", state, sizes_of(found.ranks))).groups
         leads = groups["representative"].to_numpy().astype(np.bool_)
         numbers = self._index.documents.numbers(groups["id"], self._index.old_heads(groups, leads))
         self._settled.update(dict.fromkeys(documents.tolist()))

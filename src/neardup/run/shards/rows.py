@@ -19,7 +19,7 @@ from neardup.io.readers.columns import as_text
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
 from neardup.run.added_columns import flat, flat_schema
-from neardup.run.fates import FileFates, removed_rows
+from neardup.run.fates import FileFates
 from neardup.run.found import Found
 from neardup.run.places import StoredPlaces, no_places
 from neardup.run.represented import COUNTED, SOURCES
@@ -60,7 +60,7 @@ def kept_of_part(
         raise _not_there(sources[0], name)
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
-    fates = FileFates(found, recorded, removed_rows(found), documents, names)
+    fates = FileFates(found, recorded, documents, names)
     threads = Settings.of(**found.run.settings).work.threads
     if folder is None:
         natives = ((chunk, chunk.read_native) for chunk in documents.chunks(None, None))

@@ -234,7 +234,7 @@ def _counts(run: Run) -> RunCounts:
         verified=candidates + (0 if run.search.closed is None else run.search.closed.compared),
         capped=run.search.capped,
         pairs=run.pairs.table.num_rows,
-        **decided(run.judged, len(rows) - first, len(run.decisions.dropped)),
+        **decided(run.judged_rows, run.decisions, len(rows) - first, len(run.decisions.dropped)),
     )
 
 
@@ -288,11 +288,10 @@ def _base_text(run: Run) -> BaseTextAccount | None:
     )
 
 
-def decided(judged: JudgedRun, read: int, dropped: int) -> dict[str, int]:
+def decided(rows: JudgedRows, decisions: Decisions, read: int, dropped: int) -> dict[str, int]:
     """Count groups, near copies, and removed and kept documents of the ``read``; ``dropped`` were not judged."""
-    decisions, copy_of = judged.decisions, judged.rows.copy_of
     removed = int((~decisions.kept).sum()) + dropped
-    near = ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
+    near = ~decisions.is_representative & ~decisions.exact & (rows.copy_of[decisions.rows] == decisions.rows)
     return {
         "groups": int(decisions.is_representative.sum()),
         "near_copies": int(near.sum()),
