@@ -231,7 +231,7 @@ _BOUNDED = 1000
 
 
 class ShingleOutlines:
-    """The low 16 bits of the shingles of documents, in one state of a store: they bound what a document shares.
+    """The low 16 bits of the shingles of documents, in one state of a store: bounds of the shared shingles.
 
     Documents are forgotten in the order in which they were kept. For all threads.
     """
