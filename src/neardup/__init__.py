@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from neardup.run.found import Found, load
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
-    from neardup.service.client import Client
+    from neardup.service.client import AsyncClient, Client
     from neardup.settings import Settings
     from neardup.sketch.bucketed import BucketMinHash
     from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Advice",
+    "AsyncClient",
     "BBit",
     "BottomK",
     "BucketMinHash",
@@ -122,6 +123,7 @@ _LAZY = {
     "BBit": "neardup.sketch.textbook",
     "BottomK": "neardup.sketch.sampled",
     "BucketMinHash": "neardup.sketch.bucketed",
+    "AsyncClient": "neardup.service.client",
     "Client": "neardup.service.client",
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",

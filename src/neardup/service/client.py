@@ -1,13 +1,16 @@
-"""``Client``: a collection that another process serves, with the methods of ``Collection``."""
+"""``Client``: a collection that another process serves, with the methods of ``Collection``; ``AsyncClient``."""
 
 from __future__ import annotations
 
+import asyncio
 import builtins
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, update_wrapper
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast
 
 from neardup.collection.collection import Arrival, Ids
 from neardup.collection.documents import Document, DocumentPage, rows_of_page
@@ -371,6 +374,92 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self.url!r})"
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _later(method: Callable[Concatenate[Client, P], T]) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    """Return a method of ``Client`` as one that is awaited."""
+
+    async def later(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._in_thread(partial(method, self._client, *args, **kwargs))
+
+    update_wrapper(later, method)
+    return later
+
+
+def _each(
+    method: Callable[Concatenate[Client, P], Iterator[T]],
+) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[T]]:
+    """Return a method of ``Client`` that yields values as one for ``async for``."""
+
+    async def each(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        values, end = method(self._client, *args, **kwargs), object()
+        while (value := await self._in_thread(partial(next, values, end))) is not end:
+            yield cast(T, value)
+
+    update_wrapper(each, method)
+    return each
+
+
+class AsyncClient:
+    """A ``Client`` whose methods are awaited, for a program with an event loop; needs the extra ``client``.
+
+    The arguments are those of ``Client``, and ``at_once``: the most requests at a time, from 1 to 1,000; the
+    others wait. Each is sent by a thread of a pool of its own, so the event loop never waits, whatever else
+    the program does in threads. Where the task is cancelled, the request itself goes on to its end.
+    Raises SettingError for ``at_once``, and the errors of ``Client``.
+
+    >>> import asyncio
+    >>> async def shown():
+    ...     async with AsyncClient("http://127.0.0.1:8321", token="0123456789abcdef") as mails:
+    ...         print(mails)
+    >>> asyncio.run(shown())
+    AsyncClient('http://127.0.0.1:8321')
+    """
+
+    def __init__(self, url: str, token: str | None = None, *, at_once: int = 32, **how: Any) -> None:
+        if not isinstance(at_once, int) or not 1 <= at_once <= _AT_ONCE:
+            raise SettingError(f"at_once is {at_once!r}", f"A whole number from 1 to {_AT_ONCE:,}")
+        self._client = Client(url, token, **how)
+        self.url = self._client.url
+        self._threads, self._closed = ThreadPoolExecutor(at_once, "neardup-client"), False
+
+    add, put, remove = _later(Client.add), _later(Client.put), _later(Client.remove)
+    update_metadata, get, list = _later(Client.update_metadata), _later(Client.get), _later(Client.list)
+    base_texts, info, export = _later(Client.base_texts), _later(Client.info), _later(Client.export)
+    search, near, why_not = _later(Client.search), _later(Client.near), _later(Client.why_not)
+    compare = _later(cast(Callable[..., answers.ServiceComparison], Client.compare))
+    groups, group = _later(Client.groups), _later(Client.group)
+    group_of, members = _later(Client.group_of), _later(Client.members)
+    group_pending, decide, undecide = _later(Client.group_pending), _later(Client.decide), _later(Client.undecide)
+    decisions, changes = _later(Client.decisions), _later(Client.changes)
+    documents, exported = _each(Client.documents), _each(Client.exported)
+
+    async def close(self) -> None:
+        """Wait for the requests under way, and close the connections. Closing twice is allowed."""
+        self._closed = True
+        await asyncio.to_thread(self._threads.shutdown)
+        self._client.close()
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        if self._closed:
+            return work()  # the client says that it is closed
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return _each(Client.__iter__)(self)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"AsyncClient({self.url!r})"
 
 
 def _arriving(arrival: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 
 from neardup import (  # noqa: E402
+    AsyncClient,
     Client,
     Collection,
     FormatError,
@@ -403,3 +406,67 @@ def test_hits_have_the_fields_of_the_collection(both: tuple[Client, Collection])
         assert client.search("harbour", fields=fields).hits == collection.search("harbour", fields=fields).hits
         asked = {"overlap": "10%", "fields": fields}
         assert client.near(HARBOUR, **asked).hits == collection.near(HARBOUR, **asked).hits
+
+
+def test_an_asynchronous_client_answers_as_the_other_one(
+    service: Service, both: tuple[Client, Collection]
+) -> None:
+    client, collection = both
+    queries = ["harbour", "pay", "year>=2021", "harbour AND friday"]
+
+    async def answers() -> list[Any]:
+        transport = ServiceTransport(service, nothing)
+        async with AsyncClient("http://127.0.0.1:8321", at_once=1, transport=transport) as later:
+            assert (await later.put("new", HARBOUR)).added == 1
+            with pytest.raises(UnknownIdError):
+                await later.get("newer")
+            assert await later.remove("new") == 1
+            found = [
+                await asyncio.gather(*(later.search(query, fields="text") for query in queries)),
+                [one async for one in later.documents()],
+                [id async for id in later],
+                b"".join([part async for part in later.exported()]),
+                (await later.compare("a", "c")).measures,
+            ]
+        with pytest.raises(OutputError):
+            await later.info()
+        return found
+
+    assert asyncio.run(answers()) == [
+        [client.search(query, fields="text") for query in queries],
+        [*client.documents()],
+        [*collection],
+        b"".join(client.exported()),
+        client.compare("a", "c").measures,
+    ]
+
+
+def test_an_asynchronous_client_has_the_methods_and_arguments_of_the_other_one() -> None:
+    assert public(AsyncClient) == public(Client)
+    for name in public(Client):
+        assert inspect.signature(getattr(AsyncClient, name)).parameters.keys() == (
+            inspect.signature(getattr(Client, name)).parameters.keys()
+        )
+    with pytest.raises(SettingError):
+        AsyncClient("http://127.0.0.1:8321", at_once=0)
+
+
+def test_the_event_loop_goes_on_while_a_service_is_slow(service: Service) -> None:
+    async def turned() -> int:
+        arrived, turns = threading.Event(), 0
+
+        def slow(_: Any) -> None:
+            arrived.wait(10)
+
+        transport = ServiceTransport(service, slow)
+        async with AsyncClient("http://127.0.0.1:8321", transport=transport) as later:
+            task = asyncio.create_task(later.info())
+            while turns < 5:
+                await asyncio.sleep(0)
+                turns += 1
+            assert not task.done()
+            arrived.set()
+            assert (await task)["documents"] >= 0
+        return turns
+
+    assert asyncio.run(turned()) == 5
