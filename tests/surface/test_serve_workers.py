@@ -27,6 +27,12 @@ def workers_of(server: Server) -> set[int]:
     return set(map(int, children.read_text().split()))
 
 
+def folder_of(worker: int) -> Path:
+    """The folder of the temporary files of a worker."""
+    variables = Path(f"/proc/{worker}/environ").read_text().split("\0")
+    return Path(next(each for each in variables if each.startswith("TMPDIR=")).partition("=")[2])
+
+
 def runs(process: int) -> bool:
     """Whether a process runs; a zombie does not."""
     try:
@@ -124,15 +130,19 @@ def test_slow_clients_and_the_metrics_of_both(server: Server) -> None:
 
 def test_without_its_supervisor_no_worker_stays(server: Server) -> None:
     workers = workers_of(server)
+    [folder] = set(map(folder_of, workers))
+    assert list(folder.iterdir())
     assert server.ask("PUT", "/v1/documents/a", {"text": "kept"})[0] == 200
     server.process.kill()
     until(lambda: not any(map(runs, workers)))
+    assert not folder.exists()
     with serving(server.log.with_suffix(".neardup"), "--read-only", create=False) as served:
         assert served.ask("GET", "/v1/documents/a")[1]["text"] == "kept"
 
 
 def test_a_second_signal_ends_all_at_once(server: Server) -> None:
     workers = workers_of(server)
+    [folder] = set(map(folder_of, workers))
     with socket.create_connection((server.host, server.port)) as slow:
         slow.sendall(b"PUT /v1/documents/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n")
         slow.sendall(b"Content-Length: 100\r\n\r\n{")
@@ -143,6 +153,7 @@ def test_a_second_signal_ends_all_at_once(server: Server) -> None:
         server.process.send_signal(signal.SIGINT)
         assert server.process.wait(10) == 128 + signal.SIGINT
     assert not any(map(runs, workers))
+    assert not folder.exists()
 
 
 def test_read_only_beside_a_service_that_writes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -49,7 +50,8 @@ _STEP = 0.5
 class WorkerSettings:
     """What a worker needs: the collection, the identity of its file, and the descriptor of the socket.
 
-    ``metrics`` is the folder of the counts. ``restarted``: the kernels are loaded before the first request.
+    ``folder`` has the counts, and temporary files of the workers. ``restarted``: the kernels are loaded before the
+    first request.
     """
 
     path: Path
@@ -59,7 +61,7 @@ class WorkerSettings:
     tokens: Tokens
     limits: Limits
     listening: int
-    metrics: Path
+    folder: Path
     number: int = 0
     restarted: bool = False
 
@@ -84,10 +86,10 @@ def serve_in_workers(
     fields = {"documents": len(collection), "tokens": bool(tokens), "workers": count}
     identity = file_identity(collection.path)
     collection.close()
-    with scratch_folder() as metrics:
+    with scratch_folder() as folder:
         path = collection.path.absolute()
         readonly = collection.store.readonly
-        part = WorkerSettings(path, identity, readonly, wait, tokens, limits, listening.fileno(), metrics)
+        part = WorkerSettings(path, identity, readonly, wait, tokens, limits, listening.fileno(), folder)
         supervisor = Supervisor(part, count, lambda: started(address))
         monitoring.event("started", address=address, **fields)
         finished = supervisor.run()
@@ -151,6 +153,8 @@ class Supervisor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[self._part.listening],
+            # its temporary files, too, disappear with the folder, even if it is killed
+            env={**os.environ, "TMPDIR": str(self._part.folder)},
             start_new_session=True,
         )
         worker.process, worker.begin, worker.accepts = process, monotonic(), False
@@ -186,7 +190,7 @@ class Supervisor:
         assert process is not None
         status = process.wait()
         _close(process)
-        monitoring.forget(self._part.metrics, worker.number)
+        monitoring.forget(self._part.folder, worker.number)
         if self._stopping:
             return
         if not self._announced:
@@ -201,6 +205,7 @@ class Supervisor:
     def _stop(self, number: int, _: FrameType | None) -> None:
         if self._stopping:
             self._kill()
+            shutil.rmtree(self._part.folder, ignore_errors=True)
             os._exit(128 + number)  # everything acknowledged is on the disk
         self._stopping, self._end = True, Deadline(self._patience)
         for process in self._running():
@@ -223,13 +228,16 @@ def main() -> None:
     """Run a worker: its part arrives on standard input."""
     part: WorkerSettings = pickle.load(sys.stdin.buffer)
     monitoring.log_to_stderr(part.number)
-    threading.Thread(target=_stop_with_supervisor, daemon=True).start()
+    alone = threading.Event()
+    threading.Thread(target=_stop_with_supervisor, args=(alone,), daemon=True).start()
     try:
-        monitoring.share(part.metrics, part.number)
+        monitoring.share(part.folder, part.number)
         ended = _serve(part)
     except Exception as error:
         monitoring.mistake(error, "")
-        _leave(1)
+        ended = False
+    if alone.is_set():
+        shutil.rmtree(part.folder, ignore_errors=True)
     _leave(0 if ended else 1)
 
 
@@ -254,10 +262,11 @@ def _accepting(_: str) -> None:
     os.write(1, b"accepts\n")
 
 
-def _stop_with_supervisor() -> None:
+def _stop_with_supervisor(alone: threading.Event) -> None:
     """Stop as after SIGTERM when standard input ends, however the supervisor ended."""
     while os.read(0, 64):
         pass
+    alone.set()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
