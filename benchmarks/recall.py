@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from neardup.join.missing import missed_with
+from neardup.join.misses import missed_with
 from neardup.join.resketch import SEEDS
 from neardup.lsh.bands import plan
 from support import shared_data

@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from neardup.lsh.index import LSH
     from neardup.review.report.content import report_page
     from neardup.run.find import dedup, find
-    from neardup.run.found import Found, load
+    from neardup.run.findings import Found, load
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
     from neardup.service.client import AsyncClient, Client
     from neardup.settings import Settings
-    from neardup.sketch.bucketed import BucketMinHash
+    from neardup.sketch.buckets import BucketMinHash
     from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
     from neardup.sketch.index import Index
     from neardup.sketch.minhash import MinHash
-    from neardup.sketch.sampled import BottomK, SampledShingles
+    from neardup.sketch.samples import BottomK, SampledShingles
     from neardup.sketch.signatures import from_datasketch, read_signatures, write_signatures
     from neardup.sketch.simhash import SimHash
     from neardup.sketch.textbook import BBit, ModP, MultiplyShift
@@ -121,15 +121,15 @@ _LAZY = {
     "plan": "neardup.lsh.bands",
     "Advice": "neardup.advice",
     "BBit": "neardup.sketch.textbook",
-    "BottomK": "neardup.sketch.sampled",
-    "BucketMinHash": "neardup.sketch.bucketed",
+    "BottomK": "neardup.sketch.samples",
+    "BucketMinHash": "neardup.sketch.buckets",
     "AsyncClient": "neardup.service.client",
     "Client": "neardup.service.client",
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
     "DESCRIPTIONS": "neardup.comparison.result",
     "Distinct": "neardup.group.distinct",
-    "Found": "neardup.run.found",
+    "Found": "neardup.run.findings",
     "HammingIndex": "neardup.lsh.hamming",
     "Index": "neardup.sketch.index",
     "LSH": "neardup.lsh.index",
@@ -138,7 +138,7 @@ _LAZY = {
     "MultiplyShift": "neardup.sketch.textbook",
     "Near": "neardup.collection.near",
     "Repeat": "neardup.group.distinct",
-    "SampledShingles": "neardup.sketch.sampled",
+    "SampledShingles": "neardup.sketch.samples",
     "Settings": "neardup.settings",
     "SimHash": "neardup.sketch.simhash",
     "Store": "neardup.collection.store",
@@ -157,7 +157,7 @@ _LAZY = {
     "hamming_plan": "neardup.lsh.hamming_tables",
     "hash_tokens": "neardup.sketch.features",
     "jaccard": "neardup.sketch.features",
-    "load": "neardup.run.found",
+    "load": "neardup.run.findings",
     "merge": "neardup.run.shards.merge",
     "read_signatures": "neardup.sketch.signatures",
     "report_page": "neardup.review.report.content",

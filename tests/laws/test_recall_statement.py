@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.join.missing import missed_with
+from neardup.join.misses import missed_with
 from neardup.lsh.bands import plan
 from neardup.run.account import Interval
 from support.full_run import FULL

@@ -17,7 +17,7 @@ import neardup as nd
 from neardup.io.readers import choose_columns, choose_reference, open_files
 from neardup.io.writers import OutputFolder
 from neardup.run.find import run
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.save import save
 from neardup.run.shards.merge import open_parts, with_settings
 from neardup.run.shards.rows import kept_of_part

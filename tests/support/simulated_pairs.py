@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup.join.missing import missed_with, of_pairs
+from neardup.join.misses import missed_with, of_pairs
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.lsh.bands import Plan, plan
 from neardup.run.recall import missed_pairs

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from neardup.cli import compiling
+from neardup.cli import compilation
 from support.command_line import ROWS, Result, Run, exit_status, write_rows
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     def typed(*arguments: object) -> Result:
-        monkeypatch.setattr(compiling, "PATIENCE", math.inf)  # whatever was compiled before this test
+        monkeypatch.setattr(compilation, "PATIENCE", math.inf)  # whatever was compiled before this test
         status = exit_status(*arguments)
         printed = capsys.readouterr()
         return Result(status, printed.out, printed.err)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from neardup.cli import compiling
+from neardup.cli import compilation
 from neardup.kernels import compile_cache, warming
 from neardup.kernels.compile_cache import READY, STARTED
 from support.command_line import Run
@@ -68,14 +68,14 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clock:
     """A first run that nobody helps, at a time that is set by hand."""
     made = Clock()
-    monkeypatch.setattr(compiling, "monotonic", made)
-    monkeypatch.setattr(compiling, "helped", lambda commands, helpers=None: warming.helped(commands, 0))
+    monkeypatch.setattr(compilation, "monotonic", made)
+    monkeypatch.setattr(compilation, "helped", lambda commands, helpers=None: warming.helped(commands, 0))
     monkeypatch.setattr(compile_cache, "folders", lambda: compile_cache.Folders((tmp_path,), tmp_path, ()))
     return made
 
 
 def test_a_short_compilation_is_not_told(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    first = compiling.FirstRun("demo")
+    first = compilation.FirstRun("demo")
     for _ in range(3):
         first.watch(STARTED, "kernel")
         clock.now += 0.3
@@ -86,7 +86,7 @@ def test_a_short_compilation_is_not_told(clock: Clock, capsys: pytest.CaptureFix
 
 
 def test_a_long_one_is_told_with_its_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
-    first = compiling.FirstRun("demo")
+    first = compilation.FirstRun("demo")
     total = len(warming.entries_of(["demo"]))
     for _ in range(2):
         first.watch(STARTED, "kernel")
@@ -107,7 +107,7 @@ def test_what_it_costs_to_keep_nothing_is_told_once(
     clock: Clock, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(compile_cache, "folders", lambda: NOWHERE)
-    first = compiling.FirstRun("unknown")
+    first = compilation.FirstRun("unknown")
     for _ in range(2):
         first.watch(STARTED, "kernel")
         clock.now += 1.5
@@ -121,14 +121,14 @@ def test_bars_show_what_is_compiled(clock: Clock, capsys: pytest.CaptureFixture[
             watch(STARTED, "kernel")
             clock.now += 2
             watch(STARTED, "part")
-            assert compiling.compiling_now().startswith("compiling, once on this machine")
+            assert compilation.compiling_now().startswith("compiling, once on this machine")
             watch(READY, "kernel")
-        assert compiling.compiling_now() == ""
+        assert compilation.compiling_now() == ""
         return 0
 
-    with compiling.shown_by_bars():
-        assert compiling.watched(command)(None) == 0
-    assert compiling.compiling_now() == ""
+    with compilation.shown_by_bars():
+        assert compilation.watched(command)(None) == 0
+    assert compilation.compiling_now() == ""
     assert capsys.readouterr().err == ""
 
 

@@ -12,7 +12,7 @@ import neardup as nd
 from neardup.display import aligned, printable
 from neardup.errors import InputError
 from neardup.run.account import RunAccount
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.show import group_lines, summary
 from support.command_line import write_rows
 from support.made_texts import Writer

@@ -47,7 +47,7 @@ from neardup.io.readers.columns import Chosen
 from neardup.join.base_documents import BaseDocuments, open_base
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import check_columns
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.runtime import Progress, Silent
 from neardup.settings import SELECTION, SettingKeywords, Settings
 from neardup.settings.records import Shingles

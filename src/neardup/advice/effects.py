@@ -17,12 +17,12 @@ from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.base_documents import BaseDocuments
 from neardup.join.criterion import at_least, every_pair
-from neardup.join.missing import missed_with
+from neardup.join.misses import missed_with
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.lsh.bands import Plan, plan
 from neardup.run.find import run
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.lost_text import lost_text
 from neardup.run.stages.records import Inputs
 from neardup.settings import Settings, ratio

@@ -22,7 +22,7 @@ from neardup.join.criterion import EVERYONE, Related
 from neardup.kernels.components import unite
 from neardup.kernels.join.audit import count_all
 from neardup.run.asked_columns import asked_columns, relations_of
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.runtime import Progress
 from neardup.settings import Cleaning, Relations, Settings
 from neardup.settings.records import Shingles

@@ -32,7 +32,7 @@ from neardup.io.readers.rows import read_file_row
 from neardup.measures import MEASURES
 from neardup.run.find import find as run_find
 from neardup.run.found_view import words_of
-from neardup.run.looking import places_of
+from neardup.run.lookup import places_of
 from neardup.run.records import Group
 from neardup.run.texts import split_id
 from neardup.runtime import Deadline

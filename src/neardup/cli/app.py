@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from neardup.cli import help
 from neardup.cli.commands import COMMANDS, LOOK, Command
-from neardup.cli.compiling import watched
+from neardup.cli.compilation import watched
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
 from neardup.cli.option import Option, filled

@@ -21,7 +21,7 @@ from neardup import display
 from neardup.cli.commands import COMMANDS
 from neardup.cli.messages import ERROR, error
 from neardup.cli.option import NEVER, TOP, Option, SettingOptions
-from neardup.cli.options.shared import CONFIG, NO_CONFIG
+from neardup.cli.options.general import CONFIG, NO_CONFIG
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.settings import FIELDS
 

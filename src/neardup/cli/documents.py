@@ -26,7 +26,7 @@ from neardup.settings import as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
-    from neardup.run.found import Found
+    from neardup.run.findings import Found
     from neardup.text.unicode import Unit
     from neardup.walkthrough import Explanation
 
@@ -140,8 +140,8 @@ def _refuse_other_options(options: CompareOptions) -> None:
 
 
 def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
-    from neardup.run.found import load
-    from neardup.run.looking import fate, typed_id
+    from neardup.run.findings import load
+    from neardup.run.lookup import fate, typed_id
 
     found = load(folder)
     a, b = (typed_id(found, id) for id in ids)
@@ -161,7 +161,7 @@ def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
 
 
 def _stored(found: Found, a: str | int, b: str | int) -> str:
-    from neardup.run.looking import similarity_of_pair
+    from neardup.run.lookup import similarity_of_pair
 
     measure, threshold = (found.run.settings[name] for name in ("measure", "threshold"))
     pair = found.pair(a, b)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from neardup.cli.commands import COMMANDS, EXAMPLES, PURPOSES, Command
 from neardup.cli.option import REQUIRED, Option
-from neardup.cli.options.shared import CONFIG, NO_CONFIG
+from neardup.cli.options.general import CONFIG, NO_CONFIG
 from neardup.settings.fields import OTHER, PANELS
 
 LONG = 15

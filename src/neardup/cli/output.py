@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, Union
 import typer
 
 from neardup import display
-from neardup.cli.compiling import compiling_now, shown_by_bars
+from neardup.cli.compilation import compiling_now, shown_by_bars
 from neardup.cli.memory import Noted
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.errors import OutputError, SettingError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from neardup.cli.options import on_files
     from neardup.io.writers import OutputFolder
     from neardup.run.account import RunAccount
-    from neardup.run.found import Found
+    from neardup.run.findings import Found
     from neardup.run.records import Group
 
 WIDTH = 80

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from neardup.run.exchange import Exported
-    from neardup.run.found import Found
-    from neardup.run.looking import Outside
+    from neardup.run.findings import Found
+    from neardup.run.lookup import Outside
     from neardup.run.records import Group, Id, Looked
 
 
@@ -53,8 +53,8 @@ _BEGINNING = 300
 
 def show(options: ShowOptions) -> int:
     """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
-    from neardup.run.found import load
-    from neardup.run.looking import typed_id
+    from neardup.run.findings import load
+    from neardup.run.lookup import typed_id
     from neardup.run.stored_review import as_reviewed
 
     if options.limit < 1:
@@ -114,7 +114,7 @@ class _Shown:
             )
 
     def _fate(self) -> str:
-        from neardup.run.looking import fate
+        from neardup.run.lookup import fate
 
         said = fate(self._found, self._id)
         member = self._decision.member
@@ -192,7 +192,7 @@ def report(options: ReportOptions) -> int:
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side."""
     from neardup.io.writers import OutputPage
     from neardup.review.report.content import check_lengths, report_page
-    from neardup.run.found import load
+    from neardup.run.findings import load
 
     check_lengths(options.most_pairs, options.most_groups)
     found = load(options.result)
@@ -213,7 +213,7 @@ def report(options: ReportOptions) -> int:
 def apply(options: ApplyOptions) -> int:
     """Write the documents that stay after the review of a result, as people decided."""
     from neardup.io.writers import common_access
-    from neardup.run.found import load
+    from neardup.run.findings import load
     from neardup.run.save import fill_final, final_result
     from neardup.run.stored_review import review_in
 
@@ -233,7 +233,7 @@ def apply(options: ApplyOptions) -> int:
 def regroup(options: RegroupOptions) -> int:
     """Group the pairs of an earlier result at a stricter threshold."""
     from neardup.io.writers import OutputFolder
-    from neardup.run.found import load, write_result
+    from neardup.run.findings import load, write_result
     from neardup.tables import DECISIONS_FILE
 
     refuse_unusable_out(options)
@@ -319,7 +319,7 @@ def _table(path: Path, what: Exported) -> pa.Table:
             return collection_table(collection, what)
     from neardup.io.decisions.store import DecisionStore
     from neardup.run.exchange import export_table
-    from neardup.run.found import load
+    from neardup.run.findings import load
 
     found = load(path)
     with DecisionStore(path, read_only=True) as store:

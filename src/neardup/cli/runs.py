@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
     from neardup.run.account import RunCounts
-    from neardup.run.found import Found
+    from neardup.run.findings import Found
     from neardup.run.largest import GroupMember
     from neardup.run.predict import RunCost
     from neardup.run.review_decisions import ReviewedResult

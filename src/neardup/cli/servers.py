@@ -111,7 +111,7 @@ def review(options: ReviewOptions) -> int:
     with service_required():
         from neardup.review.live.app import Served
         from neardup.web.server import address_of, listen
-    from neardup.run.stored import require_result
+    from neardup.run.result_folder import require_result
 
     served = Served(options.by or account(), _tokens(options.host, options.token_file))
     with listen(options.host, options.port) as listening:

@@ -67,7 +67,7 @@ def merge(options: MergeOptions) -> int:
     """Group the documents of fingerprinted parts, as one run over all of them would."""
     from neardup.io.writers import OutputFolder, common_access
     from neardup.io.writers.scratch import working_in
-    from neardup.run.found import write_result
+    from neardup.run.findings import write_result
     from neardup.run.shards.merge import merge_opened as merged
     from neardup.run.shards.merge import open_parts, parts_to_merge, with_settings
     from neardup.run.shards.update import name_parts
@@ -93,7 +93,7 @@ def part(options: PartOptions) -> int:
     """Write the documents of one part that the merged result of all parts keeps."""
     from neardup.io.readers import open_files
     from neardup.io.writers import common_access
-    from neardup.run.found import load
+    from neardup.run.findings import load
     from neardup.run.save import check_before
     from neardup.run.shards.rows import kept_of_part
     from neardup.settings import Settings

@@ -21,7 +21,7 @@ from neardup.collection.near import READ, Finder, Near, Repeated
 from neardup.collection.records import Action, Added, GroupedPending, NearCopy
 from neardup.collection.sets import Role, Sets, require_no_groups, require_same_role, role_of
 from neardup.collection.store import Store
-from neardup.collection.store.writing import Writing
+from neardup.collection.store.transaction import Writing
 from neardup.errors import SettingError
 from neardup.runtime import UNLIMITED, Deadline, Progress, Silent
 from neardup.tables import Bools, Int64s

@@ -38,7 +38,7 @@ from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import TextSettings
 from neardup.sketch.cleaning import cleaned, text_batch, without_masks
 from neardup.sketch.documents import ShingleSets, classic_coefficients, shingle_sets, sign
-from neardup.sketch.sampled import SampledShingles
+from neardup.sketch.samples import SampledShingles
 from neardup.tables import Bools, Int64s, UInt8s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode import unicode_tables

@@ -33,7 +33,7 @@ from neardup.collection.records import Added
 from neardup.collection.sets import Role, Sets
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
-from neardup.collection.store.writing import Writing
+from neardup.collection.store.transaction import Writing
 from neardup.errors import InputError, SettingError
 from neardup.io.formats.content import METADATA
 from neardup.io.readers import choose_columns, open_documents

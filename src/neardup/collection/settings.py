@@ -18,7 +18,7 @@ from neardup.settings import (
     names_of,
     refuse_mistakes,
 )
-from neardup.sketch.sampled import SampledShingles
+from neardup.sketch.samples import SampledShingles
 from neardup.text.cleaning import Cleaner
 from neardup.text.keys import key_of, new_secret
 

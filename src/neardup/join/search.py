@@ -25,7 +25,7 @@ from neardup.join.method import (
     reconsider,
     surely_exact,
 )
-from neardup.join.missing import Missing, missing_outside
+from neardup.join.misses import Missing, missing_outside
 from neardup.join.pairs import Pairs, gathered, proposed_room, verified_room
 from neardup.join.prefix_join import joined, lookups
 from neardup.join.rows import Rows, Sketches

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.io.readers.base import Format
-from neardup.run.represented import COUNTED, SOURCES, Represented
+from neardup.run.representation import COUNTED, SOURCES, Represented
 from neardup.run.stages.account import Run
 from neardup.settings import Keep
 from neardup.tables import Int64s

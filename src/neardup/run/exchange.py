@@ -17,8 +17,8 @@ from neardup.io.decisions.tag_files import read_tags
 from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
+from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of
-from neardup.run.stored import read_result
 from neardup.run.stored_review import after_review
 
 Exported = Literal["groups", "decisions", "tags"]

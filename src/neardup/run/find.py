@@ -10,7 +10,7 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.join.base_documents import open_base
 from neardup.run.asked_columns import FindKeywords, reference_of, require_reference
 from neardup.run.fates import refuse_files
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.pipeline import Meter
 from neardup.run.shares import require_most_removed
 from neardup.run.stages.order import run_stages

@@ -14,7 +14,7 @@ from neardup.display.charts import Histogram, bars
 from neardup.display.view import WORDS, excerpt, facts, heading, name_of, paragraph, table, view
 from neardup.errors import NeardupError
 from neardup.measures import LITERAL, MEASURES
-from neardup.run.looking import similarities
+from neardup.run.lookup import similarities
 from neardup.run.records import Group, Id, ResultRecord
 from neardup.run.show import summary
 from neardup.run.views import HEAD, NUMBERS, SHOWN_MEMBERS, rows_of

@@ -15,7 +15,7 @@ from neardup.io.readers.discovery import find_files
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import Recorded, RecordedFiles
 from neardup.io.readers.sources import Source
-from neardup.run.stored import StoredResult
+from neardup.run.result_folder import StoredResult
 from neardup.run.texts import LOCATED
 from neardup.tables import PLACE_TABLES, Int64s, column
 

@@ -3,7 +3,7 @@
 Every found pair has exact integers, so the probability π that LSH finds such a pair is known. A pair found with
 probability π represents 1/π pairs, found and missed (Horvitz and Thompson 1952). The expected number of missed
 pairs is Σ (1/π − 1), unbiased for any corpus. If chains of pairs are closed, 1 − π is the probability that a
-family falls apart between the two documents. ``join/missing.py`` measures it; this module derives the recall from
+family falls apart between the two documents. ``join/misses.py`` measures it; this module derives the recall from
 it. A search by SimHash has no such π: see ``within_distance``.
 
 An audit draws documents by strata, the same ones in every run, and counts their true pairs with all documents.
@@ -21,7 +21,7 @@ import pyarrow as pa
 from neardup.display import similarity
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
 from neardup.join.criterion import EVERYONE, Related, criterion_of
-from neardup.join.missing import Missing
+from neardup.join.misses import Missing
 from neardup.join.pairs import Pairs, keys_of
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import DocumentSets
@@ -58,7 +58,7 @@ def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
     pairs, or none, do not look more certain than they are (the flat Bayesian prior for a binomial count). If pairs
     are missed together, as many are added as are missed together.
 
-    >>> from neardup.join.missing import of_pairs
+    >>> from neardup.join.misses import of_pairs
     >>> missed_pairs(of_pairs(np.full(9900, 0.01)), 0.01)
     Interval(estimated=100.0, low=81, high=119)
     """

@@ -15,7 +15,7 @@ from neardup.display.view import excerpt
 from neardup.io.readers.base import Problem
 from neardup.run import views
 from neardup.run.account import RunAccount
-from neardup.run.not_judged import no_table
+from neardup.run.exclusions import no_table
 from neardup.tables import Int64s
 
 Id: TypeAlias = str | int

@@ -23,15 +23,15 @@ from neardup.group.leaders import merged
 from neardup.group.rows import Ids, JudgedRows, classes
 from neardup.io.attachments import stored as stored_attachments
 from neardup.join.criterion import at_least, criterion_of, formula_of_old, shared_by
-from neardup.join.missing import missed_with, of_pairs
+from neardup.join.misses import missed_with, of_pairs
 from neardup.join.pairs import PairRoom, Pairs
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.run.account import Bytes, Recall, Regrouped, RunAccount, plan_of
+from neardup.run.exclusions import bytes_removed
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts
-from neardup.run.not_judged import bytes_removed
 from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.recall import Predicted, recall_of
 from neardup.run.records import ResultRecord

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, printable, similarity
 from neardup.group.decisions import Decisions, Heads
-from neardup.group.lost import Standing, with_lost
+from neardup.group.loss import Standing, with_lost
 from neardup.group.placement import Alike, Constraints, Verdicts, place, stays_after
 from neardup.group.rows import CopyClasses, JudgedRows
 from neardup.io.decisions.records import DecisionState, Id

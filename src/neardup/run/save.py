@@ -20,12 +20,12 @@ from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
-from neardup.io.writers.kept import check_extra
+from neardup.io.writers.kept_rows import check_extra
 from neardup.run.account import RunCounts, kept_files
 from neardup.run.added_columns import added_names, added_to
 from neardup.run.by_value import ByValue
 from neardup.run.fates import FileFates
-from neardup.run.found import Found, write_result
+from neardup.run.findings import Found, write_result
 from neardup.run.pipeline import Meter
 from neardup.run.places import StoredPlaces, no_places
 from neardup.run.records import with_account

@@ -14,18 +14,19 @@ from msgspec.structs import replace as replace_fields
 from neardup.errors import InputError, NeardupError
 from neardup.group.decisions import Decisions, Heads, decisions_of, settle
 from neardup.group.leaders import GroupRules
-from neardup.group.lost import standing, with_lost
+from neardup.group.loss import standing, with_lost
 from neardup.group.rows import CopyClasses, JudgedRows, classes
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.readers.manifest import ChangedError, read_manifest
 from neardup.join.pairs import Pairs
 from neardup.measures import MEASURES
 from neardup.run.account import Bytes, RunAccount
+from neardup.run.exclusions import bytes_removed
 from neardup.run.lost_text import COLUMNS, lost_counts, with_lost_columns
-from neardup.run.not_judged import bytes_removed
 from neardup.run.records import ResultRecord
 from neardup.run.regroup import document_pairs, require, stored_rows
-from neardup.run.represented import represented
+from neardup.run.representation import represented
+from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import (
     Applied,
     ReviewedResult,
@@ -36,7 +37,6 @@ from neardup.run.review_decisions import (
     with_decided,
 )
 from neardup.run.stages.account import decided
-from neardup.run.stored import read_result
 from neardup.run.tables import group_table
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE

@@ -14,7 +14,7 @@ from neardup.io.readers.columns import as_text
 from neardup.join.criterion import similarity_of
 from neardup.join.pairs import Pairs
 from neardup.measures import MEASURES
-from neardup.run.represented import Represented
+from neardup.run.representation import Represented
 from neardup.settings import SearchSettings
 from neardup.tables import Bools, Int64s, UInt64s, column
 

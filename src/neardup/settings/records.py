@@ -481,7 +481,7 @@ class Work:
 
 @dataclass(frozen=True)
 class SampleSettings:
-    """Which shingles of each document a collection stores for its searches (``sketch/sampled.py``)."""
+    """Which shingles of each document a collection stores for its searches (``sketch/samples.py``)."""
 
     PANEL: ClassVar = COMPARED
 

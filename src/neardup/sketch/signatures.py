@@ -21,12 +21,12 @@ from neardup.errors import FormatError, InputError, NeardupError
 from neardup.io.readers.tables import read_table
 from neardup.io.writers.output import write_table
 from neardup.settings import Settings
-from neardup.sketch.bucketed import BucketMinHash
+from neardup.sketch.buckets import BucketMinHash
 from neardup.sketch.estimates import html
 from neardup.sketch.families import PlainSlotFamily, SlotFamily, whole_number
 from neardup.sketch.minhash import MinHash
 from neardup.sketch.provenance import KEY, Provenance, require_same, signature_column
-from neardup.sketch.sampled import BottomK, SampledShingles, Samples
+from neardup.sketch.samples import BottomK, SampledShingles, Samples
 from neardup.sketch.simhash import SimHash
 from neardup.sketch.textbook import BBit, ModP, MultiplyShift
 from neardup.tables import Floats, Int64s, UInt64s

@@ -18,7 +18,7 @@ import neardup as nd
 from neardup.advice import effects, sample
 from neardup.cli.demo_documents import documents_path
 from neardup.io.readers import choose_columns, open_documents
-from neardup.join.missing import missed_with
+from neardup.join.misses import missed_with
 from neardup.lsh.bands import Plan
 from neardup.runtime import Silent
 from neardup.settings import Settings

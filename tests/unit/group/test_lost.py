@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neardup.group import lost
+from neardup.group import loss
 from neardup.settings import Shingles
 from neardup.text.keys import process_key
 from neardup.text.units import Units, read
@@ -21,7 +21,7 @@ def test_tokens_of_plain_texts_are_those_of_the_kernels() -> None:
         "a_b c-d x·y",
     ]
     for text in [*shared_data.documents("own").values(), *oddities]:
-        found, expected = lost._units_of(text, form, key), read(text, key=key).units(True)
+        found, expected = loss._units_of(text, form, key), read(text, key=key).units(True)
         plain += not isinstance(found, Units)
         assert found.hashes.tolist() == expected.hashes.tolist()
         for begin in range(0, len(expected), 40):

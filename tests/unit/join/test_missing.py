@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from neardup.intervals import Share
-from neardup.join import missing
-from neardup.join.missing import (
+from neardup.join import misses
+from neardup.join.misses import (
     DrawnFamilies,
     Missing,
     missed_with,
@@ -142,7 +142,7 @@ def test_some_families_stand_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
         *np.array([(4 * k + a, 4 * k + b, *c) for k in range(300) for a, b, *c in rows_of_one()]).T
     )
     whole = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
-    monkeypatch.setattr(missing, "_SHINGLES", 300 * 4 * 60 // 3)
+    monkeypatch.setattr(misses, "_SHINGLES", 300 * 4 * 60 // 3)
     some = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     assert some.estimated == pytest.approx(whole.estimated, rel=0.3)
     assert some.variance > whole.variance
@@ -157,7 +157,7 @@ def test_of_a_large_family_some_documents_are_looked_at(monkeypatch: pytest.Monk
     sets, chosen = [set(range(4 * k, 4 * k + 60)) for k in range(60)], plan(0.6, 0.5)
     pairs = verified(sets, 0.6)
     whole = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
-    monkeypatch.setattr(missing, "_SHINGLES", 60 * 60 * 2)
+    monkeypatch.setattr(misses, "_SHINGLES", 60 * 60 * 2)
     part = missing_pairs(Pairs.of(pairs), chosen, ONE, not_sure, fetching(sets))
     assert whole.bounded == 0
     assert part.bounded == part.estimated > whole.estimated
@@ -175,9 +175,9 @@ def test_of_many_pairs_those_within_crowds_are_taken_for_found(monkeypatch: pyte
         documents=documents, local=documents, hashes=made.hashes, starts=made.offsets[:-1], sizes=made.sizes
     )
     nobody = np.zeros(42, np.bool_)
-    monkeypatch.setattr(missing, "HUB", 20)
+    monkeypatch.setattr(misses, "HUB", 20)
     whole = missing_among(Pairs.of(pairs), hubs, documents, nobody, chosen, ONE)
-    monkeypatch.setattr(missing, "_MANY", 100)
+    monkeypatch.setattr(misses, "_MANY", 100)
     part = missing_among(Pairs.of(pairs), hubs, documents, nobody, chosen, ONE)
     assert part.estimated == pytest.approx(whole.estimated, abs=0.3)
     assert part.estimated > 0

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.join.candidates import HUB
-from neardup.join.missing import Members, found_again, of_members
+from neardup.join.misses import Members, found_again, of_members
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion
 from neardup.sketch.documents import ShingleSets

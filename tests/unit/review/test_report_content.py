@@ -18,7 +18,7 @@ from neardup.review.report.content import SHOWN, report_page
 from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import GroupLists, TextReading
 from neardup.run.account import CrowdAccount
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.records import with_account
 from support.command_line import write_rows
 from support.messages import has_parts

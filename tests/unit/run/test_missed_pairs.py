@@ -7,7 +7,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from neardup.join.missing import missed_with, of_pairs
+from neardup.join.misses import missed_with, of_pairs
 from neardup.lsh.bands import plan
 from neardup.run.account import Interval
 from neardup.run.recall import missed_pairs, predicted_recall

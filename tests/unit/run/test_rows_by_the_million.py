@@ -10,8 +10,8 @@ import msgspec
 
 from neardup.io.readers import open_documents
 from neardup.io.readers.base import Problem
+from neardup.run.exclusions import not_judged_table
 from neardup.run.find import find
-from neardup.run.not_judged import not_judged_table
 from neardup.run.stages import result
 
 ROWS = 100_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.lsh.index import band_probability
-from neardup.sketch.bucketed import BucketMinHash
+from neardup.sketch.buckets import BucketMinHash
 from support import reference, reference_families
 
 EMPTY = 2**64 - 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from neardup.sketch.estimates import Estimate, estimate
 from neardup.sketch.families import ShingleFamily
 from neardup.sketch.minhash import MinHash
-from neardup.sketch.sampled import SampledShingles
+from neardup.sketch.samples import SampledShingles
 
 Z = 1.959963984540054  # 97.5 % of a standard normal variable lie below
 

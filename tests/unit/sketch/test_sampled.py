@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import neardup as nd
 from neardup.errors import FormatError, InputError, SettingError
 from neardup.kernels.sketch.samples import ALL, common
-from neardup.sketch.sampled import BottomK, SampledShingles
+from neardup.sketch.samples import BottomK, SampledShingles
 from support import reference, reference_families, strategies
 
 TEXTS = ["The night is dark and the moon is red.", "", "the moon is red", "Ünïcode — 東京 は 夜", " …"]

@@ -15,7 +15,7 @@ from neardup.cli.option import (
     settings_of,
     settings_of_new_collection,
 )
-from neardup.cli.options import shared
+from neardup.cli.options import general
 from neardup.settings import ReadingSettings, names_of
 from neardup.settings.fields import ACCESS, COMPARED, INPUT, OUTPUT, WORK
 
@@ -41,10 +41,10 @@ class AddOptions:
         ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
     )
 
-    path: Path = shared.NEW_COLLECTION.field()
-    inputs: list[str] = shared.INPUTS.field()
-    text: list[str] = shared.TEXT.field()
-    id: str | None = shared.ID.field()
+    path: Path = general.NEW_COLLECTION.field()
+    inputs: list[str] = general.INPUTS.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
     reading: SettingOptions = settings_of(*names_of(ReadingSettings))
     metadata: list[str] = option(
         "--meta",
@@ -65,7 +65,7 @@ class AddOptions:
         "--near",
         None,
         "Report which stored document each one repeats, from this resemblance on.",
-        *shared.SHARE,
+        *general.SHARE,
         panel=COMPARED,
     )
     on_near: str | None = option(
@@ -76,13 +76,13 @@ class AddOptions:
         panel=COMPARED,
     )
     skip_near: float | None = option(
-        "--skip-near", None, "The same as --near with --on-near reject.", *shared.SHARE, panel=COMPARED
+        "--skip-near", None, "The same as --near with --on-near reject.", *general.SHARE, panel=COMPARED
     )
     near_recall: float | None = option(
         "--recall",
         None,
         "Least share of the near documents to find; 1: all, and slower. Default: 0.99.",
-        *shared.SHARE,
+        *general.SHARE,
         panel=COMPARED,
     )
     problems: Path | None = option(
@@ -93,8 +93,8 @@ class AddOptions:
         panel=OUTPUT,
     )
     settings: SettingOptions = settings_of_new_collection()
-    wait: float = shared.WAIT.field()
-    json: bool = shared.JSON.field()
+    wait: float = general.WAIT.field()
+    json: bool = general.JSON.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -105,10 +105,10 @@ class RemoveOptions:
     Also removes everything derived from them. An unknown id is an error.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     ids: list[str] = argument("ID", "Ids of documents.")
-    wait: float = shared.WAIT.field()
-    json: bool = shared.JSON.field()
+    wait: float = general.WAIT.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -120,13 +120,13 @@ class SearchOptions:
     texts.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     query: str = argument("QUERY", "The query, as one argument: put it in quotes.")
     limit: int = option("--limit", 20, "Documents on a page, from 1 to 1,000.", "NUMBER")
     after: str | None = option(
         "--after", None, "The next page: the value that the previous page printed.", "TOKEN"
     )
-    json: bool = shared.JSON.field()
+    json: bool = general.JSON.field()
     why_not: str | None = option("--why-not", None, "Explain why the query does not find the document ID.", "ID")
     explain: bool = option("--explain", False, "Explain the meaning of the query and its look-ups in words.")
     include_self: bool = option("--include-self", False, "Include the query document itself.")
@@ -146,25 +146,25 @@ class GroupsOptions:
     documents that were added otherwise.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     complete: bool = option(
         "--complete",
         False,
         "First compare the documents that are in no group, and put those that repeat another into groups.",
     )
-    near: float = option("--near", 0.8, "With --complete: least resemblance to repeat a document.", *shared.SHARE)
+    near: float = option("--near", 0.8, "With --complete: least resemblance to repeat a document.", *general.SHARE)
     near_recall: float | None = option(
         "--recall",
         None,
         "With --complete: least share of the near documents to find; 1: all. Default: 0.99.",
-        *shared.SHARE,
+        *general.SHARE,
     )
     limit: int = option("--limit", 100, "Groups on a page, from 1 to 10,000.", "NUMBER")
     after: int | None = option(
         "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
     )
-    wait: float = shared.WAIT.field()
-    json: bool = shared.JSON.field()
+    wait: float = general.WAIT.field()
+    json: bool = general.JSON.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -175,12 +175,12 @@ class ListOptions:
     A line has the id, the number of tokens, the group and the metadata of a document.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     limit: int = option("--limit", 100, "Documents on a page, from 1 to 10,000.", "NUMBER")
     after: int | None = option(
         "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
     )
-    json: bool = shared.JSON.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -190,10 +190,10 @@ class BackupOptions:
     The copy is the state at its beginning. It appears complete or not at all.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     file: Path = argument("FILE", "The copy, a new file.")
-    wait: float = shared.WAIT.field()
-    json: bool = shared.JSON.field()
+    wait: float = general.WAIT.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -205,7 +205,7 @@ class DecideOptions:
     others is refused.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     a: str = argument("A", "Id of a document.")
     b: str = argument("B", "Id of another document.")
     verdict: str = argument(
@@ -213,7 +213,7 @@ class DecideOptions:
     )
     by: str = option("--by", "", "Name of the person who decides, for the change log.", "NAME")
     note: str = option("--note", "", "Reason, for the change log.", "TEXT")
-    wait: float = shared.WAIT.field()
+    wait: float = general.WAIT.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -224,18 +224,18 @@ class ServeOptions:
     the extra service. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
 
-    path: Path = shared.COLLECTION.field()
-    host: str = shared.HOST.field()
+    path: Path = general.COLLECTION.field()
+    host: str = general.HOST.field()
     port: int = option(
         "--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER", panel=ACCESS, from_file=NEVER
     )
-    token_file: Path | None = shared.TOKEN_FILE.field()
+    token_file: Path | None = general.TOKEN_FILE.field()
     create: bool = option("--create", False, "Create the collection if it does not exist.", panel=ACCESS)
     read_only: bool = option("--read-only", False, "Refuse every change, and only read the file.", panel=ACCESS)
     page: bool = option(
         "--page", False, "Also serve pages, at /review/, on which people decide about the groups.", panel=ACCESS
     )
-    wait: float = shared.WAIT.field()
+    wait: float = general.WAIT.field()
     largest_body: float = option(
         "--largest-body", 64.0, "Largest number of megabytes of a request.", "NUMBER", panel=WORK
     )
@@ -266,8 +266,8 @@ class ServeOptions:
 class InfoOptions:
     """Show the size and settings of a collection."""
 
-    path: Path = shared.COLLECTION.field()
-    json: bool = shared.JSON.field()
+    path: Path = general.COLLECTION.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -277,8 +277,8 @@ class CheckOptions:
     Exit status: 0 no fault; 2 faults were found.
     """
 
-    path: Path = shared.COLLECTION.field()
-    json: bool = shared.JSON.field()
+    path: Path = general.COLLECTION.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -288,10 +288,10 @@ class CompactOptions:
     Needs free disk space of the size of the file, and no other reader or writer.
     """
 
-    path: Path = shared.COLLECTION.field()
+    path: Path = general.COLLECTION.field()
     upgrade: bool = option("--upgrade", False, "Convert a file of an earlier version to this one; copy it first.")
-    wait: float = shared.WAIT.field()
-    json: bool = shared.JSON.field()
+    wait: float = general.WAIT.field()
+    json: bool = general.JSON.field()
 
 
 # ruff: noqa: RUF009  the calls return fields

@@ -17,7 +17,7 @@ from neardup.cli.option import (
     setting,
     settings_of,
 )
-from neardup.cli.options import shared
+from neardup.cli.options import general
 from neardup.settings import COMPARISON, SELECTION, ReadingSettings, Shingles, names_of
 from neardup.settings.fields import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
@@ -48,17 +48,17 @@ class DedupOptions:
         ("neardup dedup a.jsonl -o - | gzip > kept.jsonl.gz", "the kept rows alone, in a pipe"),
     )
 
-    inputs: list[str] = shared.INPUTS.field()
-    out: Path | None = shared.OUT_OR_STREAM.field()
-    text: list[str] = shared.TEXT.field()
-    id: str | None = shared.ID.field()
+    inputs: list[str] = general.INPUTS.field()
+    out: Path | None = general.OUT_OR_STREAM.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
     settings: SettingOptions = all_settings()
     against: list[str] = replace(
-        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+        general.AGAINST, help=f"{general.AGAINST.help} Or folders that neardup fingerprint has written."
     ).field()
-    against_text: list[str] = shared.AGAINST_TEXT.field()
-    against_id: str | None = shared.AGAINST_ID.field()
-    ignore: list[str] = shared.IGNORE.field()
+    against_text: list[str] = general.AGAINST_TEXT.field()
+    against_id: str | None = general.AGAINST_ID.field()
+    ignore: list[str] = general.IGNORE.field()
     decisions: Path | None = option(
         "--decisions",
         None,
@@ -67,7 +67,7 @@ class DedupOptions:
         "OUT",
         panel=EARLIER,
     )
-    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
+    key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
     update: Path | None = option(
         "--update",
         None,
@@ -75,7 +75,7 @@ class DedupOptions:
         "FP",
         panel=EARLIER,
     )
-    by: str | None = shared.BY_COLUMN.field()
+    by: str | None = general.BY_COLUMN.field()
     shard_size: str | None = option(
         "--shard-size",
         None,
@@ -107,12 +107,12 @@ class DedupOptions:
         panel=WORK,
         from_file=NEVER,
     )
-    store_texts: bool = shared.STORE_TEXTS.field()
-    resume: bool = shared.RESUME.field()
-    predict: bool = shared.PREDICT.field()
-    dry_run: bool = shared.DRY_RUN.field()
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    store_texts: bool = general.STORE_TEXTS.field()
+    resume: bool = general.RESUME.field()
+    predict: bool = general.PREDICT.field()
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -128,25 +128,25 @@ class GroupOptions:
         ("neardup regroup groups -o strict --threshold 0.9", "the same pairs, a stricter threshold"),
     )
 
-    inputs: list[str] = shared.INPUTS.field()
-    out: Path | None = shared.OUT.field()
-    text: list[str] = shared.TEXT.field()
-    id: str | None = shared.ID.field()
+    inputs: list[str] = general.INPUTS.field()
+    out: Path | None = general.OUT.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
     against: list[str] = replace(
-        shared.AGAINST, help=f"{shared.AGAINST.help} Or folders that neardup fingerprint has written."
+        general.AGAINST, help=f"{general.AGAINST.help} Or folders that neardup fingerprint has written."
     ).field()
-    against_text: list[str] = shared.AGAINST_TEXT.field()
-    against_id: str | None = shared.AGAINST_ID.field()
-    key: Path | None = replace(shared.KEY, help=f"With fingerprints in --against: {shared.KEY.help}").field()
-    ignore: list[str] = shared.IGNORE.field()
-    by: str | None = shared.BY_COLUMN.field()
-    store_texts: bool = shared.STORE_TEXTS.field()
-    resume: bool = shared.RESUME.field()
-    predict: bool = shared.PREDICT.field()
-    dry_run: bool = shared.DRY_RUN.field()
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    against_text: list[str] = general.AGAINST_TEXT.field()
+    against_id: str | None = general.AGAINST_ID.field()
+    key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
+    ignore: list[str] = general.IGNORE.field()
+    by: str | None = general.BY_COLUMN.field()
+    store_texts: bool = general.STORE_TEXTS.field()
+    resume: bool = general.RESUME.field()
+    predict: bool = general.PREDICT.field()
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -161,14 +161,14 @@ class ApplyOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
-    result: Path = replace(shared.RESULT, help="A result folder, with the decisions of a review.").field()
-    out: Path | None = shared.OUT_OR_STREAM.field()
+    result: Path = replace(general.RESULT, help="A result folder, with the decisions of a review.").field()
+    out: Path | None = general.OUT_OR_STREAM.field()
     moved: list[str] = replace(
-        shared.MOVED, help="The input where it is now, if it has moved. May be repeated."
+        general.MOVED, help="The input where it is now, if it has moved. May be repeated."
     ).field()
-    dry_run: bool = shared.DRY_RUN.field()
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -181,14 +181,14 @@ class RegroupOptions:
     Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
     """
 
-    result: Path = shared.RESULT.field()
-    out: Path | None = shared.OUT.field()
+    result: Path = general.RESULT.field()
+    out: Path | None = general.OUT.field()
     stricter: float = Declared(
-        ("--threshold",), REQUIRED, "A threshold above that of the result.", *shared.SHARE
+        ("--threshold",), REQUIRED, "A threshold above that of the result.", *general.SHARE
     ).field()
-    dry_run: bool = shared.DRY_RUN.field()
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -201,11 +201,11 @@ class LookOptions:
     Exit status: 0 done; 1 done, but some input was rejected; 2 error.
     """
 
-    inputs: list[str] = shared.INPUTS.field()
-    text: list[str] = shared.TEXT.field()
-    id: str | None = shared.ID.field()
+    inputs: list[str] = general.INPUTS.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
     settings: SettingOptions = all_settings()
-    json: bool = shared.JSON.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -227,8 +227,8 @@ class CompareOptions:
     )
     b: str = argument("B", "The document to compare with it, or the id of a document.")
     other: str | None = Declared((), None, "The id of the other document.", "ID", panel=INPUT).field()
-    text: list[str] = replace(shared.TEXT, help=f"With FILE#ROW: {shared.TEXT.help}").field()
-    literal: bool = shared.LITERAL.field()
+    text: list[str] = replace(general.TEXT, help=f"With FILE#ROW: {general.TEXT.help}").field()
+    literal: bool = general.LITERAL.field()
     settings: SettingOptions = settings_of(*READING, *COMPARISON)
     min_chunk: int | None = option(
         "--min-chunk",
@@ -237,7 +237,7 @@ class CompareOptions:
         "NUMBER",
         panel=COMPARED,
     )
-    ignore: list[str] = shared.IGNORE.field()
+    ignore: list[str] = general.IGNORE.field()
     html: Path | None = option(
         "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE", panel=OUTPUT
     )
@@ -251,8 +251,8 @@ class CompareOptions:
         "NUMBER",
         panel=OUTPUT,
     )
-    json: bool = shared.JSON.field()
-    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
+    json: bool = general.JSON.field()
+    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -264,10 +264,10 @@ class ShowOptions:
     done; 2 error.
     """
 
-    out: Path = shared.RESULT.field()
+    out: Path = general.RESULT.field()
     id: str = argument("ID", "The id of a document.")
     limit: int = option("--limit", 10, "Largest number of members, and of documents outside, to list.", "NUMBER")
-    json: bool = shared.JSON.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -281,7 +281,7 @@ class ReportOptions:
     page: Path = Declared(("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE").field()
     most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
     most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
-    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
+    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -293,10 +293,10 @@ class ReviewOptions:
     """
 
     out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
-    by: str = shared.BY_NAME.field()
-    host: str = shared.HOST.field()
+    by: str = general.BY_NAME.field()
+    host: str = general.HOST.field()
     port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER", from_file=NEVER)
-    token_file: Path | None = shared.TOKEN_FILE.field()
+    token_file: Path | None = general.TOKEN_FILE.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -308,7 +308,7 @@ class ExportOptions:
     done; 2 error.
     """
 
-    out: Path = replace(shared.RESULT, help="A result folder, or a collection.").field()
+    out: Path = replace(general.RESULT, help="A result folder, or a collection.").field()
     file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
     what: str = option(
         "--what",
@@ -321,7 +321,7 @@ class ExportOptions:
     form: str | None = option(
         "--format", None, "csv, jsonl, parquet or dat. Default: the suffix of the file.", "NAME"
     )
-    overwrite: bool = replace(shared.OVERWRITE, help="Replace an earlier export.").field()
+    overwrite: bool = replace(general.OVERWRITE, help="Replace an earlier export.").field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -332,7 +332,7 @@ class ImportOptions:
     semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
     """
 
-    out: Path = shared.RESULT.field()
+    out: Path = general.RESULT.field()
     file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
     by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
     form: str | None = option(
@@ -369,10 +369,10 @@ class PlanOptions:
         "SAMPLE",
         panel=INPUT,
     ).field()
-    text: list[str] = shared.TEXT.field()
-    id: str | None = shared.ID.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
     settings: SettingOptions = settings_of(*PLANNED)
-    ignore: list[str] = shared.IGNORE.field()
+    ignore: list[str] = general.IGNORE.field()
     svg: Path | None = option(
         "--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg", panel=OUTPUT
     )
@@ -392,7 +392,7 @@ class PlanOptions:
     documents: int | None = option(
         "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER", panel=SEARCH
     )
-    json: bool = shared.JSON.field()
+    json: bool = general.JSON.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -405,7 +405,7 @@ class ExplainOptions:
     """
 
     names: list[str] = Declared((), (), "Two to ten small files; - is standard input.", "IN", panel=INPUT).field()
-    literal: bool = shared.LITERAL.field()
+    literal: bool = general.LITERAL.field()
     example: bool = option("--example", False, "Explain three sentences of a published walk-through.", panel=INPUT)
     length: int = setting("length", default=3)
     unit: str = setting("unit")
@@ -439,15 +439,15 @@ class ExplainOptions:
     html: Path | None = option(
         "--html", None, "Write an HTML page instead of printing the tables.", "FILE", panel=OUTPUT
     )
-    overwrite: bool = replace(shared.OVERWRITE, help="Replace the page if it exists.").field()
-    json: bool = shared.JSON.field()
+    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DemoOptions:
     """Find the near copies in a small sample, and show the evidence."""
 
-    json: bool = shared.JSON.field()
+    json: bool = general.JSON.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -484,14 +484,14 @@ class FingerprintOptions:
         ("neardup merge fp -o merged", "then all parts together"),
     )
 
-    inputs: list[str] = replace(shared.INPUTS, default=()).field()
+    inputs: list[str] = replace(general.INPUTS, default=()).field()
     out: Path | None = Declared(
         ("-o", "--out"), None, "Folder for the fingerprints of this part, written atomically.", "FP", panel=OUTPUT
     ).field()
-    text: list[str] = shared.TEXT.field()
-    id: str | None = shared.ID.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
     settings: SettingOptions = all_settings()
-    key: Path | None = shared.KEY.field()
+    key: Path | None = general.KEY.field()
     new_key: Path | None = option(
         "--new-key",
         None,
@@ -499,8 +499,8 @@ class FingerprintOptions:
         "FILE",
         panel=EARLIER,
     )
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -520,11 +520,11 @@ class MergeOptions:
     )
 
     parts: list[str] = PARTS.field()
-    out: Path | None = shared.OUT.field()
+    out: Path | None = general.OUT.field()
     settings: SettingOptions = all_settings()
-    key: Path | None = shared.KEY.field()
+    key: Path | None = general.KEY.field()
     moved: list[str] = replace(
-        shared.MOVED, help="The texts of the parts where they are now, if they have moved. May be repeated."
+        general.MOVED, help="The texts of the parts where they are now, if they have moved. May be repeated."
     ).field()
     name_groups: bool = option(
         "--name-groups",
@@ -532,10 +532,10 @@ class MergeOptions:
         "Store the names of the groups beside the fingerprints, so that dedup --update keeps them.",
         panel=OUTPUT,
     )
-    store_texts: bool = shared.STORE_TEXTS.field()
-    dry_run: bool = shared.DRY_RUN.field()
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    store_texts: bool = general.STORE_TEXTS.field()
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
 
 
@@ -546,10 +546,10 @@ class PartOptions:
     The input is that of the part, as it was fingerprinted.
     """
 
-    inputs: list[str] = replace(shared.INPUTS, help="The files or folders of the part.").field()
+    inputs: list[str] = replace(general.INPUTS, help="The files or folders of the part.").field()
     merged: Path = Declared(("--of",), REQUIRED, "The result into which the part was merged.", "OUT").field()
-    out: Path | None = shared.OUT_OR_STREAM.field()
-    dry_run: bool = shared.DRY_RUN.field()
-    json: bool = shared.JSON.field()
-    overwrite: bool = shared.OVERWRITE.field()
+    out: Path | None = general.OUT_OR_STREAM.field()
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()

@@ -35,7 +35,7 @@ from neardup.collection.store.file import (
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import StoreLookups
 from neardup.collection.store.segments import Segments, SegmentWriting
-from neardup.collection.store.writing import MissingError, Writing
+from neardup.collection.store.transaction import MissingError, Writing
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.io.decisions.log import DecisionLog
 from neardup.runtime import UNLIMITED, Deadline

@@ -2,7 +2,8 @@
 
 from neardup.io.writers.filesystem import access_of, common_access, creating
 from neardup.io.writers.folder import OutputFolder
-from neardup.io.writers.kept import (
+from neardup.io.writers.kept_layout import KeptLayout, value_folder
+from neardup.io.writers.kept_rows import (
     ChunkRows,
     KeptWriter,
     StreamOutput,
@@ -11,7 +12,6 @@ from neardup.io.writers.kept import (
     read_native,
     write_kept,
 )
-from neardup.io.writers.kept_layout import KeptLayout, value_folder
 from neardup.io.writers.output import OutputImage, OutputPage, ProblemList
 
 __all__ = [

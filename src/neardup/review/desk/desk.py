@@ -40,7 +40,7 @@ from neardup.review.source import (
     Reviewed,
     ThresholdView,
 )
-from neardup.run.found import load
+from neardup.run.findings import load
 from neardup.tables import Bools, Int64s
 
 SAMPLED = 20

@@ -15,7 +15,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.decisions.records import Id
 from neardup.run.kinds import KIND
-from neardup.run.looking import similarities
+from neardup.run.lookup import similarities
 from neardup.run.records import ResultRecord
 from neardup.tables import Bools, Floats, Int64s, column
 

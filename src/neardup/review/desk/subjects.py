@@ -29,7 +29,7 @@ from neardup.review.source import Reviewed
 from neardup.run import show
 from neardup.run.account import RunAccount
 from neardup.run.exchange import exported
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.records import Looked, ResultRecord
 from neardup.settings import as_compared
 from neardup.tables import Int64s

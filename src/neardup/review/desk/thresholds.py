@@ -13,7 +13,7 @@ from neardup.io.decisions.records import NO_DECISIONS
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.texts import LAST_WAIT
 from neardup.review.source import ThresholdLine, ThresholdView
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.records import ResultRecord, with_account
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.stored_review import after_review

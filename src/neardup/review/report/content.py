@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
     from neardup.review.report.lists import TextReading
     from neardup.review.source import GroupLine, PairLine
-    from neardup.run.found import Found
+    from neardup.run.findings import Found
     from neardup.run.records import Id
 
 NOTES, NOTE = 20, 600

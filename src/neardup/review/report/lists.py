@@ -15,7 +15,7 @@ from neardup.display import counted, number, percent, printable
 from neardup.errors import NeardupError
 from neardup.review.source import GroupLine, PairLine
 from neardup.run.account import DecisionAccount, DecisionsAccount, LostMost
-from neardup.run.looking import similarities
+from neardup.run.lookup import similarities
 from neardup.run.lost_text import COLUMNS
 from neardup.run.records import SHINGLES, Shared
 from neardup.run.show import unit_of
@@ -25,7 +25,7 @@ from neardup.tables import Int64s
 
 if TYPE_CHECKING:
     from neardup.review.report.figures import GroupFigures, PairFigures
-    from neardup.run.found import Found
+    from neardup.run.findings import Found
     from neardup.run.records import Id
 
 LISTED = 10

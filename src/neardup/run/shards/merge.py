@@ -17,7 +17,7 @@ from neardup.io.readers.base import named
 from neardup.io.writers import common_access
 from neardup.run.asked_columns import asked_columns
 from neardup.run.find import run
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Progress

@@ -20,9 +20,9 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
 from neardup.run.added_columns import flat, flat_schema
 from neardup.run.fates import FileFates
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.places import StoredPlaces, no_places
-from neardup.run.represented import COUNTED, SOURCES
+from neardup.run.representation import COUNTED, SOURCES
 from neardup.runtime import Progress, Silent, ordered_map
 from neardup.settings import Settings
 from neardup.tables import FORMAT_VERSION, Int64s, column

@@ -28,7 +28,7 @@ from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import parts_of
 from neardup.run.find import run
-from neardup.run.found import Found
+from neardup.run.findings import Found
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.save import fill
 from neardup.run.shards.bands import NewKeys, meeting

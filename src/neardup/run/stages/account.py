@@ -45,11 +45,11 @@ from neardup.run.account import (
     RunCounts,
     UsedColumns,
 )
+from neardup.run.exclusions import not_judged_counts
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts
-from neardup.run.not_judged import not_judged_counts
 from neardup.run.recall import Audit, Predicted, recall_of
-from neardup.run.represented import Represented
+from neardup.run.representation import Represented
 from neardup.run.review_decisions import Applied
 from neardup.run.shares import removed_by, suspicious
 from neardup.run.stages.records import (

@@ -16,7 +16,7 @@ from neardup.group.decisions import (
     settle,
 )
 from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
-from neardup.group.lost import Standing, standing, with_lost, with_passages
+from neardup.group.loss import Standing, standing, with_lost, with_passages
 from neardup.group.rows import CopyClasses, JudgedRows, classes, keep_rank
 from neardup.join.criterion import Related, at_least, every_pair
 from neardup.join.pairs import PairRoom, Pairs, verified_room
@@ -25,11 +25,11 @@ from neardup.join.search import ExactJoin, FoundPairs, HeldSets
 from neardup.join.shingle_store import FeatureStores
 from neardup.join.verification import verify
 from neardup.measures import MEASURES, Measure
+from neardup.run.exclusions import dropped_rows
 from neardup.run.lost_text import with_lost_columns
-from neardup.run.not_judged import dropped_rows
 from neardup.run.pipeline import Condition, Meter, Stage
 from neardup.run.recall import Audit
-from neardup.run.represented import Represented, represented
+from neardup.run.representation import Represented, represented
 from neardup.run.review_decisions import Applied, ReviewedResult, alike_by, applied, leaders_at, settled
 from neardup.run.stages.records import HeadPairs, LeaderPairs, LookedAt, MemberTable, Purpose, ShinglePairs
 from neardup.run.tables import group_table

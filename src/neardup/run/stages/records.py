@@ -10,7 +10,7 @@ import pyarrow as pa
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
 from neardup.join.base_documents import BaseDocuments
-from neardup.join.missing import Missing
+from neardup.join.misses import Missing
 from neardup.join.shingle_store import DocumentSets
 from neardup.lsh.bands import Plan
 from neardup.run.review_decisions import ReviewedResult

@@ -12,9 +12,9 @@ from neardup.group.rows import JudgedRows
 from neardup.io.writers.scratch import TABLE_ROWS
 from neardup.join.pairs import Pairs, verified_room
 from neardup.join.rows import Rows
-from neardup.run.found import Found
+from neardup.run.exclusions import not_judged_table
+from neardup.run.findings import Found
 from neardup.run.kinds import with_kinds, with_kinds_of_copies
-from neardup.run.not_judged import not_judged_table
 from neardup.run.pipeline import Meter
 from neardup.run.recall import Audit
 from neardup.run.review_decisions import Applied, with_decided

@@ -16,14 +16,14 @@ from neardup.join.base_documents import ReadBase, read_base
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import fingerprint
 from neardup.join.method import surely_exact
-from neardup.join.missing import missing_among, missing_members
+from neardup.join.misses import missing_among, missing_members
 from neardup.join.pairs import PairRoom
 from neardup.join.rows import Rows, Sketches
 from neardup.join.search import ExactJoin, FoundPairs, HeldSets, Proposal, Search, SearchOutcome
 from neardup.join.search import propose as proposed
 from neardup.lsh.bands import Plan, plan
 from neardup.run.asked_columns import parts_of, related_notes
-from neardup.run.not_judged import left_aside_notes
+from neardup.run.exclusions import left_aside_notes
 from neardup.run.pipeline import Meter
 from neardup.run.recall import Audit, Reported
 from neardup.run.recall import audit as audited

@@ -37,7 +37,7 @@ from neardup.run.account import Lost, RunAccount, decoded, read_account
 from neardup.run.kinds import KIND, counts_of
 from neardup.run.lost_text import COLUMNS as LOST_COLUMNS
 from neardup.run.lost_text import lost_counts
-from neardup.run.represented import COUNTED, SOURCES
+from neardup.run.representation import COUNTED, SOURCES
 from neardup.settings import SearchSettings
 from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE, Int64s, column
 

@@ -17,7 +17,7 @@ from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.found_view import ShownPairs, shown_pairs
-from neardup.run.looking import Outside, is_known, links, looked, outside, stored_pairs
+from neardup.run.lookup import Outside, is_known, links, looked, outside, stored_pairs
 from neardup.run.places import StoredPlaces
 from neardup.run.records import (
     Decision,
@@ -33,7 +33,7 @@ from neardup.run.records import (
     with_account,
 )
 from neardup.run.regroup import regroup
-from neardup.run.stored import read_result
+from neardup.run.result_folder import read_result
 from neardup.run.texts import StoredTexts
 from neardup.run.views import DRAWN_MEMBERS
 from neardup.settings import as_compared
@@ -41,6 +41,7 @@ from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
+
 
 SHOWN_GROUPS = 10
 
