@@ -17,7 +17,7 @@ import numpy as np
 from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_again
 from neardup.collection.groups.formation import About, Grouping
-from neardup.collection.near import READ, Finder, Near, Repeated
+from neardup.collection.near import AHEAD, READ, Finder, Near, Repeated
 from neardup.collection.records import Action, Added, GroupedPending, NearCopy
 from neardup.collection.sets import Role, Sets, require_no_groups, require_same_role, role_of
 from neardup.collection.store import Store
@@ -118,6 +118,8 @@ class Arrivals:
         self._finder.begin(entries)
         repeated_by_place = {}
         for place, id in enumerate(entries.ids):
+            if place % AHEAD == 0:
+                self._finder.read_ahead(place)
             repeated = self._finder.repeated(place, old.get(id, 0))
             if repeated:
                 repeated_by_place[place] = repeated
@@ -149,6 +151,8 @@ class StoredFinder(Finder):
     ``begin`` receives stored documents of ascending ``numbers``; ``grouped`` says of each number whether the
     document is in a group, and numbers beyond it are in none.
     """
+
+    _in_stages = False  # each document is in the posting lists itself
 
     def __init__(self, store: Store, near: Near, sets: Sets, deadline: Deadline, grouped: Bools) -> None:
         super().__init__(store, near, sets, deadline)

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from weakref import WeakSet
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,6 +47,7 @@ from neardup.tables import one_array
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 
 _SMALL = 1 << 20
+_compared_once: WeakSet[Store] = WeakSet()
 _AHEAD = 32 << 20
 """Bytes of text that are prepared before the transaction begins."""
 
@@ -183,7 +185,7 @@ class Adding:
     def _begun(self, pieces: Iterable[Prepared]) -> Iterable[Prepared]:
         """Prepare the first pieces now, before other writers have to wait: small additions as a whole.
 
-        The comparison of the first document, whose result is not used, loads all code that comparing needs.
+        The comparison of the first document of all, whose result is not used, loads the code that comparing needs.
         """
         rest, ahead, size = iter(pieces), list[Prepared](), 0
         for prepared in rest:
@@ -191,7 +193,8 @@ class Adding:
             size += int(prepared.entries.sizes.sum())
             if size >= _AHEAD:
                 break
-        if self._near and ahead and len(ahead[0].entries):
+        if self._near and ahead and len(ahead[0].entries) and self._store not in _compared_once:
+            _compared_once.add(self._store)
             with self._store.reading(self._deadline):
                 finder = Finder(self._store, self._near, Sets(self._store, self._deadline), self._deadline)
                 finder.begin(ahead[0].entries.take([0]))

@@ -17,11 +17,12 @@ the samples, which are made with base text, so short documents are looked up com
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -42,8 +43,14 @@ RECALL = 0.99
 READ = 128
 """Documents read from each posting list and compared, before checking whether one was near."""
 _DRAWN = 32
-_AT_ONCE = 1000
+_AT_ONCE = 4000
 """Shingles looked up between two checks of the time limit."""
+AHEAD = 100
+"""Documents for whose candidates sizes and texts are read together."""
+_MOST_AHEAD = 1000
+"""The most candidates that are read ahead."""
+_FEW_BITS = 32
+"""A number of a document has at most this many bits."""
 
 
 @dataclass(frozen=True, init=False)
@@ -87,6 +94,9 @@ class Finder:
     are stored, call ``stored``. Raises LimitError when the deadline passes.
     """
 
+    _in_stages = True
+    """Whether the look-ups of a document end when the first ones find nothing."""
+
     def __init__(self, store: Store, near: Near, sets: Sets, deadline: Deadline = UNLIMITED) -> None:
         self._store, self._deadline = store, deadline
         self._near, self._sets = near, sets
@@ -102,9 +112,11 @@ class Finder:
     def begin(self, entries: Entries) -> None:
         """Start the next chunk of documents."""
         self._entries, self.sizes = entries, entries.shingles.tolist()
+        self._own: dict[int, UInt64s] = {}
+        self._known_sizes: dict[int, int] = {}
         self._samples = [entries.hashes[begin:end] for begin, end in pairwise(entries.offsets.tolist())]
         if len(self._base):
-            self.sizes = [len(self._sets.made(packed)) for packed in entries.packed]
+            self.sizes = [len(self._set_of(place)) for place in range(len(entries))]
             self._samples = [self._base.without(hashes) for hashes in self._samples]
         self._gone: set[int] = set()
         self._new: defaultdict[int, list[int]] = defaultdict(list)
@@ -112,12 +124,61 @@ class Finder:
         self._all: defaultdict[int, list[int]] = defaultdict(list)
         self._drawn = [self._lookups(place) for place in range(len(self.sizes))]
         looked_up = [hashes[:drawn] for hashes, (drawn, _) in zip(self._samples, self._drawn, strict=True)]
-        hashes = np.unique(np.concatenate([np.empty(0, np.uint64), *looked_up]))
-        lists: list[Int64s] = []
-        for first in range(0, len(hashes), _AT_ONCE):
+        self._common = self._in_several(np.unique(np.concatenate([np.empty(0, np.uint64), *looked_up])))
+        self._stored: dict[int, Int64s] = {}
+        self._alone: set[int] = set()
+        if not self._in_stages:
+            self._look_up(looked_up)
+            return
+        # with enough hits, one is among any drawn − hits + 1 look-ups; most documents need no others
+        needed = [drawn - hits + 1 if hits else 0 for drawn, hits in self._drawn]
+        self._look_up([hashes[:count] for hashes, count in zip(looked_up, needed, strict=True)])
+        for place, (hashes, count) in enumerate(zip(looked_up, needed, strict=True)):
+            listed = hashes.tolist()
+            met = any(len(self._stored[hash]) for hash in listed[:count])
+            if count and not met and set(listed).isdisjoint(self._common[place]):
+                self._alone.add(place)
+        self._look_up([hashes for place, hashes in enumerate(looked_up) if place not in self._alone])
+
+    def _look_up(self, parts: Sequence[UInt64s]) -> None:
+        """Read the posting lists of hashes as far as they are not known."""
+        wanted = np.unique(np.concatenate([np.empty(0, np.uint64), *parts])).tolist()
+        hashes = np.array([hash for hash in wanted if hash not in self._stored], np.uint64)
+        for begin in range(0, len(hashes), _AT_ONCE):
             self._deadline.check()
-            lists += map(self._cut, self._store.postings(hashes[first : first + _AT_ONCE]))
-        self._stored = dict(zip(hashes.tolist(), lists, strict=True))
+            part = hashes[begin : begin + _AT_ONCE]
+            self._stored.update(zip(part.tolist(), map(self._cut, self._store.postings(part)), strict=True))
+
+    def read_ahead(self, first: int) -> None:
+        """Read the likely candidates of ``AHEAD`` documents from the place ``first`` on, all at once.
+
+        It changes no result: what is compared and has not been read ahead is read then.
+        """
+        places = [k for k in range(first, min(first + AHEAD, len(self.sizes))) if k not in self._alone]
+        pairs = [
+            (place << _FEW_BITS) + self._stored[hash]
+            for place in places
+            for hash in self._samples[place][: self._drawn[place][0]].tolist()
+            if len(self._stored[hash])
+        ]
+        if not pairs:
+            return
+        found, counts = np.unique(np.concatenate(pairs), return_counts=True)
+        enough = counts >= np.array([hits for _, hits in self._drawn])[found >> _FEW_BITS]
+        of, candidates = found[enough] >> _FEW_BITS, found[enough] & ((1 << _FEW_BITS) - 1)
+        numbers = np.unique(candidates)[:_MOST_AHEAD]
+        self._deadline.check()
+        self._known_sizes = dict(zip(numbers.tolist(), self._store.sizes(numbers).tolist(), strict=True))
+        fitting = [
+            (place, number)
+            for place, number in zip(of.tolist(), candidates.tolist(), strict=True)
+            if number in self._known_sizes and self._may_be_near(self.sizes[place], self._known_sizes[number])
+        ]
+        self._sets.of(list({number: None for _, number in fitting}))
+        compared = list({place: None for place, _ in fitting if place not in self._own})
+        self._own.update(
+            zip(compared, self._sets.made([self._entries.packed[place] for place in compared]), strict=True)
+        )
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
         """Return the stored documents that a document repeats, the most similar first, then the earliest.
@@ -125,7 +186,7 @@ class Finder:
         ``old`` is the number of the document that it would replace, 0 for none. With more than 128 candidates,
         those that share most of the sample are compared first, and the others only while none is near.
         """
-        if self.sizes[place] == 0:
+        if self.sizes[place] == 0 or place in self._alone:
             return []
         drawn, hits = self._drawn[place]
         if not hits:
@@ -140,9 +201,8 @@ class Finder:
         packed = self._entries.packed[place]
         self._sets.waiting[number] = packed
         self._new_sizes[number] = self.sizes[place]
-        for hash in self._samples[place].tolist():
-            if hash in self._stored:  # no document of this chunk looks up the others
-                self._new[hash].append(number)
+        for hash in self._common[place]:
+            self._new[hash].append(number)
         if self._needs_all:
             for hash in self._sets.of([number])[0].tolist():
                 self._all[hash].append(number)
@@ -170,19 +230,17 @@ class Finder:
         asked = hashes.tolist()
         stored, new = [self._stored[hash] for hash in asked], [self._new.get(hash, ()) for hash in asked]
         lengths = [len(one) + len(other) for one, other in zip(stored, new, strict=True)]
-        if not any(lengths):
-            return []
         rarest = sorted(range(len(asked)), key=lengths.__getitem__)[: len(asked) - hits + 1]
+        if not lengths[rarest[-1]]:
+            return []
         cut = [len(one) >= READ or len(other) > READ for one, other in zip(stored, new, strict=True)]
         lists = [
-            np.concatenate((self._still(one), np.array(other[:READ], np.int64)))
-            for one, other in zip(stored, new, strict=True)
+            [*self._still(one).tolist(), *other[:READ]] if length else []
+            for one, other, length in zip(stored, new, lengths, strict=True)
         ]
-        found, counts = np.unique(np.concatenate(lists), return_counts=True)
-        read = np.isin(found, np.concatenate([lists[k] for k in rarest]))
-        enough = read & (counts + sum(cut) >= hits)
-        order = np.lexsort((found[enough], -counts[enough]))
-        candidates = found[enough][order]
+        counts, least = Counter(chain.from_iterable(lists)), hits - sum(cut)
+        read = {number for k in rarest for number in lists[k] if counts[number] >= least}
+        candidates = sorted(read, key=lambda number: (-counts[number], number))
         near = self._compared(place, candidates, old)
         if near or not any(cut[k] for k in rarest):
             return near
@@ -193,19 +251,19 @@ class Finder:
             scanned += self._store.postings(np.array([asked[k]], np.uint64))
         added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
         everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
-        return self._compared(place, np.setdiff1d(everybody, candidates), old)
+        return self._compared(place, np.setdiff1d(everybody, np.array(candidates, np.int64)).tolist(), old)
 
     def _completely(self, place: int, old: int) -> list[Repeated]:
         text = unpack(self._entries.packed[place], self._entries.ids[place]).decode("utf-8", "replace")
         clause = Fingerprint(Pasted(text), self._overlap, None, symmetric=True)
         view = View(self._store, self._deadline)
         stored = Evaluation(plan(Query(clause), view), view).documents() if view.total() else np.empty(0, np.int64)
-        hashes = self._sets.made(self._entries.packed[place])
+        hashes = self._set_of(place)
         least = -(-self._p * len(hashes) // self._q)
         looked = hashes[: len(hashes) - least + 1].tolist()
         new = {number for hash in looked for number in self._all.get(hash, ())}
         candidates = np.union1d(self._still(stored), np.array(sorted(new), np.int64))
-        return self._compared(place, candidates, old, everybody=True)
+        return self._compared(place, candidates.tolist(), old, everybody=True)
 
     def _cut(self, found: Int64s) -> Int64s:
         """The documents of a posting list that are read at first."""
@@ -215,13 +273,20 @@ class Finder:
         """The documents without those whose text has been replaced in the meantime."""
         return documents[[number not in self._gone for number in documents.tolist()]] if self._gone else documents
 
-    def _compared(self, place: int, candidates: Int64s, old: int, *, everybody: bool = False) -> list[Repeated]:
+    def _set_of(self, place: int) -> UInt64s:
+        """The shingles of the document at ``place``."""
+        if place not in self._own:
+            [self._own[place]] = self._sets.made([self._entries.packed[place]])
+        return self._own[place]
+
+    def _compared(
+        self, place: int, candidates: Sequence[int], old: int, *, everybody: bool = False
+    ) -> list[Repeated]:
         """The candidates that are near, counted on the texts; compares a part at a time, until some are near."""
-        fitting = self._of_possible_size(place, candidates[candidates != old])
+        fitting = self._of_possible_size(place, [number for number in candidates if number != old])
         if not fitting:
             return []
-        n = self.sizes[place]
-        hashes = self._sets.made(self._entries.packed[place])
+        n, hashes = self.sizes[place], self._set_of(place)
         near: list[Repeated] = []
         for begin in range(0, len(fitting), READ):
             part = fitting[begin : begin + READ]
@@ -234,16 +299,32 @@ class Finder:
         # equal ratios of whole numbers below 2²⁶ are equal as floats, different ones are not
         return sorted(near, key=lambda one: (-one.shared / (n + one.size - one.shared), one.number))
 
-    def _of_possible_size(self, place: int, candidates: Int64s) -> list[int]:
-        """The candidates of a possible size: t·|A| ≤ |B| and t·|B| ≤ |A|; with base text, of enough shingles."""
-        n, lenient = self.sizes[place], len(self._base) > 0  # less than the stored size may count
-        new = self._new_sizes
-        stored = np.array([number for number in candidates.tolist() if number not in new], np.int64)
+    def _of_possible_size(self, place: int, candidates: Sequence[int]) -> list[int]:
+        """The candidates of a possible size."""
+        n, new, known = self.sizes[place], self._new_sizes, self._known_sizes
+        unknown = [number for number in candidates if number not in new and number not in known]
+        sizes: dict[int, int] = {}
         self._deadline.check()
-        sizes = dict(zip(stored.tolist(), self._store.sizes(stored).tolist(), strict=True))
-        return [
-            number
-            for number in candidates.tolist()
-            for size in (sizes[number] if number in sizes else new[number],)
-            if self._q * min(n, size) >= self._p * (n if lenient else max(n, size))
-        ]
+        if unknown:
+            sizes.update(zip(unknown, self._store.sizes(np.array(unknown, np.int64)).tolist(), strict=True))
+        sizes |= {number: known[number] for number in candidates if number in known}
+        sizes |= {number: new[number] for number in candidates if number in new}
+        return [number for number in candidates if self._may_be_near(n, sizes[number])]
+
+    def _may_be_near(self, n: int, size: int) -> bool:
+        """Whether the sizes allow it: t·|A| ≤ |B| and t·|B| ≤ |A|; |B| may contain base text."""
+        lenient = len(self._base) > 0
+        return self._q * min(n, size) >= self._p * (n if lenient else max(n, size))
+
+    def _in_several(self, hashes: UInt64s) -> list[list[int]]:
+        """The looked-up hashes of each document that others of the chunk contain, too."""
+        sampled = np.concatenate([np.empty(0, np.uint64), *self._samples])
+        offsets = np.cumsum([0, *map(len, self._samples)])
+        if not len(hashes):
+            return [[] for _ in self._samples]
+        places = np.minimum(np.searchsorted(hashes, sampled), len(hashes) - 1)
+        known = hashes[places] == sampled
+        several = known & (np.bincount(places[known], minlength=len(hashes))[places] > 1)
+        bounds = np.searchsorted(np.flatnonzero(several), offsets).tolist()
+        kept = sampled[several].tolist()
+        return [kept[begin:end] for begin, end in pairwise(bounds)]

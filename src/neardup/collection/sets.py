@@ -177,9 +177,10 @@ class Sets:
         for number in documents:
             self._shingles -= len(self._held.pop(number, ()))
 
-    def made(self, packed: bytes) -> UInt64s:
-        """The set of a compressed text."""
-        return self._made([unpack(packed, "")])[0]
+    def made(self, packed: Sequence[bytes]) -> list[UInt64s]:
+        """The sets of compressed texts."""
+        parts = [packed[begin : begin + _BATCH] for begin in range(0, len(packed), _BATCH)]
+        return [hashes for part in parts for hashes in self._made([unpack(text, "") for text in part])]
 
     def shared(self, document: int, others: Sequence[int]) -> Int64s:
         """int64[n]: |A∩B| of a document with others."""

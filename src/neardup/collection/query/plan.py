@@ -15,6 +15,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 from typing import Literal
 
@@ -128,6 +129,7 @@ def passing(n: int, c: int, drawn: int) -> Floats:
     return np.minimum(np.cumsum(chances[::-1])[::-1], 1.0)
 
 
+@lru_cache(maxsize=10_000)
 def most_hits(n: int, c: int, drawn: int, probability: float) -> int:
     """The greatest h for which a document with c of the n shingles has h hits or more, with this probability.
 
