@@ -105,7 +105,7 @@ def test_a_run_keeps_within_a_quarter_of_its_limit(prose: Path, tmp_path: Path) 
         peak(few, tmp_path / f"first{number}", *options)  # it may compile, which takes memory of its own
         process = peak(few, tmp_path / f"few{number}", *options)
         taken = peak(prose, tmp_path / f"out{number}", *options) - process
-        if taken > most or process > 1.3 * PROCESS / 1_000_000:
+        if taken > most or process > 1.5 * PROCESS / 1_000_000:
             over[chosen] = (process, taken)
     assert not over
     assert peak(prose, tmp_path / "free", "--method", "exact") - process > most

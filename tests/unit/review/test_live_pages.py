@@ -53,6 +53,7 @@ def test_every_page_has_one_heading_and_no_script_or_style_inside(pages: Pages, 
     seen = pages.get(address)
     assert seen.status == 200
     assert seen.text.count("<h1") == 1
+    assert '<body class="neardup">' in seen.text  # else the style sheets do not apply
     assert "<style" not in seen.text
     assert " style=" not in seen.text
     assert seen.text.count("<script") == seen.text.count('<script type="module" src=') == 1

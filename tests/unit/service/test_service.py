@@ -305,7 +305,7 @@ def test_a_token_of_another_search_is_refused(filled: Service) -> None:
         ("POST", "/", 405),
         ("GET", "/?x", 422),
         ("GET", "/v1", 404),
-        ("GET", "/docs", 404),
+        ("GET", "/docs/", 404),
         ("GET", "/redoc", 404),
         ("GET", "/v1/search/", 404),
         ("GET", "/v1/search", 422),
@@ -329,7 +329,7 @@ def test_the_front_door_says_what_this_is_and_where_to_go_on(filled: Service) ->
     answered = filled("GET", "/")
     assert (answered.json["name"], answered.json["version"]) == ("neardup", nd.__version__)
     paths = filled("GET", "/openapi.json").json["paths"]
-    assert {*answered.json["links"].values()} <= {*paths, "/openapi.json", "/metrics"}
+    assert {*answered.json["links"].values()} <= {*paths, "/docs", "/openapi.json", "/metrics"}
 
 
 def test_bodies_that_are_no_json(filled: Service) -> None:

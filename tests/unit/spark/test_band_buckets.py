@@ -67,10 +67,9 @@ def test_the_candidates_of_one_machine(hub: int, mapped: int, reduced: int) -> N
     met = partial(_meet, int(rows[first_new]))(shuffled(spread_keys(documents()), reduced))
     found = {pair for one in met for pair in zip(whole(one, "a").tolist(), whole(one, "b").tolist(), strict=True)}
     expected = on_one_machine(Made(keys), BANDS, first_new, 1, lambda done: None)
-    pairs = zip(
-        rows[column(expected.pairs, "a")].tolist(), rows[column(expected.pairs, "b")].tolist(), strict=True
-    )
-    assert {pair for pair in found if pair[0] < pair[1]} == set(pairs)
+    pairs = expected.pairs.table()
+    named = zip(rows[column(pairs, "a")].tolist(), rows[column(pairs, "b")].tolist(), strict=True)
+    assert {pair for pair in found if pair[0] < pair[1]} == set(named)
     assert {a for a, b in found if a == b} == set(rows[expected.hub].tolist())
 
 
