@@ -75,6 +75,51 @@ def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
         assert len(stored.all()) <= 1
 
 
+@given(STEPS, st.integers(1, 20), st.integers(1, 40))
+def test_a_large_merge_in_steps_loses_nothing(steps: list[tuple[str, Any]], step: int, at_once: int) -> None:
+    """Whatever is added and removed while it is under way; once it has ended, the sizes are as usual."""
+    portions = SMALL._replace(step=step, at_once=at_once)
+    known: dict[int, set[int]] = {}
+    following = 1
+    with opened() as (connection, stored):
+        for what, given_ in [*steps, ("add", [{5, 1 << 31}])]:
+            writing = SegmentWriting(connection, PLACE, portions)
+            if what == "add":
+                new = dict(enumerate(given_, following))
+                following += len(given_)
+                writing.add(postings(new))
+                known |= new
+            else:
+                gone = {number: known.pop(number) for number in set(given_) & set(known)}
+                assert writing.remove(postings(gone)) == 0
+            writing.settle()
+            agree(stored, known)
+        while writing.proceed():
+            agree(stored, known)
+        agree(stored, known)
+
+
+def test_a_large_merge_is_spread_over_the_additions_after_it() -> None:
+    """No addition moves much more than it adds, and no more than a few segments stay."""
+    portions = Portions(block=4, merged=64, step=16, at_once=256)
+    draw = np.random.default_rng(5)
+    with opened() as (connection, stored):
+        most, known = 0, np.empty(0, np.uint64)
+        for k in range(200):
+            new = draw.integers(0, 1 << 63, 20).astype(np.uint64)
+            added = postings_of(new, np.full(20, k + 1))
+            before = connection.total_changes
+            writing = SegmentWriting(connection, PLACE, portions)
+            writing.add(added)
+            writing.settle()
+            most = max(most, connection.total_changes - before)
+            known = np.concatenate((known, added))
+            assert stored.faults() == []
+            assert len(stored.all()) < 20
+        assert sum(segment.postings for segment in stored.all()) == len(known)
+        assert most < 400, "a merge of all would delete and write 1,000 blocks each"
+
+
 def kept(known: dict[int, set[int]]) -> set[tuple[int, int]]:
     """(key, document), each once."""
     return {(hash & CARED_FOR, number) for number, held in known.items() for hash in held}

@@ -9,6 +9,10 @@ A segment that is not larger than all later ones together is merged with them. S
 the number of times that the postings double, and while nothing is removed, a posting is rewritten at most this
 often (the binary structures of Bentley and Saxe, J. Algorithms 1, 1980). Segments are merged one range of keys at
 a time, so that the memory is bounded.
+
+A large merge is spread over transactions, so that none takes long: each moves the next range of keys from the old
+segments to the new one, and leaves all of them whole. Nothing records that it is under way: a large segment that
+has no keys from some key on, after segments that have keys only from there, is one that they are moved to.
 """
 
 from __future__ import annotations
@@ -36,6 +40,8 @@ MOST_NUMBER = (1 << 32) - 1
 """The largest number of a document."""
 
 BLOCK_BITS = 24
+_MOVED = 8
+"""Postings moved for each one added: a large merge ends before the next one of its size is due."""
 _MOST_COMMON = 100_000
 """The most keys whose numbers of documents are kept in memory."""
 
@@ -51,6 +57,10 @@ class Portions(NamedTuple):
     """Blocks of a segment that are read in order."""
     merged: int = 1 << 20
     """About how many postings are in memory as numbers while segments are merged."""
+    step: int = 1 << 16
+    """The least postings that a transaction moves while a large merge is under way: 5 ms."""
+    at_once: int = 1 << 21
+    """The most postings that are merged within one transaction: 0.2 s."""
 
 
 PORTIONS = Portions()
@@ -293,7 +303,7 @@ class SegmentWriting:
         self._segments = Segments(
             lambda statement, *given: connection.execute(statement, given).fetchall(), path, portions
         )
-        self._has_added = False
+        self._added = 0
 
     def add(self, postings: UInt64s) -> None:
         """Store postings, all new, as a segment."""
@@ -304,7 +314,7 @@ class SegmentWriting:
             segment = Segment(self._next(), bits, len(postings), int(numbers.min()), int(numbers.max()))
             self._insert(segment, postings)
             self._register(segment)
-            self._has_added = True
+            self._added += len(postings)
 
     def remove(self, postings: UInt64s) -> int:
         """Remove postings, and return the number of missing ones."""
@@ -318,17 +328,99 @@ class SegmentWriting:
         return len(left)
 
     def settle(self) -> None:
-        """After an addition, merge the segments that are not larger than all later ones together."""
-        if not self._has_added:
+        """After an addition, merge the segments that are not larger than all later ones together.
+
+        A large merge is only continued.
+        """
+        if not self._added:
             return
+        to_move, self._added = max(self._portions.step, _MOVED * self._added), 0
         segments = self._segments.all()
+        begin, end = self._under_way(segments)
+        if end:
+            self._move(segments[begin:end], to_move)
+            self._settle(segments[end:], 0)
+        else:
+            self._settle(segments, to_move)
+
+    def proceed(self) -> bool:
+        """Continue a large merge by ``Portions.at_once`` postings; return whether it has to go on after that."""
+        segments = self._segments.all()
+        begin, end = self._under_way(segments)
+        if not end:
+            return False
+        self._move(segments[begin:end], self._portions.at_once)
+        return self._under_way(self._segments.all())[1] > 0
+
+    def _settle(self, segments: list[Segment], to_move: int) -> None:
+        """Merge those that are not larger than all later ones; begin a large merge if postings are to be moved."""
         begin, behind = len(segments), 0
         for k in reversed(range(len(segments))):
             if segments[k].postings <= behind:
                 begin = k
             behind += segments[k].postings
-        self._merge(segments[begin:])
-        self._has_added = False
+        chosen = segments[begin:]
+        total = sum(segment.postings for segment in chosen)
+        if total > self._portions.at_once and to_move:
+            self._move([*chosen, self._merged(chosen)._replace(postings=0)], to_move)
+            return
+        while total > self._portions.at_once:
+            total -= chosen.pop(0).postings
+        self._merge(chosen)
+
+    def _under_way(self, segments: list[Segment]) -> tuple[int, int]:
+        """The range of the segments of a large merge, the last of which is written; (0, 0): there is none."""
+        least = bits_for(self._portions.at_once, self._portions.block)
+        for end, target in enumerate(segments):
+            if target.bits < least:
+                continue
+            position, begin = self._end_of(target), end
+            while begin and self._first_key(segments[begin - 1]) >= position:
+                begin -= 1
+            total = sum(segment.postings for segment in segments[begin : end + 1])
+            if begin < end and target.bits >= bits_for(total, self._portions.block):
+                return begin, end + 1
+        return 0, 0
+
+    def _end_of(self, segment: Segment) -> int:
+        """The first key after the last block of a segment."""
+        last = "SELECT MAX(block) FROM postings WHERE block BETWEEN ? AND ?"
+        [(row,)] = self._connection.execute(last, self._rows_of(segment)).fetchall()
+        return 0 if row is None else (row - segment.row(0) + 1) << segment.shift
+
+    def _first_key(self, segment: Segment) -> int:
+        first = "SELECT block, data FROM postings WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1"
+        rows = self._connection.execute(first, self._rows_of(segment)).fetchall()
+        return int(self._segments.of_rows(segment, rows)[0] >> np.uint64(KEY_BITS)) if rows else 1 << KEY_BITS
+
+    def _rows_of(self, segment: Segment) -> tuple[int, int]:
+        return segment.row(0), segment.row((1 << segment.bits) - 1)
+
+    def _move(self, segments: list[Segment], most: int) -> None:
+        """Move about ``most`` postings of the first keys to the last of the segments; all of them stay whole."""
+        *sources, target = segments
+        low, left, moved = self._end_of(target), sum(segment.postings for segment in sources), 0
+        while moved < min(most, left):
+            share = min(1.0, min(most, self._portions.merged) / (left - moved))
+            blocks = max(1, round(((1 << KEY_BITS) - low) * share) >> target.shift)
+            high = min(1 << KEY_BITS, low + (blocks << target.shift))
+            parts = []
+            for k, segment in enumerate(sources):
+                end = -(-high >> segment.shift) << segment.shift  # of the block that ``high`` is in
+                postings = self._segments.decoded(segment, low, end)
+                count = int(np.count_nonzero(postings >> np.uint64(KEY_BITS) < np.uint64(high)))
+                parts.append(postings[:count])
+                self._delete_below([segment], end)
+                self._insert(segment, postings[count:])
+                sources[k] = segment._replace(postings=segment.postings - count)
+            together = np.sort(np.concatenate(parts), kind="stable")
+            self._insert(target, together)
+            target = target._replace(postings=target.postings + len(together))
+            low, moved = high, moved + len(together)
+        for segment in (*sources, target):
+            self._connection.execute("DELETE FROM segments WHERE number = ?", (segment.number,))
+            if segment.postings:
+                self._register(segment)
 
     def merge_all(self) -> None:
         """Merge all segments into one."""
@@ -337,9 +429,8 @@ class SegmentWriting:
     def _merge(self, segments: list[Segment]) -> None:
         if len(segments) < 2:
             return
-        total = sum(segment.postings for segment in segments)
-        first, last = min(one.first for one in segments), max(one.last for one in segments)
-        merged = Segment(self._next(), bits_for(total, self._portions.block), total, first, last)
+        merged = self._merged(segments)
+        total = merged.postings
         for one in segments:
             self._connection.execute("DELETE FROM segments WHERE number = ?", (one.number,))
         step = 1 << (KEY_BITS - max(0, (total // self._portions.merged).bit_length()))
@@ -350,6 +441,12 @@ class SegmentWriting:
             self._insert(merged, np.sort(np.concatenate(parts), kind="stable"))
         if total:
             self._register(merged)
+
+    def _merged(self, segments: list[Segment]) -> Segment:
+        """The new segment for all postings of segments."""
+        total = sum(segment.postings for segment in segments)
+        first, last = min(one.first for one in segments), max(one.last for one in segments)
+        return Segment(self._next(), bits_for(total, self._portions.block), total, first, last)
 
     def _delete_below(self, segments: Iterable[Segment], key: int) -> None:
         """Delete the blocks that contain only smaller keys."""
