@@ -10,7 +10,7 @@ process of its own, the load comes from a third one, so that neither waits for t
 The load is an open loop: request k is due at k / rate seconds and its time counts from then on, not from when a
 connection became free; a server that falls behind is charged for the queue that it makes. 80 % are searches
 (``FINGERPRINT:id_50_95``, and ``_20_80`` for one in four), 15 % additions of one document, 5 % replacements and
-removals in turn. ``--write`` writes benchmarks/results/service.md.
+removals in turn; besides, /health is asked for 20 times a second. ``--write`` writes the table of results.
 
 It ends however slow the server is: what has no answer ``--patience`` seconds after the last request was due is
 counted as unanswered, with the time that it waited until then. Server start and stop have limits, too.
@@ -19,27 +19,31 @@ counted as unanswered, with the time that it waited until then. Server start and
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import math
 import multiprocessing
 import os
 import random
 import re
+import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
+from urllib.request import urlopen
 
 import numpy as np
 
@@ -49,6 +53,9 @@ ROOT = Path(__file__).parent
 RESULTS = ROOT / "results" / "service.md"
 PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 CLIENTS = 64
+LENGTH = re.compile(rb"content-length: *([0-9]+)", re.IGNORECASE)
+PROBES = 20
+"""Requests of /health a second, beside the rate."""
 DOCUMENT_CHARACTERS = 2500
 IDS = 20_000
 """The most documents that the load asks for: all where there are fewer."""
@@ -66,6 +73,13 @@ class Request(NamedTuple):
     method: str
     target: str
     body: bytes | None
+
+    def content(self, host: str) -> bytes:
+        """The bytes of the request."""
+        head = f"{self.method} {self.target} HTTP/1.1\r\nHost: {host}\r\n"
+        if self.body is not None:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(self.body)}\r\n"
+        return f"{head}\r\n".encode() + (self.body or b"")
 
 
 @dataclass
@@ -143,59 +157,122 @@ def requests(parts: list[str], count: int, rate: float, ids: list[str]) -> list[
             found.append(
                 Request(due, "replace", "PUT", f"/v1/documents?id={quote(known)}", json.dumps(body).encode())
             )
-    return found
+    found += [Request(k / PROBES, "health", "GET", "/health", None) for k in range(round(count / rate * PROBES))]
+    return sorted(found, key=lambda request: request.due)
+
+
+class Connection:
+    """A socket without waiting, and the number of the request whose answer it receives; None if it is free."""
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self.socket = socket.create_connection(address)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.setblocking(False)
+        self.number: int | None = None
+        self._answer, self._length = b"", 0
+
+    def send(self, number: int, content: bytes) -> None:
+        """Send a request. Raises OSError."""
+        self.number, self._answer, self._length = number, b"", 0
+        if self.socket.send(content) < len(content):  # far less than the buffer of a socket
+            raise OSError("the server does not read")
+
+    def status(self) -> int | None:
+        """Read what has arrived; the status when the answer is complete. Raises OSError at an early end."""
+        piece = self.socket.recv(1 << 18)
+        if not piece:
+            raise OSError("closed")
+        self._answer += piece
+        if not self._length and (head := self._answer.find(b"\r\n\r\n")) >= 0:
+            length = LENGTH.search(self._answer, 0, head)
+            self._length = head + 4 + (int(length[1]) if length else 0)
+        return int(self._answer[9:12]) if 0 < self._length <= len(self._answer) else None
+
+
+class Load:
+    """An open loop over ``CLIENTS`` connections in one thread, so that it leaves the processors to the server."""
+
+    def __init__(self, address: str, todo: list[Request]) -> None:
+        split = urlsplit(address)
+        self._address, self._todo = (split.hostname or "", split.port or 80), todo
+        self._contents = [request.content(split.netloc) for request in todo]
+        self._selector = selectors.DefaultSelector()
+        self._free: deque[Connection] = deque()  # in turn, so that each worker receives its share
+        for _ in range(CLIENTS):
+            self._connect()
+        self._sent = [False] * len(todo)
+        self._outcomes: dict[int, Outcome] = {}
+        self._begin = 0.0
+
+    def _connect(self) -> None:
+        connection = Connection(self._address)
+        self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+        self._free.append(connection)
+
+    def _replace(self, connection: Connection) -> None:
+        self._selector.unregister(connection.socket)
+        connection.socket.close()
+        with suppress(OSError):
+            self._connect()
+
+    def _done(self, number: int, status: int) -> None:
+        request = self._todo[number]
+        seconds = monotonic() - self._begin - request.due
+        self._outcomes[number] = Outcome(request.kind, request.due, seconds, status)
+
+    def _receive(self, connection: Connection) -> None:
+        try:
+            status = connection.status()
+        except OSError:
+            if connection.number is None:
+                self._free.remove(connection)
+            else:
+                self._done(connection.number, 0)
+            self._replace(connection)
+            return
+        if status and connection.number is not None:
+            self._done(connection.number, status)
+            connection.number = None
+            self._free.append(connection)
+
+    def run(self, patience: float) -> list[Outcome]:
+        """Send every request when it is due; what became of each."""
+        self._begin = monotonic() + 0.5
+        end, next = self._begin + self._todo[-1].due + patience, 0
+        while len(self._outcomes) < len(self._todo) and (now := monotonic()) < end:
+            while next < len(self._todo) and self._free and self._begin + self._todo[next].due <= now:
+                connection = self._free.popleft()
+                self._sent[next] = True
+                try:
+                    connection.send(next, self._contents[next])
+                except OSError:
+                    self._done(next, 0)
+                    self._replace(connection)
+                next += 1
+            due = self._begin + self._todo[next].due if next < len(self._todo) and self._free else end
+            for key, _ in self._selector.select(max(0.0, due - monotonic())):
+                self._receive(key.data)
+        waited = monotonic() - self._begin
+        return [
+            self._outcomes.get(number)
+            or Outcome(request.kind, request.due, waited - request.due, 0, self._sent[number])
+            for number, request in enumerate(self._todo)
+        ]
 
 
 def load(address: str, todo: list[Request], patience: float, answers: Any) -> None:
-    """Send every request when it is due, and report the answers; run in a process of its own."""
-    split = urlsplit(address)
-    due: SimpleQueue[int] = SimpleQueue()
-    done: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
-    sent = [False] * len(todo)
-    began = monotonic() + 0.5
-    end = began + todo[-1].due + patience
-
-    def client() -> None:
-        connection = HTTPConnection(split.hostname or "", split.port, timeout=end - monotonic())
-        while monotonic() < end:
-            number = due.get()
-            request, sent[number] = todo[number], True
-            headers = {"Content-Type": "application/json"} if request.body else {}
-            try:
-                connection.request(request.method, request.target, request.body, headers)
-                answer = connection.getresponse()
-                answer.read()
-                status = answer.status
-            except (OSError, HTTPException):
-                connection.close()
-                status = 0
-            done.put((number, Outcome(request.kind, request.due, monotonic() - began - request.due, status)))
-
-    for _ in range(CLIENTS):
-        threading.Thread(target=client, daemon=True).start()  # who still waits at the end is not waited for
-    for number, request in enumerate(todo):
-        sleep(max(0.0, began + request.due - monotonic()))
-        due.put(number)
-    found: dict[int, Outcome] = {}
-    while len(found) < len(todo):
-        try:
-            number, outcome = done.get(timeout=max(0.0, end - monotonic()))
-        except Empty:
-            break
-        found[number] = outcome
-    waited = monotonic() - began
-    answers.put(
-        [
-            found.get(number) or Outcome(request.kind, request.due, waited - request.due, 0, sent[number])
-            for number, request in enumerate(todo)
-        ]
-    )
+    """Report what became of the requests, and the processor seconds of the load; run in a process of its own."""
+    gc.disable()
+    loop = Load(address, todo)
+    begin = process_time()
+    outcomes = loop.run(patience)
+    answers.put((outcomes, process_time() - begin))
 
 
 def measured(
     path: Path, todo: list[Request], threads: int, workers: int, patience: float
-) -> tuple[list[Outcome], float, float]:
-    """Serve a collection, send the load; the outcomes, processor seconds of the server, elapsed seconds."""
+) -> tuple[list[Outcome], float, float, float]:
+    """Serve a collection, send the load; the outcomes, processor seconds of server and load, elapsed seconds."""
     options = [
         "--port",
         "0",
@@ -211,17 +288,18 @@ def measured(
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             address = _address(server)
+            _wait_ready(address)
             tell(f"served at {address}; the load takes {lasting:.0f} s at most, to stop {3 * STOP_SECONDS} s")
             context = multiprocessing.get_context("spawn")
             answers = context.Queue()
             process = context.Process(target=load, args=(address, todo, patience, answers), daemon=True)
             process.start()
             used, began = _processor(server.pid), monotonic()
-            found = answers.get(timeout=lasting + 30)  # a new interpreter has to start
+            found, sending = answers.get(timeout=lasting + 30)  # a new interpreter has to start
             used, lasted = _processor(server.pid) - used, monotonic() - began
         finally:
             _stop(server)
-    return found, used, lasted
+    return found, used, sending, lasted
 
 
 def _address(server: subprocess.Popen[str]) -> str:
@@ -233,6 +311,15 @@ def _address(server: subprocess.Popen[str]) -> str:
     if not address:
         raise SystemExit(f"The server did not start within {START_SECONDS} s.")
     return address
+
+
+def _wait_ready(address: str) -> None:
+    """Wait until the kernels are loaded, which would otherwise count as work for the load."""
+    end = monotonic() + START_SECONDS
+    while monotonic() < end:
+        with suppress(HTTPError), urlopen(f"{address}/ready"):
+            return
+        sleep(0.1)
 
 
 def _stop(server: subprocess.Popen[str]) -> None:
@@ -268,7 +355,9 @@ def rows(found: list[Outcome]) -> Iterator[str]:
         yield f"| {kind} | {len(chosen):,} | {errors:,} | {quantiles} |"
 
 
-def report(found: list[Outcome], args: argparse.Namespace, documents: int, used: float, lasted: float) -> str:
+def report(
+    found: list[Outcome], args: argparse.Namespace, documents: int, used: float, sending: float, lasted: float
+) -> str:
     """The page."""
     counted = [one for one in found if one.due >= args.warm]
     statuses = Counter(o.status for o in counted if o.status)
@@ -287,7 +376,8 @@ def report(found: list[Outcome], args: argparse.Namespace, documents: int, used:
         *behind(counted, args.warm, args.patience),
         "",
         f"Statuses: {said}. The server, of {args.workers} processes with {args.threads} reading threads each, "
-        f"used {100 * used / lasted:.0f} % of one processor, {1000 * used / len(found):.1f} ms a request.",
+        f"used {100 * used / lasted:.0f} % of one processor, {1000 * used / len(found):.1f} ms a request; "
+        f"the load used {1000 * sending / len(found):.2f} ms a request.",
         "",
         "Times count from when a request was due, and so include waiting for a free connection.",
     ]
@@ -375,8 +465,8 @@ def main() -> None:
         with Collection(copy) as collection:
             documents, ids = len(collection), some_ids(collection)
         todo = requests(parts, round(args.rate * args.seconds), args.rate, ids)
-        found, used, lasted = measured(copy, todo, args.threads, args.workers, args.patience)
-    page = report(found, args, documents, used, lasted)
+        found, used, sending, lasted = measured(copy, todo, args.threads, args.workers, args.patience)
+    page = report(found, args, documents, used, sending, lasted)
     print(page)
     if args.write:
         RESULTS.write_text(page, encoding="utf-8")
