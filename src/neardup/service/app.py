@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Scope
 from neardup import __version__
 from neardup.display.style import page_style
 from neardup.display.view import environment, policy_for, self_contained
+from neardup.service.dispatch import Dispatch
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
 from neardup.web.limits import BODIES, MEGABYTE, Client, Limits
@@ -28,7 +29,7 @@ from neardup.web.tokens import Right, Tokens
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
     """The service for a collection, as an ASGI application."""
     rules = ServiceRules(tokens, executor.limits, readonly=executor.collection.store.readonly)
-    return Middleware(endpoints(executor), rules, tokens, executor.limits, executor.metrics)
+    return Middleware(Dispatch(endpoints(executor)), rules, tokens, executor.limits, executor.metrics)
 
 
 def endpoints(executor: Executor) -> FastAPI:
