@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 374,
+    "modules": 375,
     "import lines in 10,000 lines": 700,
     "modules below 100 lines": 16,
     "modules named by a participle": 5,

@@ -55,16 +55,16 @@ class _Endpoint:
         values = {**dict(given), **path}
         if len(values) < len(given) + len(path):
             return None
-        found: dict[str, Any] = {"request": request} if self._takes_request else {}
+        arguments: dict[str, Any] = {"request": request} if self._takes_request else {}
         for parameter in self._parameters:
             if parameter.alias in values:
                 try:
-                    found[parameter.name] = parameter.read(values.pop(parameter.alias))
+                    arguments[parameter.name] = parameter.read(values.pop(parameter.alias))
                 except ValidationError:
                     return None
             elif parameter.required:
                 return None
-        return None if values else found
+        return None if values else arguments
 
 
 def _alias(hint: Any) -> str | None:
@@ -88,7 +88,7 @@ class Dispatch:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        endpoint, path = self._found(scope)
+        endpoint, path = self._endpoint(scope)
         if endpoint is not None:
             request = Request(scope, receive)
             arguments = endpoint.arguments(request, path)
@@ -99,7 +99,7 @@ class Dispatch:
                 return
         await self._app(scope, receive, send)
 
-    def _found(self, scope: Scope) -> tuple[_Endpoint | None, Mapping[str, Any]]:
+    def _endpoint(self, scope: Scope) -> tuple[_Endpoint | None, Mapping[str, Any]]:
         endpoint = self._fixed.get((scope["method"], scope["path"]))
         if endpoint is not None:
             return endpoint, {}
