@@ -83,7 +83,7 @@ class Dispatch:
                 endpoint = _Endpoint(route)
                 if route.param_convertors:
                     self._patterns.append(endpoint)
-                for method in () if route.param_convertors else route.methods:
+                for method in () if route.param_convertors else route.methods or ():
                     self._fixed[method, route.path] = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
