@@ -11,16 +11,20 @@ import pytest
 
 from neardup.collection.contract import KEPT, StoreUnavailableError
 from neardup.collection.entries import unpack
-from neardup.collection.store import Store
+from neardup.collection.store import Store, store_at
 from neardup.errors import OutputError
+from neardup.io.place import place_of
 from neardup.tables import UInt64s
 from support import reference
 from support.made_collections import made, numbers, put
+from support.postgres_server import url_for
 
 Opens = Callable[[], Store]
 
+SETTINGS = {"scale": 2, "floor": 3}
 STORES: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda folder: Store(folder / "made.neardup", {"scale": 2, "floor": 3}, wait=0.2),
+    "sqlite": lambda folder: store_at(folder / "made.neardup", SETTINGS, wait=0.2),
+    "postgres": lambda folder: store_at(place_of(url_for(folder)), SETTINGS, wait=0.2),
 }
 
 TEXTS = {

@@ -13,10 +13,13 @@ from test_store import STORES, TEXTS, Opens, ids, open_store, remove, store
 from neardup.collection.contract import MemberRow
 from neardup.collection.fields import facts
 from neardup.collection.store import Store
-from neardup.errors import OutputError
+from neardup.errors import InputError, OutputError
 from support.made_collections import numbers, put
 
 __all__ = ["open_store", "store"]
+
+FILES = ["sqlite"]
+"""The stores that are files, which can be copied."""
 
 BEFORE: list[dict[str, Any]] = [
     {"year": 2020, "tags": ["a", "b"], "from": {"name": "ann"}, "draft": True},
@@ -81,7 +84,14 @@ def test_grouped_documents_are_listed(store: Store) -> None:
     assert store.groups.grouped().dtype.name == "int64"
 
 
-@pytest.mark.parametrize("name", STORES)
+def test_a_server_makes_its_own_backups(tmp_path: Path) -> None:
+    store = STORES["postgres"](tmp_path)
+    with pytest.raises(InputError, match="pg_dump"):
+        store.backup(tmp_path / "copy")
+    store.close()
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_a_backup_is_the_state_at_its_beginning_while_others_write(name: str, tmp_path: Path) -> None:
     """A reader holds one state, another thread writes, and the copy made then is of the held state."""
     store = STORES[name](tmp_path)
@@ -107,7 +117,9 @@ def test_a_backup_is_the_state_at_its_beginning_while_others_write(name: str, tm
     assert {path.name for path in folder.iterdir()} == {copy.name}
 
 
-def test_a_backup_replaces_nothing_and_leaves_nothing(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", FILES)
+def test_a_backup_replaces_nothing_and_leaves_nothing(name: str, tmp_path: Path) -> None:
+    store = STORES[name](tmp_path)
     put(store, TEXTS)
     there = tmp_path / "there"
     there.write_text("mine")
@@ -118,4 +130,5 @@ def test_a_backup_replaces_nothing_and_leaves_nothing(store: Store, tmp_path: Pa
         store.backup(tmp_path / "nowhere" / "copy")
     with pytest.raises(OutputError, match="under way"), store.writing():
         store.backup(tmp_path / "copy")
+    store.close()
     assert not [path for path in tmp_path.iterdir() if "copy" in path.name or path.name.endswith(".new")]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_store import STORES
+from test_store import STORES, ids, remove
 
 from neardup.collection.fields import facts
 from neardup.collection.store import Store
@@ -28,16 +28,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 @given(st.lists(any_text(), min_size=1, max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_all_words_and_their_documents(tmp_path_factory: pytest.TempPathFactory, texts: Sequence[str]) -> None:
-    for make in STORES.values():
-        store = make(tmp_path_factory.mktemp("words"))
-        known = put(store, {f"{k}": text for k, text in enumerate(texts)}).tolist()
-        wanted: dict[bytes, list[int]] = defaultdict(list)
-        for number, text in zip(known, texts, strict=True):
-            for token in set(tokens(text)):
-                wanted[token.encode()[:32_768]].append(number)
-        assert sorted(store.words()) == sorted((word, len(own), sum(own)) for word, own in wanted.items())
-        store.close()
+def test_all_words_and_their_documents(store: Store, texts: Sequence[str]) -> None:
+    remove(store, *ids(store))
+    known = put(store, {f"{k}": text for k, text in enumerate(texts)}).tolist()
+    wanted: dict[bytes, list[int]] = defaultdict(list)
+    for number, text in zip(known, texts, strict=True):
+        for token in set(tokens(text)):
+            wanted[token.encode()[:32_768]].append(number)
+    assert sorted(store.words()) == sorted((word, len(own), sum(own)) for word, own in wanted.items())
 
 
 def test_a_long_word_is_told_cut(store: Store) -> None:

@@ -19,6 +19,7 @@ from neardup.collection.store.segments import (
     SegmentWriting,
     postings_of,
 )
+from neardup.collection.store.sqlite_tables import SqliteTables
 from neardup.tables import UInt64s
 
 PLACE = Path("x.neardup")
@@ -56,7 +57,7 @@ def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
     following = 1
     with opened() as (connection, stored):
         for what, given_ in steps:
-            writing = SegmentWriting(connection, PLACE, SMALL)
+            writing = SegmentWriting(SqliteTables(connection), PLACE, SMALL)
             if what == "add":
                 new = dict(enumerate(given_, following))
                 following += len(given_)
@@ -70,7 +71,7 @@ def test_they_hold_what_a_dict_holds(steps: list[tuple[str, Any]]) -> None:
             agree(stored, known)
             sizes = [segment.postings for segment in stored.all()]
             assert what == "remove" or all(size > sum(sizes[k + 1 :]) for k, size in enumerate(sizes[:-1]))
-        SegmentWriting(connection, PLACE, SMALL).merge_all()
+        SegmentWriting(SqliteTables(connection), PLACE, SMALL).merge_all()
         agree(stored, known)
         assert len(stored.all()) <= 1
 
@@ -83,7 +84,7 @@ def test_a_large_merge_in_steps_loses_nothing(steps: list[tuple[str, Any]], step
     following = 1
     with opened() as (connection, stored):
         for what, given_ in [*steps, ("add", [{5, 1 << 31}])]:
-            writing = SegmentWriting(connection, PLACE, portions)
+            writing = SegmentWriting(SqliteTables(connection), PLACE, portions)
             if what == "add":
                 new = dict(enumerate(given_, following))
                 following += len(given_)
@@ -109,7 +110,7 @@ def test_a_large_merge_is_spread_over_the_additions_after_it() -> None:
             new = draw.integers(0, 1 << 63, 20).astype(np.uint64)
             added = postings_of(new, np.full(20, k + 1))
             before = connection.total_changes
-            writing = SegmentWriting(connection, PLACE, portions)
+            writing = SegmentWriting(SqliteTables(connection), PLACE, portions)
             writing.add(added)
             writing.settle()
             most = max(most, connection.total_changes - before)
@@ -155,7 +156,7 @@ def test_nothing_is_asked_of_nothing() -> None:
         assert (documents.tolist(), offsets.tolist()) == ([], [0, 0, 0])
         documents, offsets = stored.lists(np.empty(0, np.uint64))
         assert (documents.tolist(), offsets.tolist()) == ([], [0])
-        writing = SegmentWriting(connection, PLACE, SMALL)
+        writing = SegmentWriting(SqliteTables(connection), PLACE, SMALL)
         writing.add(np.empty(0, np.uint64))
         writing.settle()
         assert (writing.remove(np.array([5], np.uint64)), stored.all()) == (1, [])

@@ -12,7 +12,7 @@ import pytest
 
 from neardup import Collection
 from neardup.collection.store import sqlite
-from neardup.collection.store.sqlite import Store
+from neardup.collection.store.sqlite import SqliteStore as Store
 from neardup.errors import OutputError
 from support import forked
 
@@ -20,7 +20,7 @@ PROCESSES = 8
 ADDING = """
 import sys
 from neardup.collection import intake
-from neardup.collection.store.sqlite import Store
+from neardup.collection.store.sqlite import SqliteStore as Store
 
 made, begin, prepare = [], Store._begin, intake._prepare
 

@@ -130,7 +130,7 @@ def _typed(name: str, command: Command) -> Callable[..., None]:
         explicit = frozenset(name for name in values if _source(context, name) == "COMMANDLINE")
         given = {name: value for name, value in values.items() if _source(context, name) == "DEFAULT_MAP"}
         with configured(context, given):
-            program(filled(command.record, values, explicit))
+            program((values, explicit))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     parameters = [*map(_parameter, command.options), *config_parameters(), context]
@@ -141,9 +141,13 @@ def _typed(name: str, command: Command) -> Callable[..., None]:
 
 
 def _program(name: str, command: Command) -> Callable[[Any], int]:
-    """Return the function of a command, which is loaded when it is called."""
+    """Return the function of a command, which is loaded when it is called.
 
-    def program(options: Any) -> int:
+    It receives the values of the options and the names of those that were given.
+    """
+
+    def program(given: tuple[dict[str, Any], frozenset[str]]) -> int:
+        options: Any = filled(command.record, *given)
         run = _with_local_paths(command.load())
         return (run if name in _SAY_IT_THEMSELVES else watched(run))(options)
 

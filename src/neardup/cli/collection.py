@@ -29,6 +29,7 @@ from neardup.cli.options.on_collections import (
 from neardup.cli.output import CountedStages, watcher
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import Verdict
+from neardup.io.place import Place
 from neardup.settings import COLLECTION_FIELDS
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
     from neardup.collection.records import GroupedPending
 
 
-def opened(path: Path, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
+def opened(path: Place, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
     """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
-    from neardup.errors import InputError
+    from neardup.collection.store import is_there
 
-    if not path.exists():
+    if not is_there(path):
         raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
     return Collection(path, wait=wait, upgrade=upgrade, readonly=readonly)
 
@@ -76,6 +77,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
     from neardup.collection import Collection
     from neardup.collection.collection import own_files
     from neardup.collection.sets import role_of
+    from neardup.collection.store import is_there
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import ProblemList, access_of, creating
 
@@ -90,7 +92,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
     access = access_of(documents)
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
-        made = not path.exists()
+        made = not is_there(path)
         with creating(access):
             opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
         with opened as collection:
@@ -109,7 +111,7 @@ def _added(options: AddOptions) -> tuple[Added, int]:
             return added, len(collection)
 
 
-def _nothing_added(made: bool, path: Path) -> str:
+def _nothing_added(made: bool, path: Place) -> str:
     empty = f"; {display.printable(path)} is an empty collection" if made else ""
     return f"no document was added{empty}"
 

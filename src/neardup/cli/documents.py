@@ -22,6 +22,7 @@ from neardup.cli.options.on_files import CompareOptions, ExplainOptions
 from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
+from neardup.io.place import DatabaseURL, Place, is_url, place_of
 from neardup.settings import as_compared
 
 if TYPE_CHECKING:
@@ -118,7 +119,10 @@ def pair_of(options: CompareOptions) -> TwoTexts:
     if options.literal:
         return TwoTexts((options.a, options.b), LITERAL)
     if options.other is not None:
-        place, ids = Path(options.a), (options.b, options.other)
+        ids = options.b, options.other
+        if is_url(options.a):
+            return _of_collection(place_of(options.a), ids)
+        place = Path(options.a)
         if not place.exists():
             raise InputError(
                 f"There is no result or collection {place}",
@@ -170,13 +174,14 @@ def _stored(found: Found, a: str | int, b: str | int) -> str:
     return f"{measure} {display.similarity(similarity_of_pair(found, pair))}, {pair}"
 
 
-def _of_collection(path: Path, ids: tuple[str, str]) -> TwoTexts:
+def _of_collection(path: Place, ids: tuple[str, str]) -> TwoTexts:
     from neardup.collection import Collection
 
     with Collection(path, readonly=True) as collection:
         a, b = (collection.get(id) for id in ids)
         settings = as_compared(collection.settings.as_dict())
-    return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=(str(path),))
+    files = () if isinstance(path, DatabaseURL) else (str(path),)
+    return TwoTexts((a.text, b.text), (a.id, b.id), settings=settings, files=files)
 
 
 def _text_of(name: str, options: CompareOptions) -> str:

@@ -30,10 +30,11 @@ from neardup.collection.records import (
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query, search, why_not
 from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store import Store
+from neardup.collection.store import store_at
 from neardup.collection.view import View
 from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.names import require_local
+from neardup.io.place import DatabaseURL, Place, place_of
 from neardup.io.readers.base import Problem
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
@@ -194,7 +195,7 @@ class Collection(Questions, GroupsAndDecisions):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | DatabaseURL,
         *,
         readonly: bool = False,
         wait: float = 10.0,
@@ -202,11 +203,10 @@ class Collection(Questions, GroupsAndDecisions):
         on_problem: Callable[[Problem], None] | None = None,
         **settings: Unpack[CollectionKeywords],
     ) -> None:
-        require_local(path)
-        self.path, self._on_problem = Path(path), on_problem
+        self.path, self._on_problem = place_of(path), on_problem
         if not 0 <= wait <= 86_400:
             raise SettingError(f"wait is {wait!r}", "A number of seconds from 0 to 86 400")
-        self.store: Store = Store(self.path, settings, readonly=readonly, upgrade=upgrade, wait=wait)
+        self.store = store_at(self.path, settings, readonly=readonly, upgrade=upgrade, wait=wait)
 
     @property
     def settings(self) -> CollectionSettings:
@@ -426,6 +426,8 @@ def _arrival(
     return near, on_near, role
 
 
-def own_files(path: Path) -> tuple[Path, ...]:
+def own_files(path: Place) -> tuple[Path, ...]:
     """The file of a collection and its companion files; these are not documents, in whatever folder they are."""
+    if isinstance(path, DatabaseURL):
+        return ()
     return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))

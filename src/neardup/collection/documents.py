@@ -20,6 +20,7 @@ from neardup.collection.store import Store
 from neardup.display import counted
 from neardup.display.view import excerpt, name_of
 from neardup.errors import FormatError, InputError
+from neardup.io.place import DatabaseURL, Place
 from neardup.io.writers.exports import document_bytes, write_documents
 from neardup.io.writers.filesystem import common_access
 
@@ -95,7 +96,7 @@ class StoredDocuments:
     """The part of a collection that handles single documents; ``store`` holds them."""
 
     store: Store
-    path: Path
+    path: Place
 
     def get(self, id: str | int) -> Document:
         """Return the document of this id. Raises UnknownIdError if it does not exist, FormatError if damaged."""
@@ -183,7 +184,7 @@ class StoredDocuments:
         Raises SettingError for another form, and OutputError for a file that exists (unless ``overwrite``) or
         cannot be written.
         """
-        access = common_access([self.path])
+        access = common_access([] if isinstance(self.path, DatabaseURL) else [self.path])
         with self.store.reading():
             return write_documents(self._pages(kept), Path(path), form, overwrite=overwrite, access=access)
 

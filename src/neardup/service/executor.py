@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -20,6 +19,7 @@ from neardup.collection import Collection
 from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.collection.near import RECALL, Near
 from neardup.collection.view import View
+from neardup.io.place import DatabaseURL, Place
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
@@ -220,7 +220,7 @@ def bad_request_as(status: int) -> Iterator[None]:
         raise
 
 
-def refusal_of(error: errors.NeardupError, path: Path) -> RefusedError:
+def refusal_of(error: errors.NeardupError, path: Place) -> RefusedError:
     """Return an error of the library as an answer; the path of the collection is not revealed."""
     given, allowed, do = (
         part.replace(str(path), "the collection") for part in (error.given, error.allowed, error.do)
@@ -264,8 +264,10 @@ def _gone() -> RefusedError:
     )
 
 
-def file_identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of the file at ``path``, or None."""
+def file_identity(path: Place) -> tuple[int, int] | None:
+    """Return the device and inode of the file at ``path``, or None; always None for a database."""
+    if isinstance(path, DatabaseURL):
+        return None
     try:
         status = path.stat()
     except OSError:

@@ -28,6 +28,7 @@ from typing import NoReturn
 
 from neardup.collection import Collection
 from neardup.errors import OutputError, SettingError
+from neardup.io.place import Place
 from neardup.io.writers.scratch import scratch_folder
 from neardup.runtime import Deadline
 from neardup.service.executor import file_identity
@@ -54,7 +55,7 @@ class WorkerSettings:
     first request.
     """
 
-    path: Path
+    path: Place
     identity: tuple[int, int] | None
     readonly: bool
     wait: float

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.store import file, schema
+from neardup.collection.store import file, header, schema
 from neardup.collection.store.segments import SegmentWriting, postings_of
+from neardup.collection.store.sqlite_tables import SqliteTables
 from neardup.errors import FormatError, OutputError
 from neardup.tables import UInt64s
 
@@ -72,7 +73,7 @@ def test_another_version_is_refused(path: Path) -> None:
 @pytest.mark.parametrize("key", ["unicode", "fingerprint"])
 def test_other_fingerprints_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     other = {"unicode": ("UNICODE_VERSION", "16.0.0"), "fingerprint": ("FINGERPRINT_VERSION", 2)}[key]
-    monkeypatch.setattr(file, *other)
+    monkeypatch.setattr(header, *other)
     with pytest.raises(FormatError, match=r"version 1 and Unicode 15\.0\.0"):
         Collection(path)
 
@@ -204,7 +205,7 @@ def test_what_was_derived_is_checked_against_the_texts(path: Path) -> None:
 
 def add_postings(path: Path, hashes: UInt64s, document: int) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        SegmentWriting(connection, path).add(postings_of(hashes, np.full(len(hashes), document)))
+        SegmentWriting(SqliteTables(connection), path).add(postings_of(hashes, np.full(len(hashes), document)))
 
 
 def test_postings_that_no_text_has(path: Path) -> None:

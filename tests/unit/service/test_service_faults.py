@@ -229,7 +229,7 @@ def test_a_file_that_is_moved_away(service: Service) -> None:
 
 def test_a_disk_that_cannot_be_read(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of the disk is neither the client's nor reported as one of writing."""
-    from neardup.collection.store.sqlite import Store
+    from neardup.collection.store.sqlite import SqliteStore as Store
 
     def broken(*_: object) -> Any:
         error = sqlite3.OperationalError("disk I/O error")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from neardup.cli.option import NEVER, REQUIRED, TOP, Declared, typed_path
+from neardup.io.place import place_of
 from neardup.settings.fields import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
 from neardup.settings.rules import share_of
 
@@ -121,8 +122,18 @@ PREDICT = Declared(
     panel=WORK,
 )
 LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.", panel=INPUT)
-COLLECTION = Declared((), REQUIRED, "The file of the collection.", "COLLECTION", panel=INPUT)
-NEW_COLLECTION = replace(COLLECTION, help="The file of the collection; created if it does not exist.")
+COLLECTION = Declared(
+    (),
+    REQUIRED,
+    "The file of the collection, or postgresql://USER@HOST/DATABASE.",
+    "COLLECTION",
+    place_of,
+    panel=INPUT,
+)
+NEW_COLLECTION = replace(
+    COLLECTION,
+    help=f"{COLLECTION.help[:-1]}; created if it does not exist.",
+)
 WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER", panel=WORK)
 HOST = Declared(
     ("--host",),

@@ -16,6 +16,7 @@ from neardup.cli.option import (
     settings_of_new_collection,
 )
 from neardup.cli.options import general
+from neardup.io.place import Place
 from neardup.settings import ReadingSettings, names_of
 from neardup.settings.fields import ACCESS, COMPARED, INPUT, OUTPUT, WORK
 
@@ -41,7 +42,7 @@ class AddOptions:
         ("neardup search library.neardup SIMILAR:42_70", "then the documents similar to one"),
     )
 
-    path: Path = general.NEW_COLLECTION.field()
+    path: Place = general.NEW_COLLECTION.field()
     inputs: list[str] = general.INPUTS.field()
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
@@ -105,7 +106,7 @@ class RemoveOptions:
     Also removes everything derived from them. An unknown id is an error.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     ids: list[str] = argument("ID", "Ids of documents.")
     wait: float = general.WAIT.field()
     json: bool = general.JSON.field()
@@ -120,7 +121,7 @@ class SearchOptions:
     texts.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     query: str = argument("QUERY", "The query, as one argument: put it in quotes.")
     limit: int = option("--limit", 20, "Documents on a page, from 1 to 1,000.", "NUMBER")
     after: str | None = option(
@@ -146,7 +147,7 @@ class GroupsOptions:
     documents that were added otherwise.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     complete: bool = option(
         "--complete",
         False,
@@ -175,7 +176,7 @@ class ListOptions:
     A line has the id, the number of tokens, the group and the metadata of a document.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     limit: int = option("--limit", 100, "Documents on a page, from 1 to 10,000.", "NUMBER")
     after: int | None = option(
         "--after", None, "The next page: the value that the previous page printed.", "NUMBER"
@@ -190,7 +191,7 @@ class BackupOptions:
     The copy is the state at its beginning. It appears complete or not at all.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     file: Path = argument("FILE", "The copy, a new file.")
     wait: float = general.WAIT.field()
     json: bool = general.JSON.field()
@@ -205,7 +206,7 @@ class DecideOptions:
     others is refused.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     a: str = argument("A", "Id of a document.")
     b: str = argument("B", "Id of another document.")
     verdict: str = argument(
@@ -224,7 +225,7 @@ class ServeOptions:
     the extra service. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     host: str = general.HOST.field()
     port: int = option(
         "--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER", panel=ACCESS, from_file=NEVER
@@ -266,7 +267,7 @@ class ServeOptions:
 class InfoOptions:
     """Show the size and settings of a collection."""
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     json: bool = general.JSON.field()
 
 
@@ -277,7 +278,7 @@ class CheckOptions:
     Exit status: 0 no fault; 2 faults were found.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     json: bool = general.JSON.field()
 
 
@@ -288,7 +289,7 @@ class CompactOptions:
     Needs free disk space of the size of the file, and no other reader or writer.
     """
 
-    path: Path = general.COLLECTION.field()
+    path: Place = general.COLLECTION.field()
     upgrade: bool = option("--upgrade", False, "Convert a file of an earlier version to this one; copy it first.")
     wait: float = general.WAIT.field()
     json: bool = general.JSON.field()

@@ -1,5 +1,41 @@
-"""The store of a collection in one SQLite file. The only package that contains SQL."""
+"""The stores of a collection: one SQLite file, or a schema in PostgreSQL. The only package that contains SQL."""
 
-from neardup.collection.store.sqlite import Store
+from __future__ import annotations
 
-__all__ = ["Store"]
+from collections.abc import Mapping
+from typing import Any
+
+from neardup.collection.store.store import Store
+from neardup.errors import InputError, unusable
+from neardup.io.place import DatabaseURL, Place
+
+__all__ = ["Store", "is_there", "store_at"]
+
+
+def store_at(
+    place: Place, given: Mapping[str, Any], *, readonly: bool = False, upgrade: bool = False, wait: float = 10.0
+) -> Store:
+    """Open the store at a place, or create it; see ``Store``."""
+    opened: Store
+    if isinstance(place, DatabaseURL):
+        opened = _postgres().PostgresStore(place, given, readonly=readonly, upgrade=upgrade, wait=wait)
+    else:
+        from neardup.collection.store.sqlite import SqliteStore
+
+        opened = SqliteStore(place, given, readonly=readonly, upgrade=upgrade, wait=wait)
+    return opened
+
+
+def is_there(place: Place) -> bool:
+    """Whether there is a file, or a schema with tables, at a place."""
+    return bool(_postgres().is_there(place)) if isinstance(place, DatabaseURL) else place.exists()
+
+
+def _postgres() -> Any:
+    """The module that needs the extra. Raises InputError without it."""
+    try:
+        from neardup.collection.store import postgres
+    except ImportError as error:
+        why, solution = unusable("psycopg", "postgres", error)
+        raise InputError(f"A collection in PostgreSQL needs psycopg, which {why}", "", solution) from error
+    return postgres

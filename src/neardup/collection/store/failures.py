@@ -5,17 +5,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.errors import FormatError, InputError, NeardupError, OutputError
+from neardup.io.place import Place
 
 _PRIMARY = 0xFF  # the low byte of an extended error code
 _UNHARMED = "Nothing of this batch was stored; earlier documents are unharmed"
 
 
 @contextmanager
-def explained(path: Path, wait: float) -> Iterator[None]:
+def explained(path: Place, wait: float) -> Iterator[None]:
     """Translate SQLite errors within the block into neardup errors about the collection ``path``."""
     try:
         yield
@@ -31,7 +31,7 @@ def is_busy(error: sqlite3.Error) -> bool:
     return code & _PRIMARY in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
+def _translated(error: sqlite3.Error, path: Place, wait: float) -> NeardupError:
     code = getattr(error, "sqlite_errorcode", None)
     if code is None:
         if "decode" in str(error):  # the bytes read are not UTF-8, and only UTF-8 was ever written
@@ -79,7 +79,7 @@ def _translated(error: sqlite3.Error, path: Path, wait: float) -> NeardupError:
 
 
 @contextmanager
-def well_formed(path: Path) -> Iterator[None]:
+def well_formed(path: Place) -> Iterator[None]:
     """Raise FormatError if stored values do not have the type that was written.
 
     SQLite keeps the type with the value: a flipped bit can turn a number into text, or into NULL.
@@ -92,7 +92,7 @@ def well_formed(path: Path) -> Iterator[None]:
         raise damaged(path, f"a stored value differs from the written one ({error})") from error
 
 
-def busy(path: Path, wait: float) -> OutputError:
+def busy(path: Place, wait: float) -> OutputError:
     """Return the error for a file that another process or thread is writing to."""
     return OutputError(
         f"{path} has been locked by another writer for more than {wait:g} seconds",
@@ -101,7 +101,7 @@ def busy(path: Path, wait: float) -> OutputError:
     )
 
 
-def not_a_collection(path: Path, why: str) -> FormatError:
+def not_a_collection(path: Place, why: str) -> FormatError:
     """Return the error for a file that is not a collection."""
     return FormatError(
         f"{path} is not a neardup collection: {why}",
@@ -110,6 +110,6 @@ def not_a_collection(path: Path, why: str) -> FormatError:
     )
 
 
-def damaged(path: Path, what: str) -> FormatError:
+def damaged(path: Place, what: str) -> FormatError:
     """Return the error for a damaged collection."""
     return FormatError(f"The collection {path} is damaged: {what}", "", "Restore it from a copy")

@@ -14,7 +14,6 @@ Files of earlier format versions are converted in numbered steps; version 2 is t
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sqlite3
@@ -23,7 +22,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
@@ -34,13 +33,9 @@ from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import schema
 from neardup.collection.store.failures import damaged, explained, not_a_collection
+from neardup.collection.store.header import header_of, require_current, settings_of
 from neardup.collection.store.schema import FORMAT_VERSION, WITH_BASE_TEXTS
-from neardup.errors import FormatError, InputError, OutputError, SettingError
-from neardup.io.decisions.log import seal
-from neardup.runtime import installed_version
-from neardup.tables import FORMAT_VERSION as FINGERPRINT_VERSION
-from neardup.text.keys import BYTES
-from neardup.text.unicode import UNICODE_VERSION
+from neardup.errors import FormatError, InputError, OutputError
 
 try:
     from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
@@ -300,34 +295,17 @@ def _has_torn_record(file: OpenFile, size: int) -> bool:
     return b"state " in file.read(size, size * (_RECORD_PAGE - 1))
 
 
-Step: TypeAlias = Callable[[sqlite3.Connection], None]
+Steps: TypeAlias = Mapping[int, Callable[[sqlite3.Connection], None]]
 
-STEPS: Mapping[int, Step] = {}
+STEPS: Steps = {}
 """``STEPS[n]`` converts the tables of version n to those of version n + 1."""
 
 
-def require_current(
-    found: int, where: str, steps: Mapping[int, Step] = STEPS, wanted: int = FORMAT_VERSION
-) -> None:
-    """Raise FormatError unless ``found`` is the ``wanted`` version.
-
-    The error states whether ``migrate`` could help.
-    """
-    if found == wanted:
-        return
-    more = f", and {WITH_BASE_TEXTS} if there are base texts" if wanted == FORMAT_VERSION else ""
-    can = found > 0 and found < wanted and all(version in steps for version in range(found, wanted))
-    raise FormatError(
-        f"{where} is a collection of format version {found}",
-        f"This program reads and writes version {wanted}" + more,
-        "Make a copy of it, and bring it to that version with neardup compact --upgrade, or upgrade=True in Python"
-        if can
-        else "Use the program that wrote it, or add the documents to a new collection",
-    )
+_WITH_MORE = f", and {WITH_BASE_TEXTS} if there are base texts"
 
 
 def migrate(
-    connection: sqlite3.Connection, where: str, steps: Mapping[int, Step] = STEPS, wanted: int = FORMAT_VERSION
+    connection: sqlite3.Connection, where: str, steps: Steps = STEPS, wanted: int = FORMAT_VERSION
 ) -> None:
     """Convert the tables to the ``wanted`` version, all in one transaction, or leave them unchanged."""
     connection.execute("BEGIN IMMEDIATE")
@@ -335,7 +313,7 @@ def migrate(
         (found,) = connection.execute("PRAGMA user_version").fetchone()
         for version in range(found, wanted):
             if version not in steps:
-                require_current(found, where, steps, wanted)
+                require_current(found, where, steps, wanted, _WITH_MORE)
             advance(connection, schema_cookie(connection))
             steps[version](connection)
             connection.execute(f"PRAGMA user_version = {version + 1}")
@@ -382,9 +360,7 @@ def create_file(path: Path, settings: CollectionSettings) -> None:
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("BEGIN IMMEDIATE")
                 schema.create(connection)
-                header = _header(settings)
-                header["seal"] = _header_seal(header)
-                header[LOG_KEY] = first_record(schema_cookie(connection))
+                header = header_of(settings) | {LOG_KEY: first_record(schema_cookie(connection))}
                 connection.executemany("INSERT INTO header VALUES (?, ?)", header.items())
                 connection.execute("COMMIT")
             finally:
@@ -475,20 +451,7 @@ def checked_settings(connection: sqlite3.Connection, path: Path, *, upgrade: boo
         raise damaged(path, f"its tables are not those of a collection ({', '.join(map(repr, foreign[:3]))})")
     header = dict(connection.execute("SELECT key, value FROM header"))
     header.pop(LOG_KEY, None)  # it changes all the time, and has a checksum of its own
-    if header.pop("seal", "") != _header_seal(header):
-        raise damaged(path, "its header was changed")
-    made = (header.get("fingerprint"), header.get("unicode"))
-    if made != (str(FINGERPRINT_VERSION), UNICODE_VERSION):
-        raise FormatError(
-            f"{path} was made with fingerprints of version {made[0]} and Unicode {made[1]}",
-            f"This program makes version {FINGERPRINT_VERSION} with Unicode {UNICODE_VERSION}",
-            "Use the program that wrote it, or add the documents to a new collection",
-        )
-    try:
-        settings = CollectionSettings.of(**json.loads(header["settings"]))
-        return replace(settings, secret=_secret(header["secret"]))
-    except (KeyError, TypeError, ValueError, SettingError) as error:
-        raise damaged(path, f"its settings cannot be read ({error})") from error
+    return settings_of(header, path)
 
 
 def _foreign_objects(connection: sqlite3.Connection, path: Path) -> list[str]:
@@ -496,7 +459,7 @@ def _foreign_objects(connection: sqlite3.Connection, path: Path) -> list[str]:
     try:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version != schema.WITH_BASE_TEXTS:
-            require_current(version, str(path))
+            require_current(version, str(path), STEPS, FORMAT_VERSION, _WITH_MORE)
         return schema.foreign_objects(connection)
     finally:
         if connection.in_transaction:
@@ -506,27 +469,6 @@ def _foreign_objects(connection: sqlite3.Connection, path: Path) -> list[str]:
 def _has_log(path: Path) -> bool:
     log = path.with_name(path.name + "-wal")
     return log.exists() and log.stat().st_size > 0
-
-
-def _header_seal(header: Mapping[str, str]) -> str:
-    return str(seal(sorted(header.items())))
-
-
-def _header(settings: CollectionSettings) -> dict[str, str]:
-    return {
-        "neardup_version": installed_version("neardup") or "unknown",
-        "fingerprint": str(FINGERPRINT_VERSION),
-        "unicode": UNICODE_VERSION,
-        "settings": json.dumps(settings.as_dict()),
-        "secret": settings.secret.hex(),
-    }
-
-
-def _secret(stored: str) -> bytes:
-    secret = bytes.fromhex(stored)
-    if len(secret) != BYTES:
-        raise ValueError(f"a secret of {len(secret)} bytes")
-    return secret
 
 
 def _uri(path: Path, mode: str) -> str:

@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.store.failures import damaged
+from neardup.collection.store.statements import LISTED, NO_LIMIT, Tables, listed
 from neardup.io.decisions.log import seal
+from neardup.io.place import Place
 from neardup.tables import Int64s
 
-_LISTED = "(SELECT value FROM json_each(?))"
 _GROUP = "SELECT number, representative, threshold, seal FROM groups"
 _MEMBER = "SELECT document, group_number, shared, seal FROM members"
+_SAVE = (
+    "INSERT INTO groups VALUES (?, ?, ?, ?) ON CONFLICT (number) DO UPDATE "
+    "SET representative = excluded.representative, threshold = excluded.threshold, seal = excluded.seal"
+)
+_JOIN = (
+    "INSERT INTO members VALUES (?, ?, ?, ?) ON CONFLICT (document) DO UPDATE "
+    "SET group_number = excluded.group_number, shared = excluded.shared, seal = excluded.seal"
+)
 _CHANGE = "SELECT number, at, what, group_number, document, about, seal FROM changes"
 
 
 class GroupTables:
-    """The tables; ``run`` executes a statement with parameters and returns all rows.
+    """The tables; ``run`` executes a statement and returns all rows, ``tables`` returns those of the transaction.
 
     Look-ups see the changes that this thread has made so far; changes are made within a transaction only.
     """
 
-    def __init__(self, run: Callable[..., list[Any]], where: Path) -> None:
-        self._run, self._where = run, where
+    def __init__(self, run: Callable[..., list[Any]], tables: Callable[[], Tables], where: Place) -> None:
+        self._run, self._tables, self._where = run, tables, where
 
     def count(self) -> int:
         """The number of groups."""
@@ -43,13 +51,13 @@ class GroupTables:
 
     def rows(self, groups: Iterable[int]) -> dict[int, GroupRow]:
         """The groups that exist, by number."""
-        found = self._sealed(f"{_GROUP} WHERE number IN {_LISTED}", json.dumps(list(groups)))
+        found = self._sealed(f"{_GROUP} WHERE number {LISTED}", listed(groups))
         return {row[0]: GroupRow(*row) for row in found}
 
     def members(self, group: int, after: int = 0, limit: int | None = None) -> list[MemberRow]:
         """The members of a group with a number above ``after``, ascending; the first ``limit``."""
         statement = f"{_MEMBER} WHERE group_number = ? AND document > ? ORDER BY document LIMIT ?"
-        found = self._sealed(statement, group, after, -1 if limit is None else limit)
+        found = self._sealed(statement, group, after, NO_LIMIT if limit is None else limit)
         return [MemberRow(*row) for row in found]
 
     def all_members(self) -> list[MemberRow]:
@@ -67,7 +75,7 @@ class GroupTables:
 
     def memberships(self, documents: Sequence[int]) -> dict[int, MemberRow]:
         """The memberships of the documents that are in a group."""
-        found = self._sealed(f"{_MEMBER} WHERE document IN {_LISTED}", json.dumps(list(documents)))
+        found = self._sealed(f"{_MEMBER} WHERE document {LISTED}", listed(documents))
         return {row[0]: MemberRow(*row) for row in found}
 
     def changes(self, after: int, limit: int) -> list[ChangeRow]:
@@ -82,9 +90,12 @@ class GroupTables:
 
     def save(self, group: GroupRow) -> int:
         """Store a group, as a new one if its number is 0, and return its number, which is never reused."""
-        number = group.number or self._next("groups")
+        tables = self._tables()
+        number = group.number or tables.last_number("groups") + 1
         row = (number, group.representative, float(group.threshold))
-        self._run("INSERT OR REPLACE INTO groups VALUES (?, ?, ?, ?)", *row, seal(row))
+        tables.run(_SAVE, *row, seal(row))
+        if not group.number:
+            tables.keep_last("groups", number)
         return number
 
     def end(self, group: int) -> None:
@@ -94,29 +105,22 @@ class GroupTables:
     def join(self, members: Iterable[MemberRow]) -> None:
         """Store memberships, replacing those that the documents had."""
         rows = ((one.document, one.group, one.shared) for one in members)
-        self._many("INSERT OR REPLACE INTO members VALUES (?, ?, ?, ?)", rows)
+        self._tables().change(_JOIN, [(*row, seal(row)) for row in rows])
 
     def leave(self, documents: Iterable[int]) -> None:
         """Delete the memberships of documents."""
-        self._run(f"DELETE FROM members WHERE document IN {_LISTED}", json.dumps(list(documents)))
+        self._run(f"DELETE FROM members WHERE document {LISTED}", listed(documents))
 
     def log(self, changes: Iterable[ChangeRow]) -> None:
         """Append lines to the change log in this order; this method assigns their numbers."""
-        number = self._next("changes")
-        rows = (
+        tables = self._tables()
+        last = tables.last_number("changes")
+        rows = [
             (place, one.at, one.what, one.group, one.document, json.dumps(dict(one.about), ensure_ascii=False))
-            for place, one in enumerate(changes, number)
-        )
-        self._many("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-
-    def _next(self, table: str) -> int:
-        """The next number, never used before: AUTOINCREMENT remembers the last."""
-        rows = self._run("SELECT seq FROM sqlite_sequence WHERE name = ?", table)
-        return int(rows[0][0]) + 1 if rows else 1
-
-    def _many(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        for row in rows:
-            self._run(statement, *row, seal(row))
+            for place, one in enumerate(changes, last + 1)
+        ]
+        tables.insert("changes", [(*row, seal(row)) for row in rows])
+        tables.keep_last("changes", last + len(rows))
 
     def _sealed(self, statement: str, *parameters: Any) -> list[list[Any]]:
         """The rows without their seals; raises FormatError if a seal does not match its row."""

@@ -1,53 +1,42 @@
-"""Look-ups in the tables. Numbers and hashes are passed as one JSON list: each look-up is one fixed statement."""
+"""Look-ups in the tables. Numbers are passed as one JSON list: each look-up is one fixed statement."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
-from operator import itemgetter
-from pathlib import Path
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from neardup.collection.contract import OPERATORS, Operator, StoredRow, Totals, Value
 from neardup.collection.fields import facts, holds
+from neardup.collection.settings import CollectionSettings
 from neardup.collection.store.failures import damaged, well_formed
-from neardup.collection.store.schema import WITH_BASE_TEXTS
 from neardup.collection.store.segments import KEY_BITS, MOST_NUMBER, Segments
+from neardup.collection.store.statements import LISTED, listed
 from neardup.errors import FormatError, InputError
 from neardup.io.decisions.log import seal
+from neardup.io.place import Place
 from neardup.tables import Int64s, UInt8s, UInt64s
 
 FEW = 1000
 """For at most this many documents the metadata is read; for more, all matches are looked up and intersected."""
 
-_PROBE = 30
-"""Searching one document for words costs as much as reading this many documents that contain them (measured)."""
-
 TOTALS = "documents, tokens, shingles, postings, text_bytes, packed_bytes, change"
 
 _PARAMETERS = 500
 ROW = "SELECT number, id, size, tokens, shingles, metadata, signature, seal FROM documents"
-_LISTED = "(SELECT value FROM json_each(?))"
-_MATCHING = "SELECT rowid FROM terms WHERE terms MATCH ?"
-_FIRST = "SELECT rowid FROM terms WHERE terms MATCH asked.value ORDER BY rowid LIMIT ?"
-
-# The form that the tokenizer of the index treats as one word and leaves unchanged; the index has no other words.
-_TOKEN = re.compile(r"[0-9_a-z\u0080-\U0010ffff]+")
-_TERMS_AT_ONCE = 60
-
-# A number is below every string in SQLite, and '' is the first string: this keeps the comparison within its kind.
-_NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
+TOKEN = re.compile(r"[0-9_a-z\u0080-\U0010ffff]+")
+"""The form of a token: no index of words has another one."""
 
 
 class StoreLookups:
-    """The look-ups of the contract; subclasses provide the methods that run statements."""
+    """The look-ups of the contract; subclasses provide those that their database answers in its own way."""
 
-    def __init__(self, path: Path, slots: int) -> None:
-        self._path, self._slots = path, slots
+    _place: Place
+    settings: CollectionSettings
 
     def _segments(self) -> Segments:
         raise NotImplementedError
@@ -58,7 +47,33 @@ class StoreLookups:
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         raise NotImplementedError
 
-    def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
+    def _bytes(self) -> int:
+        """Everything that the store occupies."""
+        raise NotImplementedError
+
+    def _has_base_texts(self) -> bool:
+        raise NotImplementedError
+
+    def _containing(
+        self, words: Sequence[str], beginning: str | None, among: Int64s | None, limit: int | None
+    ) -> Int64s:
+        """The documents with all these words, and with a word of this ``beginning``; all have the form TOKEN."""
+        raise NotImplementedError
+
+    def _occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
+        """What ``occurrences`` returns for at least one token; "#" is a token that no document has."""
+        raise NotImplementedError
+
+    def _compared(self, key: str, operator: Operator, value: Value) -> Int64s:
+        """What ``where`` returns of all documents."""
+        raise NotImplementedError
+
+    def words(self) -> Iterator[tuple[bytes, int, int]]:
+        """Each word of the full text once: its first 32,768 bytes, documents, sum of their numbers. For checks."""
+        raise NotImplementedError
+
+    def facts(self) -> Iterator[tuple[str, Value, int]]:
+        """The metadata as it is indexed: (key, value, document). For checks."""
         raise NotImplementedError
 
     def totals(self) -> Totals:
@@ -66,9 +81,7 @@ class StoreLookups:
         found = self._all(f"SELECT {TOTALS}, seal FROM totals")
         if len(found) != 1 or seal(found[0][:-1]) != found[0][-1]:
             raise self._damaged("its totals were changed")
-        counts = found[0][:-1]
-        [(pages,)], [(page,)] = self._all("PRAGMA page_count"), self._all("PRAGMA page_size")
-        return Totals(*[*counts, pages * page])
+        return Totals(*[*found[0][:-1], self._bytes()])
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the ``ids`` that exist."""
@@ -102,8 +115,7 @@ class StoreLookups:
 
     def base_texts(self) -> dict[int, int]:
         """The numbers of the base texts, each with a random mark that no other text has had."""
-        [(version,)] = self._all("PRAGMA user_version")
-        if version < WITH_BASE_TEXTS:
+        if not self._has_base_texts():
             return {}
         found = self._all("SELECT document, mark, seal FROM base_texts")
         for document, mark, stored in found:
@@ -113,14 +125,14 @@ class StoreLookups:
 
     def ids(self, numbers: Int64s) -> list[str]:
         """The ids, in the order of ``numbers``; KeyError for an unknown document. Cheaper than ``rows``."""
-        found = dict(self._all(f"SELECT number, id FROM documents WHERE number IN {_LISTED}", listed(numbers)))
+        found = dict(self._all(f"SELECT number, id FROM documents WHERE number {LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def sizes(self, numbers: Int64s) -> Int64s:
         """The numbers of distinct shingles, in the order of ``numbers``; KeyError for an unknown document."""
         # as one text, in ascending order of the numbers: a third of the time of separate rows (measured)
-        rows = f"SELECT shingles FROM documents WHERE number IN {_LISTED} ORDER BY number"
-        [(text,)] = self._all(f"SELECT GROUP_CONCAT(shingles) FROM ({rows})", listed(numbers))
+        rows = f"SELECT shingles FROM documents WHERE number {LISTED} ORDER BY number"
+        [(text,)] = self._all(f"SELECT GROUP_CONCAT(shingles) FROM ({rows}) AS ordered", listed(numbers))
         found = self._integers(text.split(",") if text else [])
         if len(found) != len(numbers):
             raise KeyError("a number that does not exist")
@@ -130,11 +142,11 @@ class StoreLookups:
         """uint8[n, slots]: the low 8 bits of each slot, in the order of ``numbers``; KeyError for unknown ones."""
         found = {row[0]: row[6] for row in self._rows(numbers)}
         joined = b"".join(found[number] for number in numbers.tolist())
-        return np.frombuffer(joined, np.uint8).reshape(-1, self._slots)
+        return np.frombuffer(joined, np.uint8).reshape(-1, self.settings.slots)
 
     def packed(self, numbers: Int64s) -> list[bytes]:
         """The compressed texts, in the order of ``numbers``; raises KeyError for a number that does not exist."""
-        found = dict(self._all(f"SELECT number, packed FROM texts WHERE number IN {_LISTED}", listed(numbers)))
+        found = dict(self._all(f"SELECT number, packed FROM texts WHERE number {LISTED}", listed(numbers)))
         return [found[number] for number in numbers.tolist()]
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
@@ -163,53 +175,16 @@ class StoreLookups:
         matches.
         """
         wanted = list(dict.fromkeys(tokens))
-        if not wanted or not all(map(_TOKEN.fullmatch, wanted)):
+        if not wanted or not all(map(TOKEN.fullmatch, wanted)):
             return np.empty(0, np.int64)
-        begin = [wanted.pop()] if prefix else []
-        parts = [_all_of(wanted[k : k + _TERMS_AT_ONCE]) for k in range(0, len(wanted), _TERMS_AT_ONCE)]
-        parts += [_all_of(begin) + " *"] if begin else []
-        for part in parts[:-1]:
-            among = self._holding(part, among)
-        return self._holding(parts[-1], among, limit)
-
-    def _holding(self, match: str, among: Int64s | None, limit: int | None = None) -> Int64s:
-        """The documents that an FTS5 expression matches."""
-        if among is None:
-            return self._matching(match, -1 if limit is None else limit)
-        bound = _PROBE * len(among) + 100
-        found = self._matching(match, bound)
-        if len(found) == bound:
-            found = self._matching_among(match, among)
-        return np.intersect1d(found, among)[:limit]
-
-    def _matching(self, match: str, limit: int) -> Int64s:
-        return self._column(f"{_MATCHING} ORDER BY rowid LIMIT ?", match, limit)
-
-    def _matching_among(self, match: str, among: Int64s) -> Int64s:
-        """Look up each of the documents in the index: CROSS JOIN keeps the order."""
-        statement = (
-            "SELECT asked.value FROM json_each(?) AS asked CROSS JOIN terms "
-            "WHERE terms.rowid = asked.value AND terms MATCH ?"
-        )
-        return self._column(statement, listed(among), match)
+        beginning = wanted.pop() if prefix else None
+        return self._containing(wanted, beginning, among, limit)
 
     def occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
         """For each token the number of documents that contain it: exact below ``most``, above that an estimate."""
         if not tokens:
             return np.empty(0, np.int64)
-        last = self._last()
-        # an invalid token is looked up as a character that is not part of any token: it occurs nowhere
-        asked = json.dumps([_all_of([token if _TOKEN.fullmatch(token) else "#"]) for token in tokens])
-        statement = (
-            f"SELECT (SELECT COUNT(*) || ' ' || COALESCE(MAX(rowid), 0) FROM ({_FIRST})) "
-            "FROM json_each(?) AS asked ORDER BY asked.key"
-        )
-        found = [map(int, row.split()) for (row,) in self._all(statement, most, asked)]
-        return np.array([_estimated(count, reached, most, last) for count, reached in found], np.int64)
-
-    def _last(self) -> int:
-        [(last,)] = self._all("SELECT MAX(number) FROM documents")
-        return last or 0
+        return self._occurrences([token if TOKEN.fullmatch(token) else "#" for token in tokens], most)
 
     def has_key(self, key: str) -> bool:
         """Whether the metadata of any document has this key, with a value."""
@@ -227,41 +202,16 @@ class StoreLookups:
         if among is not None and len(among) <= FEW:
             rows = self.rows(np.unique(among))
             return np.array([row.number for row in rows if _row_holds(row, key, operator, value)], np.int64)
-        facts = "FROM facts WHERE key = (SELECT number FROM keys WHERE name = ?)"
-        if operator == "!=":
-            found = self._column(
-                f"SELECT document {facts} EXCEPT SELECT document {facts} AND value = ? ORDER BY document",
-                *(key, key, value),
-            )
-        else:
-            kind = _STRINGS_ONLY if isinstance(value, str) else _NUMBERS_ONLY
-            found = self._column(
-                f"SELECT DISTINCT document {facts} AND value {operator} ? {kind} ORDER BY document", key, value
-            )
-        return _common(found, among)
+        return _common(self._compared(key, operator, value), among)
 
     def sampled(self) -> Iterator[tuple[UInt64s, Int64s]]:
         """All postings in blocks, each once: hashes, valid in the bits ``KEPT``, and documents. For checks."""
         for postings in self._segments().each():
             yield postings >> np.uint64(KEY_BITS), (postings & np.uint64(MOST_NUMBER)).astype(np.int64)
 
-    def words(self) -> Iterator[tuple[bytes, int, int]]:
-        """Each word of the full text once: its first 32,768 bytes, documents, sum of their numbers. For checks."""
-        # as bytes, because a word that was cut off may end within a character
-        rows = self._each("SELECT CAST(term AS BLOB), doc FROM entries ORDER BY term")
-        for word, found in groupby(rows, itemgetter(0)):
-            documents = [document for _, document in found]
-            yield word, len(documents), sum(documents)
-
-    def facts(self) -> Iterator[tuple[str, Value, int]]:
-        """The metadata as it is indexed: (key, value, document). For checks."""
-        # a join would leave out a number without a name
-        name = "(SELECT name FROM keys WHERE number = key)"
-        return self._each(f"SELECT {name}, value, document FROM facts ORDER BY key, value, document")
-
     def _rows(self, numbers: Int64s) -> list[Any]:
         """The rows of documents, each verified by its seal."""
-        rows = self._all(f"{ROW} WHERE number IN {_LISTED}", listed(numbers))
+        rows = self._all(f"{ROW} WHERE number {LISTED}", listed(numbers))
         for *row, signature, stored in rows:
             if seal(row, signature) != stored:
                 raise self._damaged(f"the row of document {row[1]!r} was changed")
@@ -271,11 +221,11 @@ class StoreLookups:
         return self._integers([value for (value,) in self._all(statement, *parameters)])
 
     def _integers(self, values: list[Any]) -> Int64s:
-        with well_formed(self._path):
+        with well_formed(self._place):
             return np.array(values, np.int64)
 
     def _damaged(self, what: str) -> FormatError:
-        return damaged(self._path, what)
+        return damaged(self._place, what)
 
 
 def require_comparable(operator: str, value: Any) -> None:
@@ -292,21 +242,6 @@ def require_comparable(operator: str, value: Any) -> None:
 
 def _is_unicode(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
-
-
-def listed(numbers: Int64s) -> str:
-    """Numbers as the one parameter that json_each accepts."""
-    return json.dumps(numbers.tolist())
-
-
-def _all_of(terms: Sequence[str]) -> str:
-    """An FTS5 expression. Terms match ``_TOKEN``, so they do not contain quotation marks."""
-    return " AND ".join(f'"{term}"' for term in terms)
-
-
-def _estimated(count: int, reached: int, most: int, last: int) -> int:
-    """Estimate the documents if the rest, up to number ``last``, is like those up to ``reached``."""
-    return count if count < most else max(most, round(most * last / reached))
 
 
 def _row_holds(row: StoredRow, key: str, operator: Operator, value: Value) -> bool:

@@ -17,19 +17,18 @@ has no keys from some key on, after segments that have keys only from there, is 
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.collection.contract import KEPT
 from neardup.collection.store.failures import damaged, well_formed
+from neardup.collection.store.statements import LISTED, Tables, listed
 from neardup.errors import FormatError
 from neardup.io.decisions.log import seal
+from neardup.io.place import Place
 from neardup.kernels import postings as kernels
 from neardup.kernels.postings import encode
 from neardup.kernels.sorting import sort_by_bits
@@ -120,14 +119,18 @@ def _rarest(counts: Int64s, most: int) -> Int64s:
 
 
 class Segments:
-    """The look-ups; ``run`` executes a statement with parameters and returns all rows."""
+    """The look-ups; ``run`` executes a statement with parameters and returns all rows.
 
-    def __init__(self, run: All, path: Path, portions: Portions = PORTIONS) -> None:
-        self._run, self._path, self._portions = run, path, portions
+    ``prefix`` is the beginning of the names of the two tables.
+    """
+
+    def __init__(self, run: All, place: Place, portions: Portions = PORTIONS, prefix: str = "") -> None:
+        self._run, self._path, self._portions = run, place, portions
+        self._segments, self._postings = f"{prefix}segments", f"{prefix}postings"
 
     def all(self) -> list[Segment]:
         """The segments, oldest first."""
-        rows = self._run("SELECT number, bits, postings, first, last, seal FROM segments ORDER BY number")
+        rows = self._run(f"SELECT number, bits, postings, first, last, seal FROM {self._segments} ORDER BY number")
         for *row, stored in rows:
             if seal(row) != stored:
                 raise self.damaged("a row of its posting lists was changed")
@@ -142,6 +145,11 @@ class Segments:
         counts = [np.diff(offsets) for _, offsets in parts]
         offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
         return np.concatenate([np.empty(0, np.int64), *(documents for documents, _ in parts)]), offsets
+
+    def counts(self, hashes: UInt64s) -> Int64s:
+        """The number of documents of each hash."""
+        counted: Int64s = self._located(self.all(), hashes).counts.sum(axis=0)
+        return counted
 
     def rarest(self, hashes: UInt64s, most: int, common: dict[int, int]) -> tuple[Int64s, list[Int64s]]:
         """The places of the rarest hashes, ascending, and their documents: ``most`` in sum, but one hash at least.
@@ -178,7 +186,7 @@ class Segments:
     def decoded(self, segment: Segment, low: int = 0, high: int = 1 << KEY_BITS) -> UInt64s:
         """The postings with keys from ``low`` up to ``high``."""
         first, last = segment.row(low >> segment.shift), segment.row((high - 1) >> segment.shift)
-        statement = "SELECT block, data FROM postings WHERE block BETWEEN ? AND ? ORDER BY block"
+        statement = f"SELECT block, data FROM {self._postings} WHERE block BETWEEN ? AND ? ORDER BY block"
         found = self.of_rows(segment, self._run(statement, first, last))
         bounds = np.array([low, high - 1], np.uint64) << np.uint64(KEY_BITS)
         bounds[1] |= np.uint64(MOST_NUMBER)
@@ -198,10 +206,10 @@ class Segments:
         return out[:count]
 
     def rows(self, numbers: Int64s) -> list[tuple[int, bytes]]:
-        """The rows with these numbers that exist, in the order of ``numbers``."""
+        """The rows with these numbers, which ascend, that exist, in this order."""
         # CROSS JOIN keeps the order, in three quarters of the time of IN with ORDER BY (measured)
-        statement = "SELECT block, data FROM json_each(?) CROSS JOIN postings ON block = value"
-        return self._run(statement, json.dumps(numbers.tolist()))
+        statement = f"SELECT block, data FROM json_each(?) CROSS JOIN {self._postings} ON block = value"
+        return self._run(statement, listed(numbers))
 
     def each(self) -> Iterator[UInt64s]:
         """All postings, some at a time."""
@@ -216,10 +224,10 @@ class Segments:
             for segment in self.all():
                 if not self._is_whole(segment):
                     found.append(f"segment {segment.number} of the posting lists is not as it was written")
-                count = "SELECT COUNT(*) FROM postings WHERE block BETWEEN ? AND ?"
+                count = f"SELECT COUNT(*) FROM {self._postings} WHERE block BETWEEN ? AND ?"
                 [(rows,)] = self._run(count, segment.row(0), segment.row((1 << segment.bits) - 1))
                 known += rows
-            [(rows,)] = self._run("SELECT COUNT(*) FROM postings")
+            [(rows,)] = self._run(f"SELECT COUNT(*) FROM {self._postings}")
         except FormatError as error:
             return [*found, error.given]
         return [*found, "there are posting lists of no segment"] if rows != known else found
@@ -296,13 +304,12 @@ def in_order(postings: UInt64s) -> UInt64s:
 
 
 class SegmentWriting:
-    """Adds and removes postings within the transaction of ``connection``; call ``settle`` before the commit."""
+    """Adds and removes postings within the transaction of ``tables``; call ``settle`` before the commit."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, portions: Portions = PORTIONS) -> None:
-        self._connection, self._portions = connection, portions
-        self._segments = Segments(
-            lambda statement, *given: connection.execute(statement, given).fetchall(), path, portions
-        )
+    def __init__(self, tables: Tables, place: Place, portions: Portions = PORTIONS, prefix: str = "") -> None:
+        self._tables, self._portions = tables, portions
+        self._segments = Segments(tables.run, place, portions, prefix)
+        self._registered, self._blocks = f"{prefix}segments", f"{prefix}postings"
         self._added = 0
 
     def add(self, postings: UInt64s) -> None:
@@ -384,13 +391,13 @@ class SegmentWriting:
 
     def _end_of(self, segment: Segment) -> int:
         """The first key after the last block of a segment."""
-        last = "SELECT MAX(block) FROM postings WHERE block BETWEEN ? AND ?"
-        [(row,)] = self._connection.execute(last, self._rows_of(segment)).fetchall()
+        last = f"SELECT MAX(block) FROM {self._blocks} WHERE block BETWEEN ? AND ?"
+        [(row,)] = self._tables.run(last, *self._rows_of(segment))
         return 0 if row is None else (row - segment.row(0) + 1) << segment.shift
 
     def _first_key(self, segment: Segment) -> int:
-        first = "SELECT block, data FROM postings WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1"
-        rows = self._connection.execute(first, self._rows_of(segment)).fetchall()
+        first = f"SELECT block, data FROM {self._blocks} WHERE block BETWEEN ? AND ? ORDER BY block LIMIT 1"
+        rows = self._tables.run(first, *self._rows_of(segment))
         return int(self._segments.of_rows(segment, rows)[0] >> np.uint64(KEY_BITS)) if rows else 1 << KEY_BITS
 
     def _rows_of(self, segment: Segment) -> tuple[int, int]:
@@ -418,7 +425,7 @@ class SegmentWriting:
             target = target._replace(postings=target.postings + len(together))
             low, moved = high, moved + len(together)
         for segment in (*sources, target):
-            self._connection.execute("DELETE FROM segments WHERE number = ?", (segment.number,))
+            self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", segment.number)
             if segment.postings:
                 self._register(segment)
 
@@ -432,7 +439,7 @@ class SegmentWriting:
         merged = self._merged(segments)
         total = merged.postings
         for one in segments:
-            self._connection.execute("DELETE FROM segments WHERE number = ?", (one.number,))
+            self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", one.number)
         step = 1 << (KEY_BITS - max(0, (total // self._portions.merged).bit_length()))
         for low in range(0, 1 << KEY_BITS, step):
             parts = [self._segments.decoded(segment, low, low + step) for segment in segments]
@@ -452,7 +459,7 @@ class SegmentWriting:
         """Delete the blocks that contain only smaller keys."""
         for segment in segments:
             end = segment.row(key >> segment.shift)
-            self._connection.execute("DELETE FROM postings WHERE block >= ? AND block < ?", (segment.row(0), end))
+            self._tables.run(f"DELETE FROM {self._blocks} WHERE block >= ? AND block < ?", segment.row(0), end)
 
     def _remove(self, segment: Segment, postings: UInt64s) -> UInt64s:
         """Remove the postings that the segment contains, and return them."""
@@ -463,11 +470,9 @@ class SegmentWriting:
         gone = postings[places] == held
         changed = np.unique(held[gone] >> shift)
         kept = held[~gone & np.isin(held >> shift, changed)]
-        self._connection.executemany(
-            "DELETE FROM postings WHERE block = ?", [(segment.row(block),) for block in changed.tolist()]
-        )
+        self._tables.run(f"DELETE FROM {self._blocks} WHERE block {LISTED}", listed(changed + segment.row(0)))
         self._insert(segment, kept)
-        self._connection.execute("DELETE FROM segments WHERE number = ?", (segment.number,))
+        self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", segment.number)
         left = segment._replace(postings=segment.postings - int(gone.sum()))
         if left.postings:
             self._register(left)
@@ -482,25 +487,11 @@ class SegmentWriting:
         data = out[: bounds[-1]].tobytes()
         rows = (blocks[:count] + segment.row(0)).tolist()
         parts = (data[begin:end] for begin, end in pairwise(bounds))
-        insert(self._connection, "postings", 2, zip(rows, parts, strict=True))
+        self._tables.insert(self._blocks, zip(rows, parts, strict=True))
 
     def _register(self, segment: Segment) -> None:
-        self._connection.execute("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?)", (*segment, seal(segment)))
+        self._tables.insert(self._registered, [(*segment, seal(segment))])
 
     def _next(self) -> int:
-        [(last,)] = self._connection.execute("SELECT IFNULL(MAX(number), 0) FROM segments").fetchall()
+        [(last,)] = self._tables.run(f"SELECT coalesce(max(number), 0) FROM {self._registered}")
         return int(last) + 1
-
-
-_TOGETHER = 100
-"""Rows per statement: the full-text index needs some milliseconds for them."""
-
-
-def insert(connection: sqlite3.Connection, into: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows of ``width`` values into a table; ``into`` also lists its columns unless all are given."""
-    one = f"({', '.join('?' * width)})"
-    many = f"INSERT INTO {into} VALUES {', '.join([one] * _TOGETHER)}"
-    left = iter(rows)
-    while len(part := list(islice(left, _TOGETHER))) == _TOGETHER:
-        connection.execute(many, list(chain.from_iterable(part)))
-    connection.executemany(f"INSERT INTO {into} VALUES {one}", part)

@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from random import uniform
 from time import monotonic, sleep
@@ -18,7 +17,7 @@ from uuid import uuid4
 
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings
-from neardup.collection.store.failures import busy, damaged, explained, is_busy, well_formed
+from neardup.collection.store.failures import busy, explained, is_busy, well_formed
 from neardup.collection.store.file import (
     LOG_KEY,
     READER_CACHE,
@@ -32,12 +31,9 @@ from neardup.collection.store.file import (
     recorded,
     require_collection,
 )
-from neardup.collection.store.groups import GroupTables
-from neardup.collection.store.lookups import StoreLookups
-from neardup.collection.store.segments import Segments, SegmentWriting
-from neardup.collection.store.transaction import MissingError, Writing
+from neardup.collection.store.segments import SegmentWriting
+from neardup.collection.store.sqlite_tables import SqliteLookups, SqliteTables
 from neardup.errors import FormatError, InputError, OutputError
-from neardup.io.decisions.log import DecisionLog
 from neardup.runtime import UNLIMITED, Deadline
 
 _PAGES = 4096
@@ -102,22 +98,8 @@ _PAUSE = 0.002, 0.02
 """Seconds between two attempts to begin a transaction, drawn at random."""
 
 
-class Store(StoreLookups):
-    """Documents with their fingerprints in a file: the contract that another store would have to fulfil.
-
-    A store keeps documents and answers look-ups; it does no text processing. ``entries.py`` computes everything
-    derived from a document beforehand and passes it on as columns. Documents are identified by a *number*, from 1
-    on, which the store assigns and never reuses; the user's id is looked up once, at the border. Numbers are
-    returned as int64 arrays, ascending and without repeats, unless a method states otherwise. ``groups`` are the
-    tables of groups, ``decisions`` is the log of decisions about pairs of numbers; ``tests/contract`` has the
-    tests that every store must pass.
-
-    Any number of readers in any thread, with a connection for each; one transaction at a time. Every method may
-    raise StoreUnavailableError.
-
-    ``wait``: seconds to wait for another writer. A file that does not exist is created with the settings ``given``
-    unless ``readonly``; the settings of an existing file must agree with them.
-    """
+class SqliteStore(SqliteLookups):
+    """The store in an SQLite file, with a connection for each thread that reads; see ``Store``."""
 
     def __init__(
         self,
@@ -128,13 +110,11 @@ class Store(StoreLookups):
         upgrade: bool = False,
         wait: float = 10.0,
     ) -> None:
-        self._path, self.readonly, self._wait = path, readonly, wait
-        self._local = threading.local()
+        super().__init__(path, readonly=readonly, wait=wait)
+        self._path = path
         self._connections: list[sqlite3.Connection] = []
-        self._connections_lock, self._writer_lock = threading.Lock(), threading.Lock()
+        self._connections_lock = threading.Lock()
         self._writer: sqlite3.Connection | None = None
-        self._closed = False
-        self._known_common: tuple[str, dict[int, int]] = "", {}
         if not path.exists():
             self._create(given)
         held = hold(path)
@@ -147,57 +127,22 @@ class Store(StoreLookups):
         except BaseException:
             self.close()
             raise
-        super().__init__(path, self.settings.slots)
-        self.groups, self.decisions = GroupTables(self._all, path), DecisionLog(self._all, partial(damaged, path))
 
     def _create(self, given: Mapping[str, Any]) -> None:
         if self.readonly:
             raise InputError(
-                f"There is no collection {self._path}", "A file that neardup add or neardup.Collection made"
+                f"There is no collection {self._place}", "A file that neardup add or neardup.Collection made"
             )
         create_file(self._path, CollectionSettings.of(**given))
 
     @contextmanager
-    def writing(self) -> Iterator[Writing]:
-        """A transaction: committed when the block ends, rolled back when it raises.
-
-        Waits while another transaction is under way, then raises OutputError. Inside the block, look-ups of this
-        thread see the changes made so far.
-        """
-        part, outer = getattr(self._local, "together", False), getattr(self._local, "transaction", None)
-        self._local.together = False
-        try:
-            with self._part() if part else self._transaction() as connection, explained(self._path, self._wait):
-                self._local.transaction = transaction = Writing(connection, self._path)
-                yield transaction
-                transaction.finish()
-        except MissingError as error:
-            raise damaged(self._path, str(error)) from error
-        finally:
-            self._local.together, self._local.transaction = part, outer
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """Combine the transactions of this thread within the block into one, which is committed at its end.
-
-        Each is stored whole or not at all: a transaction that raises is undone by itself, and those before it
-        stay.
-        """
-        with self._transaction():
-            self._local.together = True
-            try:
-                yield
-            finally:
-                self._local.together = False
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._exclusive() as connection, explained(self._path, self._wait):
+    def _transaction(self) -> Iterator[SqliteTables]:
+        with self._exclusive() as connection, explained(self._place, self._wait):
             self._begin(connection)
             try:
                 self._local.writer = connection
                 with recorded(connection):
-                    yield connection
+                    yield SqliteTables(connection)
                 connection.execute("COMMIT")
             finally:
                 self._local.writer = None
@@ -226,15 +171,14 @@ class Store(StoreLookups):
             connection.execute(f"PRAGMA busy_timeout = {round(1000 * self._wait)}")
 
     @contextmanager
-    def _part(self) -> Iterator[sqlite3.Connection]:
-        """A savepoint, which is undone by itself."""
+    def _part(self) -> Iterator[SqliteTables]:
         connection: sqlite3.Connection = self._local.writer
-        with explained(self._path, self._wait):
+        with explained(self._place, self._wait):
             if not connection.in_transaction:  # SQLite ends it when the disk is full; a savepoint would begin one
                 raise OutputError("The transaction was undone. Nothing of this batch was stored")
             connection.execute("SAVEPOINT part")
             try:
-                yield connection
+                yield SqliteTables(connection)
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK TO part")
@@ -245,17 +189,14 @@ class Store(StoreLookups):
 
     @contextmanager
     def reading(self, deadline: Deadline = UNLIMITED) -> Iterator[None]:
-        """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
-
-        A look-up that is under way when the deadline passes raises LimitError.
-        """
+        """See ``Store``; the deadline interrupts a statement."""
         connection = self._connection()
         if connection.in_transaction:  # within another such block, or within a transaction
             self._flush()  # now, because an interrupt would undo the transaction
             with _stopped(connection, deadline):
                 yield
             return
-        with explained(self._path, self._wait):
+        with explained(self._place, self._wait):
             connection.execute("BEGIN")
             try:
                 # the first look-up fixes the state, not BEGIN
@@ -277,7 +218,7 @@ class Store(StoreLookups):
             return found
         with self._exclusive() as connection:
             try:
-                with explained(self._path, self._wait):
+                with explained(self._place, self._wait):
                     connection.execute("INSERT INTO terms (terms) VALUES ('integrity-check')")
             except FormatError as error:
                 return [f"full-text index: {error.given}"]
@@ -288,22 +229,22 @@ class Store(StoreLookups):
 
     def backup(self, path: Path) -> None:
         """Copy the present state into a new file, whatever is written meanwhile; OutputError if that fails."""
-        if getattr(self._local, "writer", None) is not None:
+        if self._is_writing():
             raise OutputError("A transaction is under way in this thread", "A backup after it", "End it first")
         with self.reading():
             back_up(self._connection(), self._path, path)
 
     def compact(self) -> None:
         """Rewrite everything, so that the file contains neither removed documents nor free space."""
-        with self._transaction() as connection:
-            SegmentWriting(connection, self._path).merge_all()
-            connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
-            connection.execute("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
-        with self._exclusive() as connection, explained(self._path, self._wait):
+        with self._transaction() as tables:
+            SegmentWriting(tables, self._place).merge_all()
+            tables.settle(grown=True)
+            tables.run("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
+        with self._exclusive() as connection, explained(self._place, self._wait):
             connection.execute("VACUUM")
             (blocked, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if blocked:
-                raise busy(self._path, self._wait)
+                raise busy(self._place, self._wait)
 
     def close(self) -> None:
         """Close the store. Closing it twice is allowed."""
@@ -315,43 +256,19 @@ class Store(StoreLookups):
             self._connections.clear()
             self._let_go()
 
-    def _segments(self) -> Segments:
-        """The posting lists; within a transaction, including its additions so far."""
-        self._flush()
-        return Segments(self._all, self._path)
-
     def state(self) -> str:
-        """The name of the state that this thread sees within ``reading``: no other state ever has it.
-
-        Empty within a transaction, outside of ``reading``, and for a file without records of its states.
-        """
-        if getattr(self._local, "writer", None) is not None or not self._connection().in_transaction:
+        """The record of the last transaction; see ``Store``."""
+        if self._is_writing() or not self._connection().in_transaction:
             return ""
         found = self._all("SELECT value FROM header WHERE key = ?", LOG_KEY)
         return str(found[0][0]) if found else ""
 
-    def _common(self) -> dict[int, int]:
-        """The documents of each common key, as far as it is known, in the state that this thread sees."""
-        present = self.state()
-        state, known = self._known_common
-        if not present or state != present:
-            known = {}
-            if present:
-                self._known_common = present, known
-        return known
-
-    def _flush(self) -> None:
-        """Within a transaction, write the pending postings."""
-        transaction: Writing | None = getattr(self._local, "transaction", None)
-        if transaction is not None:
-            transaction.flush()
-
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
-        with self._unchanged(), explained(self._path, self._wait):
+        with self._unchanged(), explained(self._place, self._wait):
             return self._connection().execute(statement, parameters).fetchall()
 
     def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
-        with self._unchanged(), explained(self._path, self._wait):
+        with self._unchanged(), explained(self._place, self._wait):
             yield from self._connection().execute(statement, parameters)
 
     @contextmanager
@@ -362,7 +279,7 @@ class Store(StoreLookups):
         finally:
             if self._has_changed():
                 raise StoreUnavailableError(
-                    f"{self._path} was changed while it was read",
+                    f"{self._place} was changed while it was read",
                     "A file in a folder without locks at rest",
                     "Try again",
                 )
@@ -384,11 +301,8 @@ class Store(StoreLookups):
         return mine
 
     def _connect(self, cache: int, *, frozen: bool = False) -> sqlite3.Connection:
-        if self._closed:
-            raise StoreUnavailableError(
-                f"The collection {self._path} is closed", "An open collection", "Open it again"
-            )
-        with explained(self._path, self._wait):
+        self._require_open()
+        with explained(self._place, self._wait):
             made = connect(self._path, readonly=self.readonly, frozen=frozen, wait=self._wait, cache=cache)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
@@ -397,21 +311,11 @@ class Store(StoreLookups):
 
     @contextmanager
     def _exclusive(self) -> Iterator[sqlite3.Connection]:
-        """The connection that writes, for one thread of this process at a time."""
-        if self.readonly:
-            raise OutputError(
-                f"{self._path} was opened for reading only", "", "Open it without readonly to change it"
-            )
-        if getattr(self._local, "writer", None) is not None:
-            raise OutputError("A transaction is under way in this thread", "One at a time", "End it first")
-        if not self._writer_lock.acquire(timeout=self._wait):
-            raise busy(self._path, self._wait)
-        try:
+        """The connection that writes."""
+        with self._alone():
             if self._writer is None or self._closed:
                 self._writer = self._connect(WRITER_CACHE)
             yield self._writer
-        finally:
-            self._writer_lock.release()
 
 
 @contextmanager

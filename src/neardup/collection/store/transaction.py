@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,11 @@ import numpy as np
 from neardup.collection.contract import Entries
 from neardup.collection.fields import facts
 from neardup.collection.store.lookups import ROW, TOTALS
-from neardup.collection.store.schema import has_base_texts, make_base_texts
-from neardup.collection.store.segments import MOST_NUMBER, SegmentWriting, insert, postings_of
+from neardup.collection.store.segments import MOST_NUMBER, SegmentWriting, postings_of
+from neardup.collection.store.statements import Tables
 from neardup.errors import InputError
 from neardup.io.decisions.log import seal
+from neardup.io.place import Place
 from neardup.tables import Int64s, UInt64s
 
 _MANY = 10_000
@@ -34,19 +33,16 @@ class MissingError(Exception):
 
 
 class Writing:
-    """Adds and removes documents within the transaction of ``connection``; call ``finish`` before the commit."""
+    """Adds and removes documents within the transaction of ``tables``; call ``finish`` before the commit."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._segments = SegmentWriting(connection, path)
+    def __init__(self, tables: Tables, place: Place) -> None:
+        self._tables = tables
+        self._segments = SegmentWriting(tables, place)
         self._pending: list[UInt64s] = []
-        # the larger one, in case one of them is damaged: a number in use must not be assigned again
-        given = "(SELECT seq FROM sqlite_sequence WHERE name = 'documents')"
-        largest = f"SELECT MAX(IFNULL({given}, 0), IFNULL((SELECT MAX(number) FROM documents), 0))"
-        (last,) = connection.execute(largest).fetchone()
-        self._next = int(last) + 1
+        self._next = tables.last_number("documents") + 1
         self._keys: dict[str, int] = {}
-        (self._before,) = connection.execute("SELECT documents FROM totals").fetchone()
+        self._next_key = 0
+        [(self._before,)] = tables.run("SELECT documents FROM totals")
         self._changes = np.zeros(6, np.int64)
 
     def next_number(self) -> int:
@@ -80,81 +76,80 @@ class Writing:
         order = np.argsort(numbers)
         entries, numbers = entries.take(order.tolist()), numbers[order]
         named = numbers.tolist()
-        self._connection.executemany(
-            "INSERT INTO terms (terms, rowid, tokens) VALUES ('delete', ?, ?)",
-            zip(named, entries.streams, strict=True),
-        )
+        if self._tables.remove_words(named, entries.streams):
+            raise MissingError("Words of documents to be removed are missing")
         self.flush()
         if self._segments.remove(_postings(entries, numbers)):
             raise MissingError("Postings of documents to be removed are missing")
-        if has_base_texts(self._connection):
+        if self._tables.has_base_texts():
             of_bases = "DELETE FROM base_texts WHERE document = ?"
-            self._connection.executemany(of_bases, [(number,) for number in named])
-        self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", self._facts(entries, named))
-        for table, column in (("texts", "number"), ("documents", "number")):
-            self._delete(f"DELETE FROM {table} WHERE {column} = ?", [(number,) for number in named])
+            self._tables.change(of_bases, [(number,) for number in named])
+        self._remove_facts(self._facts(entries, named))
+        for table in ("texts", "documents"):
+            done = self._tables.change(f"DELETE FROM {table} WHERE number = ?", [(number,) for number in named])
+            _require_all(done, len(named))
         self._changes -= _counts(entries)
 
     def set_metadata(self, number: int, metadata: Mapping[str, Any]) -> None:
         """Replace the metadata of a stored document; everything else of it stays."""
-        found = self._connection.execute(f"{ROW} WHERE number = ?", (number,)).fetchone()
-        if found is None:
+        rows = self._tables.run(f"{ROW} WHERE number = ?", number)
+        if not rows:
             raise MissingError(f"Document number {number} is missing")
-        *row, signature, stored = found
+        *row, signature, stored = rows[0]
         if seal(row, signature) != stored:
             raise MissingError(f"The row of document number {number} was changed")
         before = {(self._key(key), value, number) for key, value in facts(json.loads(row[-1]))}
         after = {(self._key(key), value, number) for key, value in facts(metadata)}
         gone = _apart(before, after)
-        self._delete("DELETE FROM facts WHERE key = ? AND value = ? AND document = ?", gone)
-        insert(self._connection, "facts", 3, sorted(_apart(after, before), key=repr))
+        self._remove_facts(gone)
+        self._tables.add_facts(sorted(_apart(after, before), key=repr))
         row[-1] = _json(metadata)
-        self._connection.execute(
-            "UPDATE documents SET metadata = ?, seal = ? WHERE number = ?", (row[-1], seal(row, signature), number)
+        self._tables.run(
+            "UPDATE documents SET metadata = ?, seal = ? WHERE number = ?", row[-1], seal(row, signature), number
         )
 
     def mark_base(self, numbers: Int64s) -> None:
         """Make stored documents base texts; they stay base texts until they are removed."""
-        if len(numbers) and not has_base_texts(self._connection):
-            make_base_texts(self._connection)
+        if len(numbers) and not self._tables.has_base_texts():
+            self._tables.make_base_texts()
         marked = [(number, secrets.randbits(62)) for number in numbers.tolist()]
         rows = [(*row, seal(row)) for row in marked]
-        self._connection.executemany("INSERT OR REPLACE INTO base_texts VALUES (?, ?, ?)", rows)
+        self._tables.change(
+            "INSERT INTO base_texts VALUES (?, ?, ?) "
+            "ON CONFLICT (document) DO UPDATE SET mark = excluded.mark, seal = excluded.seal",
+            rows,
+        )
 
     def flush(self) -> None:
         """Write the pending postings, so that look-ups find them."""
         if self._pending:
             waiting, self._pending = np.concatenate(self._pending), []
             self._segments.add(waiting)
+        self._tables.flush()
 
     def finish(self) -> None:
         """Write the pending postings and the totals."""
         self.flush()
         self._segments.settle()
-        if self._changes[0] >= max(_MANY, self._before):
-            self._connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
-        [before] = self._connection.execute(f"SELECT {TOTALS} FROM totals")
+        self._tables.settle(grown=bool(self._changes[0] >= max(_MANY, self._before)))
+        self._tables.keep_last("documents", self._next - 1)
+        [before] = self._tables.run(f"SELECT {TOTALS} FROM totals")
         after = [count + change for count, change in zip(before, [*self._changes.tolist(), 1], strict=True)]
-        self._connection.execute(
-            f"UPDATE totals SET ({TOTALS}, seal) = (?, ?, ?, ?, ?, ?, ?, ?)", (*after, seal(after))
-        )
+        self._tables.run(f"UPDATE totals SET ({TOTALS}, seal) = (?, ?, ?, ?, ?, ?, ?, ?)", *after, seal(after))
 
     def _put(self, entries: Entries, numbers: Int64s) -> None:
         named = numbers.tolist()
-        insert(self._connection, "documents", 8, _rows(entries, named))
-        insert(self._connection, "texts", 2, zip(named, entries.packed, strict=True))
-        insert(self._connection, "terms (rowid, tokens)", 2, zip(named, entries.streams, strict=True))
+        self._tables.insert("documents", _rows(entries, named))
+        self._tables.insert("texts", zip(named, entries.packed, strict=True))
+        self._tables.add_words(named, entries.streams)
         self._pending.append(_postings(entries, numbers))
         if sum(map(len, self._pending)) > _MOST_PENDING:
             self.flush()
-        insert(self._connection, "facts", 3, self._facts(entries, named))
+        self._tables.add_facts(self._facts(entries, named))
         self._changes += _counts(entries)
 
-    def _delete(self, statement: str, rows: Iterable[Any]) -> None:
-        wanted = list(rows)
-        done = self._connection.executemany(statement, wanted).rowcount
-        if wanted and done != len(wanted):
-            raise MissingError(f"{len(wanted) - done} entries of documents to be removed are missing")
+    def _remove_facts(self, facts: list[tuple[int, Any, int]]) -> None:
+        _require_all(self._tables.remove_facts(facts), len(facts))
 
     def _facts(self, entries: Entries, named: list[int]) -> list[tuple[int, Any, int]]:
         found = [
@@ -169,12 +164,22 @@ class Writing:
         number = self._keys.get(name)
         if number is None:
             # one by one: there may be a million names, and a transaction needs few of them
-            known = self._connection.execute("SELECT number FROM keys WHERE name = ?", (name,)).fetchone()
-            if known is None:
-                cursor = self._connection.execute("INSERT INTO keys (name) VALUES (?)", (name,))
-                known = (cursor.lastrowid,)
-            number = self._keys[name] = known[0]
+            known = self._tables.run("SELECT number FROM keys WHERE name = ?", name)
+            number = self._keys[name] = known[0][0] if known else self._new_key(name)
         return number
+
+    def _new_key(self, name: str) -> int:
+        if not self._next_key:
+            [(last,)] = self._tables.run("SELECT coalesce(max(number), 0) FROM keys")
+            self._next_key = last + 1
+        number, self._next_key = self._next_key, self._next_key + 1
+        self._tables.run("INSERT INTO keys VALUES (?, ?)", number, name)
+        return number
+
+
+def _require_all(removed: int, wanted: int) -> None:
+    if removed != wanted:
+        raise MissingError(f"{wanted - removed} entries of documents to be removed are missing")
 
 
 def _apart(facts: set[tuple[int, Any, int]], others: set[tuple[int, Any, int]]) -> list[tuple[int, Any, int]]:

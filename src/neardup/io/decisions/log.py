@@ -203,7 +203,7 @@ class DecisionLog:
         [(later,)] = self._run(
             "SELECT max(l.action) FROM decisions v JOIN decisions l ON l.number = (SELECT max(c.number) "
             "FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b) "
-            "WHERE v.action = ? AND l.after IS NOT v.after",
+            "WHERE v.action = ? AND coalesce(l.after, 0) <> coalesce(v.after, 0)",
             action,
         )
         if later is not None:
@@ -228,7 +228,7 @@ class DecisionLog:
             if not known.number:
                 return _state_with(known, number, (), self._in_force(""))
             later = "SELECT kind, a, b FROM decisions WHERE action > ?"
-            subjects = self._run(f"SELECT DISTINCT kind, a, b FROM ({later})", known.number)
+            subjects = self._run(f"SELECT DISTINCT kind, a, b FROM ({later}) AS later", known.number)
             held = self._in_force(f" AND (v.kind, v.a, v.b) IN ({later})", known.number)
             return _state_with(known, number, subjects, held)
         except (ValueError, TypeError, KeyError) as error:

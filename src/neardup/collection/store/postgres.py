@@ -1,0 +1,413 @@
+"""The store in a schema of a PostgreSQL database: its connections, its transactions, and the schema as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import sql
+from psycopg.pq import TransactionStatus
+
+from neardup.collection.contract import Operator, StoreUnavailableError, Value, too_long
+from neardup.collection.settings import CollectionSettings
+from neardup.collection.store.failures import damaged, not_a_collection
+from neardup.collection.store.header import header_of, require_current, resealed, settings_of
+from neardup.collection.store.postgres_session import (
+    Session,
+    connect,
+    execute,
+    explained,
+    fetched,
+    is_lost,
+    pool,
+    run,
+)
+from neardup.collection.store.postgres_tables import (
+    FACTS,
+    FORMAT_VERSION,
+    HAS_KEY,
+    TABLES,
+    WORDS,
+    PostgresTables,
+    WordLists,
+    comparison,
+    foreign_objects,
+    statements,
+    value_of,
+)
+from neardup.collection.store.segments import Segments, SegmentWriting
+from neardup.collection.store.store import Store
+from neardup.errors import FormatError, InputError
+from neardup.io.decisions.log import seal
+from neardup.io.place import DatabaseURL
+from neardup.runtime import UNLIMITED, Deadline
+from neardup.tables import Int64s
+
+Step = Callable[[PostgresTables], None]
+STEPS: Mapping[int, Step] = {}
+"""``STEPS[n]`` converts the tables of version n to those of version n + 1."""
+
+_VERSION, _STATE = "format", "state"
+_LOCK = "SELECT pg_advisory_xact_lock(hashtext('neardup'), hashtext(current_schema()))"
+_NEW_STATE = "UPDATE header SET value = gen_random_uuid()::text WHERE key = 'state'"
+_OURS = "FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
+_SIZE = f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 {_OURS}"
+
+T = TypeVar("T")
+
+
+class PostgresStore(Store):
+    """The store in a schema of a database, with a pool of connections for readers and one that writes.
+
+    Any number of processes and machines may use it. The writer has an advisory lock of the server, so that it is
+    the only one; see ``Store``.
+    """
+
+    def __init__(
+        self,
+        place: DatabaseURL,
+        given: Mapping[str, Any],
+        *,
+        readonly: bool = False,
+        upgrade: bool = False,
+        wait: float = 10.0,
+    ) -> None:
+        super().__init__(place, readonly=readonly, wait=wait)
+        self._url = place
+        self._writer: Session | None = None
+        with explained(place, wait), connect(place) as connection:
+            if upgrade and not readonly:
+                self._upgrade(connection)
+            self.settings = self._opened(connection, given)
+        self.settings.require(given, str(place))
+        self._pool = pool(place, wait)
+
+    def _opened(self, connection: Session, given: Mapping[str, Any]) -> CollectionSettings:
+        """The settings of the collection, which is created if the schema has no tables."""
+        if not _objects(connection, self._url.schema):
+            if self.readonly:
+                raise InputError(
+                    f"There is no collection {self._url}", "A schema that neardup add or neardup.Collection made"
+                )
+            self._create(connection, CollectionSettings.of(**given))
+        with connection.transaction():
+            header = _header(connection, self._url)
+            require_current(_version(header, self._url), str(self._url), STEPS, FORMAT_VERSION)
+            foreign = foreign_objects(connection, self._url.schema)
+        if foreign:
+            names = ", ".join(map(repr, foreign[:3]))
+            raise damaged(self._url, f"its tables are not those of a collection ({names})")
+        header.pop(_STATE, None)  # it changes with every transaction
+        return settings_of(header, self._url)
+
+    def _create(self, connection: Session, settings: CollectionSettings) -> None:
+        """Create the tables in one transaction; of several processes that do it at once, one does."""
+        with connection.transaction():
+            schema = sql.Identifier(self._url.schema)
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext('neardup'), 0)")
+            if not _exists(connection, self._url.schema):
+                connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+            if _objects(connection, self._url.schema):
+                return
+            for statement in statements():
+                execute(connection, statement)
+            tables = PostgresTables(connection, self._url)
+            header = header_of(settings, **{_VERSION: str(FORMAT_VERSION)}) | {_STATE: ""}
+            tables.insert("header", header.items())
+            connection.execute(_NEW_STATE)
+            nothing = [0] * 7
+            tables.insert("totals", [(*nothing, seal(nothing))])
+
+    def _upgrade(self, connection: Session) -> None:
+        """Convert the tables to the present version, all in one transaction, or leave them unchanged."""
+        if not _objects(connection, self._url.schema):
+            return
+        with connection.transaction():
+            connection.execute(_LOCK)
+            header = _header(connection, self._url)
+            for version in range(_version(header, self._url), FORMAT_VERSION):
+                if version not in STEPS:
+                    require_current(version, str(self._url), STEPS, FORMAT_VERSION)
+                STEPS[version](PostgresTables(connection, self._url))
+            state = header.pop(_STATE, "")
+            connection.execute("DELETE FROM header")
+            now = resealed(header | {_VERSION: str(FORMAT_VERSION)}) | {_STATE: state}
+            PostgresTables(connection, self._url).insert("header", now.items())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[PostgresTables]:
+        with self._alone(), explained(self._url, self._wait):
+            connection = self._begun()
+            try:
+                self._local.writer = connection
+                yield PostgresTables(connection, self._url)
+                execute(connection, _NEW_STATE)
+                self._commit(connection)
+            finally:
+                self._local.writer = None
+                _roll_back(connection)
+
+    def _begun(self) -> Session:
+        """The connection that writes, within a transaction that has the lock of the only writer."""
+        self._require_open()
+        milliseconds = max(1, round(1000 * self._wait))
+        begin = f"BEGIN; SET LOCAL lock_timeout = {milliseconds}; {_LOCK}; SET LOCAL lock_timeout = 0"
+        known = self._writer
+        try:
+            self._writer = connect(self._url) if known is None or known.closed else known
+            execute(self._writer, begin)
+        except psycopg.Error as error:
+            _roll_back(self._writer)
+            if self._writer is not known or not is_lost(error, self._writer):
+                raise
+            self._writer = connect(self._url)  # the server has ended the old one
+            execute(self._writer, begin)
+        return self._writer
+
+    def _commit(self, connection: Session) -> None:
+        try:
+            execute(connection, "COMMIT")
+        except psycopg.Error as error:
+            if not connection.closed:
+                raise
+            raise StoreUnavailableError(
+                f"The connection to {self._url} broke while the transaction was committed",
+                "",
+                "Look whether the last documents are there before you add them again",
+            ) from error
+
+    @contextmanager
+    def _part(self) -> Iterator[PostgresTables]:
+        connection: Session = self._local.writer
+        with explained(self._url, self._wait), _savepoint(connection):
+            yield PostgresTables(connection, self._url)
+
+    @contextmanager
+    def reading(self, deadline: Deadline = UNLIMITED) -> Iterator[None]:
+        """See ``Store``; the server cancels a statement at the deadline."""
+        outer = getattr(self._local, "deadline", UNLIMITED)
+        writer: Session | None = getattr(self._local, "writer", None)
+        mine: Session | None = writer or getattr(self._local, "reader", None)
+        if writer is not None:
+            self._flush()
+        try:
+            with explained(self._url, self._wait):
+                if mine is None:
+                    with self._snapshot(deadline):
+                        yield
+                elif not deadline.limited:
+                    yield
+                else:
+                    with _savepoint(mine):
+                        self._local.deadline = deadline
+                        execute(mine, f"SET LOCAL statement_timeout = {_milliseconds(deadline)}")
+                        yield
+                        execute(mine, f"SET LOCAL statement_timeout = {_milliseconds(outer)}")
+        finally:
+            self._local.deadline = outer
+
+    @contextmanager
+    def _snapshot(self, deadline: Deadline) -> Iterator[None]:
+        """A connection that shows one state."""
+        begin = (
+            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
+            f"SET LOCAL statement_timeout = {_milliseconds(deadline)}; "
+            f"SELECT value FROM header WHERE key = '{_STATE}'"
+        )
+        connection, row = self._pooled(lambda connection: execute(connection, begin))
+        try:
+            self._local.reader, self._local.deadline = connection, deadline
+            self._local.state = "" if row is None else row[0]
+            yield
+            execute(connection, "COMMIT")
+        finally:
+            self._local.reader, self._local.state = None, ""
+            _roll_back(connection)
+            self._pool.putconn(connection)
+
+    def _pooled(self, work: Callable[[Session], T]) -> tuple[Session, T]:
+        """A connection and what ``work`` returns of it; again, with another, if this one was lost."""
+        self._require_open()
+        while True:
+            connection = self._pool.getconn()
+            try:
+                return connection, work(connection)
+            except BaseException as error:
+                lost = isinstance(error, psycopg.Error) and is_lost(error, connection)
+                _roll_back(connection)
+                self._pool.putconn(connection)
+                if not lost:
+                    raise
+                fresh = connect(self._url)  # or an error that says why there is none
+                fresh.close()
+                self._pool.check()
+
+    def faults(self) -> list[str]:
+        """The faults of the posting lists; those of its files are found by the server (``pg_amcheck``)."""
+        found = []
+        for segments, name in ((self._segments(), ""), (self._word_segments(), "words: ")):
+            try:
+                found += [name + fault for fault in segments.faults()]
+            except FormatError as error:
+                found.append(name + error.given)
+        return found
+
+    def backup(self, path: Path) -> None:
+        """Refuse: the server makes copies."""
+        raise InputError(
+            f"{self._url} is in PostgreSQL, whose own tools copy it",
+            "A collection in a file",
+            f"Use pg_dump --schema {self._url.schema}, or the backup of the whole server",
+        )
+
+    def compact(self) -> None:
+        """Rewrite all tables; readers wait while it does so."""
+        with self._transaction() as tables:
+            SegmentWriting(tables, self._url).merge_all()
+            tables.merge_all()
+        with self._alone(), explained(self._url, self._wait), connect(self._url) as connection:
+            execute(connection, f"SET lock_timeout = {max(1, round(1000 * self._wait))}")
+            execute(connection, f"VACUUM (FULL, ANALYZE) {', '.join(TABLES)}")
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._closed = True
+        self._pool.close()
+        if self._writer is not None and not self._is_writing():
+            with suppress(psycopg.Error):
+                self._writer.close()
+
+    def state(self) -> str:
+        """The name that the last transaction drew at random; see ``Store``."""
+        return "" if self._is_writing() else getattr(self._local, "state", "")
+
+    def numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """The numbers of the ``ids`` that exist."""
+        return dict(self._own("SELECT id, number FROM documents WHERE id = ANY(%s::text[])", list(ids)))
+
+    def has_key(self, key: str) -> bool:
+        """Whether the metadata of any document has this key, with a value."""
+        [(known,)] = self._own(HAS_KEY, key=key)
+        return bool(known)
+
+    def words(self) -> Iterator[tuple[bytes, int, int]]:
+        """See ``StoreLookups``."""
+        return self._word_lists().each()
+
+    def facts(self) -> Iterator[tuple[str, Value, int]]:
+        """See ``StoreLookups``."""
+        for name, figure, string, document in self._own(FACTS):
+            yield name, value_of(figure, string), document
+
+    def _bytes(self) -> int:
+        [(size,)] = self._own(_SIZE)
+        return int(size)
+
+    def _has_base_texts(self) -> bool:
+        return True
+
+    def _containing(
+        self, words: Sequence[str], beginning: str | None, among: Int64s | None, limit: int | None
+    ) -> Int64s:
+        return self._word_lists().containing(words, beginning, among, limit)
+
+    def _occurrences(self, tokens: Sequence[str], most: int) -> Int64s:
+        return self._word_lists().occurrences(tokens)
+
+    def _compared(self, key: str, operator: Operator, value: Value) -> Int64s:
+        statement, parameter = comparison(operator, value)
+        each_once = f"SELECT DISTINCT document FROM ({statement}) AS matching ORDER BY document"
+        return self._integers([number for (number,) in self._own(each_once, key=key, value=parameter)])
+
+    def _word_lists(self) -> WordLists:
+        return WordLists(self._own, self._word_segments())
+
+    def _word_segments(self) -> Segments:
+        self._flush()
+        return Segments(self._all, self._url, prefix=WORDS)
+
+    def _all(self, statement: str, *parameters: Any) -> list[Any]:
+        return self._run(lambda connection: run(connection, statement, parameters))
+
+    def _own(self, statement: str, *parameters: Any, **named: Any) -> list[Any]:
+        """Run a statement of PostgreSQL, and return all rows."""
+        return self._run(lambda connection: fetched(connection, statement, named or parameters))
+
+    def _run(self, work: Callable[[Session], list[Any]]) -> list[Any]:
+        if getattr(self._local, "deadline", UNLIMITED).passed:
+            raise too_long()
+        connection = getattr(self._local, "writer", None) or getattr(self._local, "reader", None)
+        with explained(self._url, self._wait):
+            if connection is not None:
+                return work(connection)
+            connection, rows = self._pooled(work)
+            self._pool.putconn(connection)
+            return rows
+
+
+def is_there(place: DatabaseURL) -> bool:
+    """Whether the schema has tables."""
+    with explained(place, 0), connect(place) as connection:
+        return _objects(connection, place.schema)
+
+
+def _exists(connection: Session, schema: str) -> bool:
+    return bool(fetched(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)))
+
+
+def _objects(connection: Session, schema: str) -> bool:
+    """Whether the schema has any table."""
+    statement = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = %s LIMIT 1"
+    return bool(fetched(connection, statement, (schema,)))
+
+
+def _header(connection: Session, place: DatabaseURL) -> dict[str, str]:
+    try:
+        with connection.transaction():
+            header = dict(fetched(connection, "SELECT key, value FROM header"))
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, ValueError):
+        header = {}
+    if _VERSION not in header:
+        raise not_a_collection(place, f"the schema {place.schema!r} has tables of another program")
+    return header
+
+
+def _version(header: Mapping[str, str], place: DatabaseURL) -> int:
+    if not header[_VERSION].isdecimal():
+        raise damaged(place, "its header was changed")
+    return int(header[_VERSION])
+
+
+def _milliseconds(deadline: Deadline) -> int:
+    """The rest of the time as the server counts it; 0 is no limit."""
+    return max(1, math.ceil(1000 * deadline.left)) if deadline.limited else 0
+
+
+def _roll_back(connection: Session | None) -> None:
+    """End a transaction that was not committed; a connection that cannot is closed."""
+    if (
+        connection is not None
+        and not connection.closed
+        and connection.info.transaction_status is not TransactionStatus.IDLE
+    ):
+        try:
+            connection.execute("ROLLBACK")
+        except psycopg.Error:
+            connection.close()
+
+
+@contextmanager
+def _savepoint(connection: Session) -> Iterator[None]:
+    """A part of a transaction that is undone by itself when the block raises."""
+    connection.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:
+        if not connection.closed:
+            execute(connection, "ROLLBACK TO part; RELEASE part")
+        raise
+    connection.execute("RELEASE part")
