@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 375,
+    "modules": 383,
     "import lines in 10,000 lines": 700,
-    "modules below 100 lines": 16,
+    "modules below 100 lines": 17,
     "modules named by a participle": 5,
     "locals named found": 692,
     "locals named at": 292,

@@ -194,9 +194,9 @@ def numbers_of(keys: UInt64s) -> Int64s:
 
 def known_words(run: Callable[..., list[Any]], words: Sequence[bytes]) -> dict[bytes, int]:
     """The numbers of the words that the dictionary has; ``run`` executes a statement of PostgreSQL."""
-    asked = "unnest(%b::bytea[]) AS asked(word)"
-    same = f"substr(w.word, 1, {_WORD_HEAD}) = substr(asked.word, 1, {_WORD_HEAD}) AND w.word = asked.word"
-    return dict(run(f"SELECT w.word, w.number FROM {asked} JOIN words w ON {same}", list(words)))
+    sought = "unnest(%b::bytea[]) AS sought(word)"
+    same = f"substr(w.word, 1, {_WORD_HEAD}) = substr(sought.word, 1, {_WORD_HEAD}) AND w.word = sought.word"
+    return dict(run(f"SELECT w.word, w.number FROM {sought} JOIN words w ON {same}", list(words)))
 
 
 class PostgresTables:
