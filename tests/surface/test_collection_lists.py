@@ -44,7 +44,7 @@ def test_a_page_of_the_list_leads_to_the_next(run: Run, path: Path) -> None:
 
 
 def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path) -> None:
-    assert run("groups", path).out == "no groups\n"
+    assert f"neardup groups {path} --complete" in run("groups", path).out
     done = run("groups", path, "--complete", "--near", "80%")
     assert done.status == 0
     assert done.out.splitlines()[0] == (
@@ -54,6 +54,11 @@ def test_documents_without_a_group_are_compared_afterwards(run: Run, path: Path)
     assert sorted(member["id"] for member in group["members"]) == ["a", "b", "d\n\x1b[31m"]
     again = run("groups", path, "--complete")
     assert again.out.startswith("1 document in no group compared: 0 near another one")
+    assert run("groups", path, "--regroup", 1).out.startswith("1 group brought")
+    assert run("groups", path, "--regroup", 0.8).out.startswith("1 group brought")
+    assert json.loads(run("groups", path, "--json").out)["groups"][0]["id"] == 1
+    for wrong in (("--complete",), ("--near", 0.7)):
+        assert run("groups", path, "--regroup", 0.8, *wrong).status == 2
 
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as notation
+import shlex
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -292,11 +293,14 @@ _SHOWN = 20
 
 def groups(options: GroupsOptions) -> int:
     """Show the groups of a collection, by id."""
-    if not options.complete and options.explicit & {"near", "near_recall"}:
+    regroup = options.regroup is not None
+    if regroup and (options.complete or "near" in options.explicit):
+        raise SettingError("--regroup was given with --complete or --near", "One or the other", "Leave one out")
+    if not (options.complete or regroup) and options.explicit & {"near", "near_recall"}:
         raise SettingError("--near or --recall was given without --complete", "", "Give --complete, too")
     done = None
     with opened(options.path, options.wait) as collection:
-        if options.complete:
+        if options.complete or regroup:
             done = _completed(collection, options)
         page = collection.groups(options.after, options.limit)
     if options.json:
@@ -306,32 +310,45 @@ def groups(options: GroupsOptions) -> int:
     if done is not None:
         sure = "complete" if done.recall == 1 else f"recall {done.recall:g} or more"
         parts = f"{display.number(done.repeats)} near another one ({sure}), {display.number(done.linked)} linked"
+        if regroup:
+            typer.echo(f"{display.counted(done.regrouped, 'group')} brought to the threshold {options.regroup:g}")
         typer.echo(f"{display.counted(done.compared, 'document')} in no group compared: {parts}")
     for group in page.groups:
         for line in _group_lines(group):
             typer.echo(line)
     if not page.groups:
-        typer.echo("no groups" if options.after is None else "no more groups")
+        typer.echo(_no_groups(options, done))
     if page.next is not None:
         typer.echo(f"more: --after {page.next}")
     return DONE
 
 
+def _no_groups(options: GroupsOptions, done: GroupedPending | None) -> str:
+    if options.after is not None:
+        return "no more groups"
+    if done is not None:
+        return "no groups"
+    command = display.printable(shlex.join(["neardup", "groups", str(options.path), "--complete"]))
+    return f"no groups yet; this compares the documents and groups those that are near: {command}"
+
+
 def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending:
     from neardup.collection import Near
 
-    recall = options.near_recall
-    near = Near(options.near) if recall is None else Near(options.near, recall)
+    recall, threshold = options.near_recall, options.near if options.regroup is None else options.regroup
+    near = Near(threshold) if recall is None else Near(threshold, recall)
     with watcher() as progress:
         counting = CountedStages(progress)
 
         def said() -> str:
-            compared = f"{display.number(counting.done)} of {display.counted(counting.total, 'document')} compared"
+            unit, verb = ("group", "regrouped") if counting.name == "regroup" else ("document", "compared")
+            compared = f"{display.number(counting.done)} of {display.counted(counting.total, unit)} {verb}"
             stored = display.counted(collection.store.groups.count(), "group")
             return f"{compared}, and their groups are stored ({stored} in all); run it again to go on"
 
         with told_if_stopped(said):
-            return collection.group_pending(near, progress=counting)
+            work = collection.group_pending if options.regroup is None else collection.regroup
+            return work(near, progress=counting)
 
 
 def decide(options: DecideOptions) -> int:

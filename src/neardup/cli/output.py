@@ -224,12 +224,12 @@ class CountedStages:
 
     def __init__(self, shown: Progress) -> None:
         self._shown = shown
-        self.done = self.total = 0
+        self.name, self.done, self.total = "", 0, 0
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
         """Count a stage."""
-        self.done, self.total = 0, total or 0
+        self.name, self.done, self.total = name, 0, total or 0
         step = 0 if sys.stderr.isatty() else max(self.total // 10, _LONG)
         with self._shown.stage(name, total, unit) as advance:
 

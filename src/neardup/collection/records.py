@@ -165,12 +165,12 @@ class Change(PlainData):
     """A line of the change log. ``number`` defines the order; ``at`` is the time of the clock (UTC).
 
     ``what`` happened: a group was "made" or "ended"; the ``document`` "joined", "left", now "leads" the group, or
-    has "changed" and stays; a pair was "decided", its decision was "withdrawn", or the decision "stays" although
-    the document was replaced. ``group`` is None if no group changed.
+    has "changed" and stays; the group has another "threshold"; a pair was "decided", its decision was "withdrawn",
+    or the decision "stays" although the document was replaced. ``group`` is None if no group changed.
 
     ``why``: "added" and near ``of``, "repeated" by ``of``, "replaced" or "removed" (the document, or ``of``),
-    "decided" or "withdrawn". ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, counted with ``of`` for
-    "added" and "repeated", otherwise with the representative; None if nothing was counted.
+    "decided", "withdrawn" or "regrouped". ``shared``, ``size`` and ``of_size`` are |A∩B|, |A| and |B|, counted
+    with ``of`` for "added" and "repeated", otherwise with the representative; None if nothing was counted.
 
     ``action`` is the number of the action of a person that a decision belongs to, ``undoes`` the action that this
     one undoes; ``by`` is the person of the action, also where it restores the decision of another one.
@@ -191,6 +191,8 @@ class Change(PlainData):
     note: str = ""
     action: int | None = None
     undoes: int | None = None
+    threshold: float | None = None
+    """The new threshold of the group."""
 
     cause: str = field(init=False)
     """The cause in words."""
@@ -206,6 +208,8 @@ class Change(PlainData):
             return f"{self.why}: near {self.of}{resembles}"
         if self.why in ("replaced", "removed"):
             return f"{self.of or self.document} was {self.why}"
+        if self.why == "regrouped":
+            return "regrouped" if self.threshold is None else f"regrouped: the threshold is {self.threshold:g}"
         by = f" by {self.by}" if self.by else ""
         if self.why == "withdrawn":
             return f"a decision was withdrawn{by}"
@@ -256,6 +260,7 @@ class GroupedPending(PlainData):
 
     ``compared`` documents, ``repeats`` of them near another one, and ``linked`` of these put into a group;
     ``recall`` is promised. ``near`` lists the first 1,000. ``next`` is the ``after`` of the next call, or None.
+    ``regrouped`` groups were brought to the threshold first.
     """
 
     compared: int
@@ -264,6 +269,7 @@ class GroupedPending(PlainData):
     recall: float
     near: tuple[NearCopy, ...]
     next: int | None
+    regrouped: int = 0
 
 
 @dataclass

@@ -55,6 +55,14 @@ class StatsAnswer:
 
 
 @dataclass(frozen=True)
+class RegroupedAnswer:
+    """How many groups were brought to the threshold, and how many others have another one."""
+
+    regrouped: int
+    left: int
+
+
+@dataclass(frozen=True)
 class GroupOfAnswer:
     """The group of a document, or null."""
 

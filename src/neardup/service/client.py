@@ -7,6 +7,7 @@ import builtins
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial, update_wrapper
 from os import PathLike
 from pathlib import Path
@@ -288,6 +289,21 @@ class Client:
                 if after is None or compared == limit:
                     return GroupedPending(compared, repeats, linked, asked.recall, tuple(copies), after)
 
+    def regroup(
+        self, threshold: float | str | Near = THRESHOLD, *, progress: Progress | None = None
+    ) -> GroupedPending:
+        """Bring all groups to a threshold, 100 in a request, then do as ``group_pending`` does."""
+        near, changed, left = Near.of(threshold), 0, 1
+        body = {"near": near.threshold, "recall": near.recall}
+        with (progress or Silent()).stage("regroup", None, "groups") as advance:
+            while left > 0:
+                done = self._sender.send(answers.RegroupedAnswer, "POST", "/v1/groups/regroup", body, again=True)
+                if done.left and done.regrouped < 1:
+                    raise self._sender.unlike("groups left, and none changed")
+                changed, left = changed + done.regrouped, done.left
+                advance(done.regrouped)
+        return replace(self.group_pending(near, progress=progress), regrouped=changed)
+
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
     ) -> PairDecision:
@@ -434,7 +450,8 @@ class AsyncClient:
     compare = _later(cast(Callable[..., answers.ServiceComparison], Client.compare))
     groups, group = _later(Client.groups), _later(Client.group)
     group_of, members = _later(Client.group_of), _later(Client.members)
-    group_pending, decide, undecide = _later(Client.group_pending), _later(Client.decide), _later(Client.undecide)
+    group_pending, regroup = _later(Client.group_pending), _later(Client.regroup)
+    decide, undecide = _later(Client.decide), _later(Client.undecide)
     decisions, changes = _later(Client.decisions), _later(Client.changes)
     documents, exported = _each(Client.documents), _each(Client.exported)
 

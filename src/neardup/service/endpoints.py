@@ -17,6 +17,7 @@ from neardup import __version__
 from neardup.collection.arrivals import group_pending
 from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.fields import LONGEST_ID, id_fault
+from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import RECALL, Near
 from neardup.collection.pages import HitField, hit_fields
 from neardup.collection.query import Query as Parsed
@@ -434,6 +435,17 @@ def _add_groups(app: FastAPI, executor: Executor) -> None:
             return group_pending(collection.store, near, pending.after, pending.limit, deadline)
 
         return answer(await executor.write_in_time(compare))
+
+    @app.post("/v1/groups/regroup", **described(answers.RegroupedAnswer, body=requests.RegroupRequest))
+    async def regroup_groups(request: Request) -> Response:
+        """Bring groups to another threshold: repeat it until none is left, then compare those in no group."""
+        wanted = await executor.received(request, requests.RegroupRequest)
+        near = Near(wanted.near, RECALL if wanted.recall is None else wanted.recall)
+
+        def change(deadline: Deadline) -> answers.RegroupedAnswer:
+            return answers.RegroupedAnswer(*regroup(collection.store, near, wanted.limit, deadline))
+
+        return answer(await executor.write_in_time(change))
 
     @app.get("/v1/groups/{group}", **described(StoredGroup, 404))
     async def group(group: Number) -> Response:

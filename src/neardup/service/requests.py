@@ -168,6 +168,14 @@ class PendingRequest(ServiceRequest):
     limit: Annotated[int, Meta(ge=1, le=PENDING, description="Documents to compare at most.")] = 100
 
 
+class RegroupRequest(ServiceRequest):
+    """The threshold that groups are brought to; those that have it already are not among the `limit`."""
+
+    near: Annotated[Share, Meta(description='Least resemblance to the representative, such as 0.8 or "80%".')]
+    recall: Share | None = None
+    limit: Annotated[int, Meta(ge=1, le=PENDING, description="Groups to change at most.")] = 100
+
+
 class DecisionRequest(ServiceRequest):
     """A decision about two documents; `undecided` withdraws it."""
 

@@ -118,6 +118,7 @@ def asked(made: Any) -> list[Any]:
         list(made.documents()),
         made.group_pending(0.7, limit=2).near,
         made.group_pending("70%"),
+        (made.regroup("95%"), made.regroup(0.7)),
         (made.groups(), made.group(made.groups().groups[0].id), made.group_of("d"), made.group_of("c")),
         made.members(made.groups().groups[0].id, after="a", limit=2),
         ((decided.a, decided.b, decided.by, decided.note), [one.verdict for one in made.decisions()]),
@@ -214,6 +215,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "id": lambda made: made.get(""),
     "role": lambda made: made.put("n", "text", role="form"),
     "pending": lambda made: made.group_pending(2),
+    "regroup": lambda made: made.regroup(2),
     "link without near": lambda made: made.put("n", "text", on_near="link"),
 }
 

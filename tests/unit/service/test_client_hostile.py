@@ -148,13 +148,14 @@ CALLS: list[Callable[[Client], Any]] = [
     lambda client: client.group_of("a"),
     lambda client: client.members(1),
     lambda client: client.group_pending(),
+    lambda client: client.regroup(),
     lambda client: client.decide("a", "b", "duplicate"),
     lambda client: client.undecide("a", "b"),
     lambda client: client.decisions(),
     lambda client: client.changes(),
 ]
 LISTS = ("documents", "ids", "hits", "groups", "members", "decisions", "changes", "near")
-NUMBERS = ("next", "removed", "added", "found", "withdrawn", "size")
+NUMBERS = ("next", "removed", "regrouped", "added", "found", "withdrawn", "size")
 WORDS = ("id", "text", "decision", "metadata", "group", "recall", "reason", "measures")
 WRONG: dict[str, Any] = {name: [3] for name in LISTS} | dict.fromkeys(NUMBERS, "many")
 WRONG |= {name: [{}] for name in WORDS}

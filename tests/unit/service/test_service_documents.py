@@ -82,6 +82,15 @@ def test_documents_in_no_group_are_grouped_when_asked(service: Service) -> None:
         assert service("POST", "/v1/groups/pending", wrong).status == 422
 
 
+def test_groups_are_brought_to_another_threshold(service: Service) -> None:
+    service("POST", "/v1/groups/pending", {"near": "80%"})
+    assert service("POST", "/v1/groups/regroup", {"near": 0.8}).json == {"regrouped": 0, "left": 0}
+    assert service("POST", "/v1/groups/regroup", {"near": 1, "limit": 1}).json == {"regrouped": 1, "left": 0}
+    assert service("GET", "/v1/changes").json["changes"][-1]["why"] == "regrouped"
+    for wrong in ({}, {"near": 0}, {"near": 0.8, "limit": 0}, {"near": 0.8, "after": 1}):
+        assert service("POST", "/v1/groups/regroup", wrong).status == 422
+
+
 def test_near_among_documents_that_fit(service: Service) -> None:
     service("PUT", by_path("d"), {"text": TEXT, "metadata": {"from": "ann"}, "near": "90%", "recall": 1})
     found = service("POST", "/v1/near", {"text": TEXT, "overlap": "90%", "where": "from:ann"}).json

@@ -144,7 +144,7 @@ class GroupsOptions:
     """Show the groups of a collection, by id.
 
     A document joins a group through add --on-near link, or through a decision. --complete compares the
-    documents that were added otherwise.
+    documents that were added otherwise. --regroup also brings the groups that exist to another threshold.
     """
 
     path: Place = general.COLLECTION.field()
@@ -153,11 +153,17 @@ class GroupsOptions:
         False,
         "First compare the documents that are in no group, and put those that repeat another into groups.",
     )
+    regroup: float | None = option(
+        "--regroup",
+        None,
+        "First bring all groups to this threshold, then do as --complete does. Groups keep their numbers.",
+        *general.SHARE,
+    )
     near: float = option("--near", 0.8, "With --complete: least resemblance to repeat a document.", *general.SHARE)
     near_recall: float | None = option(
         "--recall",
         None,
-        "With --complete: least share of the near documents to find; 1: all. Default: 0.99.",
+        "With --complete or --regroup: least share of the near documents to find; 1: all. Default: 0.99.",
         *general.SHARE,
     )
     limit: int = option("--limit", 100, "Groups on a page, from 1 to 10,000.", "NUMBER")

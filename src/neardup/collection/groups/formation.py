@@ -148,6 +148,7 @@ class About:
     note: str = ""
     action: int | None = None
     undoes: int | None = None
+    threshold: float | None = None
 
     def counted(self, shared: int, size: int, of_size: int) -> About:
         """The same reason with counts."""
@@ -273,6 +274,29 @@ class Grouping:
             cause = About("withdrawn", verdict="not alike", by=by).counted(shared, sizes[one], sizes[other])
             self.link(one, [other], threshold, replace(cause, of=other))
 
+    def at_threshold(self, row: GroupRow, threshold: float, cause: About) -> list[int]:
+        """Bring a group to another threshold; return the numbers of the groups that it is now, at most."""
+        self._tables.save(replace(row, threshold=threshold))
+        self._note("threshold", row.number, row.representative, replace(cause, threshold=threshold))
+        if threshold < row.threshold:
+            return [row.number]
+        members = self._tables.members(row.number)
+        documents = [one.document for one in members]
+        if not _bound(self._log.pairs_of(documents)).isdisjoint(documents):
+            return self.again([row.number], cause)
+        sizes = self._sets.sizes(documents)
+        leaving = [
+            one.document
+            for one in members
+            if not reaches(one.shared, sizes[one.document], sizes[row.representative], threshold)
+        ]
+        self._leave(row, leaving, cause)
+        return [row.number]
+
+    def again(self, groups: Sequence[int], cause: About) -> list[int]:
+        """Form groups again together, the representatives first; return the numbers of the resulting groups."""
+        return self._form_again(groups, (), cause)
+
     def finish(self) -> None:
         """Write the lines of the log. It names documents, so call this before any are removed."""
         at, named = (
@@ -376,8 +400,8 @@ class Grouping:
         *,
         gone: set[int] | None = None,
         changed: set[int] | None = None,
-    ) -> None:
-        """Form groups anew from their members, without the ``gone`` and with ``more`` documents."""
+    ) -> list[int]:
+        """Form groups anew from their members, without the ``gone`` and with ``more``; return their numbers."""
         gone, changed = gone or set(), changed or set()
         rows = self._tables.rows(groups)
         before = {known.document: known for group in groups for known in self._tables.members(group)}
@@ -408,6 +432,7 @@ class Grouping:
         formed = form(order, Ties(self._log.pairs_of(order)), counted, near)
         named = self._named([made for made in formed if not made.alone], rows, before, threshold)
         self._apply(named, Before(rows, before, sizes), cause, gone, changed)
+        return list(named)
 
     def _named(
         self,

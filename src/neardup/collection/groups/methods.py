@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 import numpy as np
@@ -13,6 +14,7 @@ from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRo
 from neardup.collection.fields import unknown, usable_id
 from neardup.collection.groups.decisions import Deciding
 from neardup.collection.groups.formation import THRESHOLD
+from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import Near
 from neardup.collection.records import (
     ABOUT,
@@ -243,6 +245,29 @@ class GroupsAndDecisions:
         if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
             raise SettingError(f"limit is {limit!r}", "A whole number from 1 on, or None for all documents")
         return group_pending(self.store, Near.of(near), place(after or 0), limit, progress=progress)
+
+    def regroup(
+        self, threshold: float | str | Near = THRESHOLD, *, progress: Progress | None = None
+    ) -> GroupedPending:
+        """Bring all groups to a threshold, then put documents that are in no group into groups, as there.
+
+        A group that has the threshold already stays as it is. At a higher threshold, members that no longer reach
+        the representative leave; at a lower one, groups whose representatives are near each other are formed again
+        together. A group whose representative keeps a member keeps its number, unless its representative joins an
+        older group. Decisions hold. 100 groups are committed together, and 100 documents: when the work is
+        stopped, the next call goes on. ``Near(0.7, recall=1)`` misses none.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office is closed today", "the harbour office is closed"])
+        ...     _ = mails.regroup("90%"), mails.regroup("50%")
+        ...     [(group.id, group.threshold, group.size) for group in mails.groups().groups]
+        [(1, 0.5, 2)]
+        """
+        near = Near.of(threshold)
+        changed, _ = regroup(self.store, near, None, progress=progress)
+        return replace(group_pending(self.store, near, 0, None, progress=progress), regrouped=changed)
 
     def _number(self, id: str | int) -> int:
         name = usable_id(id)
