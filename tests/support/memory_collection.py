@@ -91,6 +91,9 @@ class MemoryCollection(View):
     def everything(self) -> Int64s:
         return np.arange(len(self.names))
 
+    def numbered(self, ids: Sequence[str]) -> dict[str, int]:
+        return {id: number for id in ids if (number := self.number(id)) is not None}
+
     def number(self, id: str) -> int | None:
         return self.numbers.get(id)
 

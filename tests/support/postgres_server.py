@@ -17,10 +17,7 @@ from pathlib import Path
 import pytest
 
 USER = "neardup"
-_FLAGS = (
-    "-c listen_addresses='' -c fsync=off -c full_page_writes=off -c shared_buffers=64MB -c max_connections=60 "
-    "-c autovacuum=off -c log_min_messages=fatal"
-)
+_FLAGS = "-c listen_addresses='' -c shared_buffers=64MB -c max_connections=60 -c log_min_messages=fatal "
 
 
 def programs() -> Path | None:
@@ -28,6 +25,9 @@ def programs() -> Path | None:
     named = shutil.which("initdb")
     folders = [Path(named).parent] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+
+_QUICK = "-c fsync=off -c full_page_writes=off -c autovacuum=off "
 
 
 @cache
@@ -56,7 +56,8 @@ def _account() -> str | None:
 class Server:
     """A running server; ``folder`` has its data and its socket."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fsync: bool = False) -> None:
+        self._flags = _FLAGS + ("" if fsync else _QUICK)
         self.folder = Path(tempfile.mkdtemp(prefix="neardup-pg-"))
         self._as_user: list[str] = []
         if os.getuid() == 0:  # which the server refuses
@@ -72,7 +73,7 @@ class Server:
         return str(self.folder / "data")
 
     def start(self) -> None:
-        flags = f"{_FLAGS} -c unix_socket_directories={self.folder}"
+        flags = f"{self._flags} -c unix_socket_directories={self.folder}"
         self._run("pg_ctl", "-D", self.data, "-w", "-l", self.folder / "log", "-o", flags, "start")
 
     def stop(self) -> None:
@@ -86,6 +87,17 @@ class Server:
             os.kill(one, 9)
         while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
             time.sleep(0.02)
+
+    def processor_time(self) -> float:
+        """The seconds of processor time of all processes so far."""
+        pid = Path(self.data, "postmaster.pid").read_text().split()[0]
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
+        ticks = sum(map(int, parent))
+        for one in children:
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                ticks += sum(map(int, Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def remove(self) -> None:
         if Path(self.data, "postmaster.pid").exists():

@@ -48,6 +48,7 @@ class View:
     def __init__(self, store: Store, deadline: Deadline = UNLIMITED) -> None:
         self._store, self._deadline = store, deadline
         self._total: int | None = None
+        self._numbers: dict[str, int | None] = {}
         self._texts: dict[int, bytes] = {}
         self._texts_bytes = 0
         self._lists: dict[int, Int64s] = {}
@@ -63,7 +64,7 @@ class View:
         """The number of documents."""
         self._deadline.check()
         if self._total is None:
-            self._total = self._store.totals().documents
+            self._total = self._store.documents()
         return self._total
 
     def everything(self) -> Int64s:
@@ -73,8 +74,16 @@ class View:
 
     def number(self, id: str) -> int | None:
         """The document of this id, or None."""
+        return self.numbered([id]).get(id)
+
+    def numbered(self, ids: Sequence[str]) -> dict[str, int]:
+        """The documents of the ids that exist, in one look-up."""
         self._deadline.check()
-        return self._store.numbers([id]).get(id)
+        missing = [id for id in ids if id not in self._numbers]
+        if missing:
+            self._numbers |= dict.fromkeys(missing) | self._store.numbers(missing)
+        known = ((id, self._numbers[id]) for id in ids)
+        return {id: number for id, number in known if number is not None}
 
     @cached_property
     def base(self) -> CollectionBase:

@@ -141,7 +141,8 @@ def _existing(
     given: tuple[IdReading, ...], clause: Fingerprint, query: Query, view: View
 ) -> tuple[IdReading, int]:
     """The one reading whose document exists, and its number."""
-    found = [(reading, number) for reading in given if (number := view.number(reading.id)) is not None]
+    known = view.numbered([reading.id for reading in given])
+    found = [(reading, known[reading.id]) for reading in given if reading.id in known]
     if len(found) == 1:
         return found[0]
     if not found:

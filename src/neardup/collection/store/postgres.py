@@ -16,6 +16,7 @@ from neardup.collection.contract import Operator, StoreUnavailableError, Value, 
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store.failures import damaged, not_a_collection
 from neardup.collection.store.header import header_of, require_current, resealed, settings_of
+from neardup.collection.store.lookups import BASE_TEXTS, SEALED_TOTALS
 from neardup.collection.store.postgres_session import (
     Session,
     connect,
@@ -39,7 +40,7 @@ from neardup.collection.store.postgres_tables import (
     statements,
     value_of,
 )
-from neardup.collection.store.segments import Segments, SegmentWriting
+from neardup.collection.store.segments import Segments, SegmentWriting, registered
 from neardup.collection.store.store import Store
 from neardup.errors import FormatError, InputError
 from neardup.io.decisions.log import seal
@@ -51,11 +52,19 @@ Step = Callable[[PostgresTables], None]
 STEPS: Mapping[int, Step] = {}
 """``STEPS[n]`` converts the tables of version n to those of version n + 1."""
 
-_VERSION, _STATE = "format", "state"
+_VERSION, _STATE, _WORDS = "format", "state", "words"
+"""Keys of the header: the version of the tables, and names of the last transaction and the last ``compact``."""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('neardup'), hashtext(current_schema()))"
-_NEW_STATE = "UPDATE header SET value = gen_random_uuid()::text WHERE key = 'state'"
+_CHANGING = (_STATE, _WORDS)
+_NEW_NAME = "UPDATE header SET value = gen_random_uuid()::text WHERE key = "
+_NEW_STATE, _NEW_WORDS = f"{_NEW_NAME}'{_STATE}'", f"{_NEW_NAME}'{_WORDS}'"
 _OURS = "FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
 _SIZE = f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 {_OURS}"
+
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_NAMED_STATE = f"SELECT value FROM header WHERE key = '{_STATE}'"
+_HELD = (_NAMED_STATE, SEALED_TOTALS, BASE_TEXTS, registered("segments"), registered(f"{WORDS}segments"))
+"""The statements that most look-ups begin with: they are run with the beginning of ``reading``."""
 
 T = TypeVar("T")
 
@@ -79,6 +88,8 @@ class PostgresStore(Store):
         super().__init__(place, readonly=readonly, wait=wait)
         self._url = place
         self._writer: Session | None = None
+        self._words: Any = None
+        self._known_words: dict[bytes, int] = {}
         with explained(place, wait), connect(place) as connection:
             if upgrade and not readonly:
                 self._upgrade(connection)
@@ -101,8 +112,7 @@ class PostgresStore(Store):
         if foreign:
             names = ", ".join(map(repr, foreign[:3]))
             raise damaged(self._url, f"its tables are not those of a collection ({names})")
-        header.pop(_STATE, None)  # it changes with every transaction
-        return settings_of(header, self._url)
+        return settings_of({key: value for key, value in header.items() if key not in _CHANGING}, self._url)
 
     def _create(self, connection: Session, settings: CollectionSettings) -> None:
         """Create the tables in one transaction; of several processes that do it at once, one does."""
@@ -116,7 +126,7 @@ class PostgresStore(Store):
             for statement in statements():
                 execute(connection, statement)
             tables = PostgresTables(connection, self._url)
-            header = header_of(settings, **{_VERSION: str(FORMAT_VERSION)}) | {_STATE: ""}
+            header = header_of(settings, **{_VERSION: str(FORMAT_VERSION)}) | dict.fromkeys(_CHANGING, "")
             tables.insert("header", header.items())
             connection.execute(_NEW_STATE)
             nothing = [0] * 7
@@ -133,9 +143,9 @@ class PostgresStore(Store):
                 if version not in STEPS:
                     require_current(version, str(self._url), STEPS, FORMAT_VERSION)
                 STEPS[version](PostgresTables(connection, self._url))
-            state = header.pop(_STATE, "")
+            changing = {key: header.pop(key, "") for key in _CHANGING}
             connection.execute("DELETE FROM header")
-            now = resealed(header | {_VERSION: str(FORMAT_VERSION)}) | {_STATE: state}
+            now = resealed(header | {_VERSION: str(FORMAT_VERSION)}) | changing
             PostgresTables(connection, self._url).insert("header", now.items())
 
     @contextmanager
@@ -144,9 +154,12 @@ class PostgresStore(Store):
             connection = self._begun()
             try:
                 self._local.writer = connection
-                yield PostgresTables(connection, self._url)
+                yield PostgresTables(connection, self._url, self._known_words)
                 execute(connection, _NEW_STATE)
                 self._commit(connection)
+            except BaseException:
+                self._known_words.clear()  # some may be undone
+                raise
             finally:
                 self._local.writer = None
                 _roll_back(connection)
@@ -155,17 +168,21 @@ class PostgresStore(Store):
         """The connection that writes, within a transaction that has the lock of the only writer."""
         self._require_open()
         milliseconds = max(1, round(1000 * self._wait))
-        begin = f"BEGIN; SET LOCAL lock_timeout = {milliseconds}; {_LOCK}; SET LOCAL lock_timeout = 0"
+        begin = f"BEGIN; SET LOCAL lock_timeout = {milliseconds}; {_LOCK}; SET LOCAL lock_timeout = 0; "
+        begin += f"SELECT value FROM header WHERE key = '{_WORDS}'"
         known = self._writer
         try:
             self._writer = connect(self._url) if known is None or known.closed else known
-            execute(self._writer, begin)
+            last_words = execute(self._writer, begin)
         except psycopg.Error as error:
             _roll_back(self._writer)
             if self._writer is not known or not is_lost(error, self._writer):
                 raise
             self._writer = connect(self._url)  # the server has ended the old one
-            execute(self._writer, begin)
+            last_words = execute(self._writer, begin)
+        if last_words != self._words:
+            self._known_words.clear()
+            self._words = last_words
         return self._writer
 
     def _commit(self, connection: Session) -> None:
@@ -183,8 +200,13 @@ class PostgresStore(Store):
     @contextmanager
     def _part(self) -> Iterator[PostgresTables]:
         connection: Session = self._local.writer
-        with explained(self._url, self._wait), _savepoint(connection):
-            yield PostgresTables(connection, self._url)
+        with explained(self._url, self._wait):
+            try:
+                with _savepoint(connection):
+                    yield PostgresTables(connection, self._url, self._known_words)
+            except BaseException:
+                self._known_words.clear()
+                raise
 
     @contextmanager
     def reading(self, deadline: Deadline = UNLIMITED) -> Iterator[None]:
@@ -213,19 +235,15 @@ class PostgresStore(Store):
     @contextmanager
     def _snapshot(self, deadline: Deadline) -> Iterator[None]:
         """A connection that shows one state."""
-        begin = (
-            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
-            f"SET LOCAL statement_timeout = {_milliseconds(deadline)}; "
-            f"SELECT value FROM header WHERE key = '{_STATE}'"
-        )
-        connection, row = self._pooled(lambda connection: execute(connection, begin))
+        begin = f"{_SNAPSHOT}; SET LOCAL statement_timeout = {_milliseconds(deadline)}; {'; '.join(_HELD)}"
+        connection, answers = self._pooled(lambda connection: execute(connection, begin))
         try:
+            self._local.held = dict(zip(_HELD, answers, strict=True))
             self._local.reader, self._local.deadline = connection, deadline
-            self._local.state = "" if row is None else row[0]
             yield
             execute(connection, "COMMIT")
         finally:
-            self._local.reader, self._local.state = None, ""
+            self._local.reader, self._local.held = None, {}
             _roll_back(connection)
             self._pool.putconn(connection)
 
@@ -269,6 +287,8 @@ class PostgresStore(Store):
         with self._transaction() as tables:
             SegmentWriting(tables, self._url).merge_all()
             tables.merge_all()
+            tables.run(_NEW_WORDS)
+            self._known_words.clear()
         with self._alone(), explained(self._url, self._wait), connect(self._url) as connection:
             execute(connection, f"SET lock_timeout = {max(1, round(1000 * self._wait))}")
             execute(connection, f"VACUUM (FULL, ANALYZE) {', '.join(TABLES)}")
@@ -283,7 +303,8 @@ class PostgresStore(Store):
 
     def state(self) -> str:
         """The name that the last transaction drew at random; see ``Store``."""
-        return "" if self._is_writing() else getattr(self._local, "state", "")
+        rows = [] if self._is_writing() else getattr(self._local, "held", {}).get(_NAMED_STATE, [])
+        return str(rows[0][0]) if rows else ""
 
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the ``ids`` that exist."""
@@ -331,6 +352,9 @@ class PostgresStore(Store):
         return Segments(self._all, self._url, prefix=WORDS)
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
+        if statement in _HELD and not self._is_writing() and statement in getattr(self._local, "held", {}):
+            rows: list[Any] = self._local.held[statement]
+            return rows
         return self._run(lambda connection: run(connection, statement, parameters))
 
     def _own(self, statement: str, *parameters: Any, **named: Any) -> list[Any]:

@@ -7,9 +7,11 @@ order of all strings.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import psycopg
@@ -136,16 +138,16 @@ def fetched(
         return cursor.fetchall() if cursor.description else []
 
 
-def execute(connection: Session, statement: str) -> Any:
-    """Run statements without parameters together, and return the first row of the last one that has rows."""
+def execute(connection: Session, statements: str) -> list[list[Any]]:
+    """Run statements without parameters together, and return the rows of each that has rows."""
     with connection.cursor() as cursor:
-        cursor.execute(statement)
-        row = None
+        cursor.execute(statements)
+        answers = []
         while True:
             if cursor.description:
-                row = cursor.fetchone()
+                answers.append(cursor.fetchall())
             if not cursor.nextset():
-                return row
+                return answers
 
 
 def copy(connection: Session, table: str, types: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -154,9 +156,27 @@ def copy(connection: Session, table: str, types: Sequence[str], rows: Iterable[S
         connection.cursor() as cursor,
         cursor.copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copying,
     ):
+        if tuple(types) == ("int8", "bytea"):  # most rows; a tenth of the time
+            copying.write(_COPY_HEAD)
+            for part in _together(rows):
+                copying.write(part)
+            copying.write(_COPY_END)
+            return
         copying.set_types(types)
         for row in rows:
             copying.write_row(row)
+
+
+_COPY_HEAD, _COPY_END = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+_ROW = struct.Struct(">hiqi")
+_COPIED = 1000
+
+
+def _together(rows: Iterable[Sequence[Any]]) -> Iterator[bytes]:
+    """Rows of a whole number and bytes as COPY reads them, some together."""
+    left = iter(rows)
+    while part := list(islice(left, _COPIED)):
+        yield b"".join(piece for number, data in part for piece in (_ROW.pack(2, 8, number, len(data)), data))
 
 
 def is_lost(error: psycopg.Error, connection: Session | None) -> bool:

@@ -13,6 +13,8 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from neardup.collection.contract import Operator, Value
 from neardup.collection.store.postgres_session import Session, copy, fetched, run, translated
@@ -177,7 +179,7 @@ _OBJECTS = f"""
 _SPREAD, _GATHER = 0x9E37_79B1, pow(0x9E37_79B1, -1, 1 << 32)
 _LONGEST_WORD = 32_768
 _MOST_PENDING = 1 << 21
-_MOST_KNOWN = 500_000
+_MOST_KNOWN = 200_000
 WORDS = "word_"
 """The beginning of the names of the tables of words."""
 
@@ -200,13 +202,16 @@ def known_words(run: Callable[..., list[Any]], words: Sequence[bytes]) -> dict[b
 
 
 class PostgresTables:
-    """The tables within the transaction of a connection; see ``Tables``."""
+    """The tables within the transaction of a connection; see ``Tables``.
 
-    def __init__(self, connection: Session, place: DatabaseURL) -> None:
+    ``known`` are the numbers of words, kept from one transaction to the next.
+    """
+
+    def __init__(self, connection: Session, place: DatabaseURL, known: dict[bytes, int] | None = None) -> None:
         self._connection, self._place = connection, place
         self._words = SegmentWriting(self, place, prefix=WORDS)
         self._pending: list[UInt64s] = []
-        self._known: dict[bytes, int] = {}
+        self._known = {} if known is None else known
 
     def run(self, statement: str, *parameters: Any) -> list[Any]:
         """Run a statement, and return all rows."""
@@ -287,11 +292,17 @@ class PostgresTables:
         self.run("DELETE FROM keys WHERE number NOT IN (SELECT key FROM facts)")
 
     def _postings(self, numbers: Sequence[int], streams: Sequence[str]) -> UInt64s:
-        sets = [_words_of(stream) for stream in streams]
-        self._learn(set().union(*sets))
-        known = self._known
-        words = np.array([known[word] for of_document in sets for word in of_document], np.int64)
-        return postings_of(keys_of(words), np.repeat(np.array(numbers, np.int64), [len(one) for one in sets]))
+        """A posting for each token; a segment has each once."""
+        tokens = pc.split_pattern(pa.array(streams, pa.large_string()), " ")
+        lengths = pc.list_value_length(tokens).to_numpy()
+        encoded = tokens.flatten().dictionary_encode()
+        words = [word.encode()[:_LONGEST_WORD] for word in encoded.dictionary.to_pylist()]
+        self._learn({*words} - {b""})
+        places = encoded.indices.to_numpy()
+        keys = keys_of(np.array([self._known.get(word, 0) for word in words], np.int64))[places]
+        is_word = np.array([word != b"" for word in words], np.bool_)[places]
+        postings: UInt64s = postings_of(keys, np.repeat(np.array(numbers, np.int64), lengths))[is_word]
+        return postings
 
     def _learn(self, words: set[bytes]) -> None:
         """Look up the numbers of words, and assign those of new words."""
@@ -314,13 +325,6 @@ class PostgresTables:
             self.insert("words", rows)
             self.keep_last("words", rows[-1][0])
             self._known |= {word: number for number, word in rows}
-
-
-def _words_of(stream: str) -> set[bytes]:
-    words = {*stream.encode().split(b" ")} - {b""}
-    if len(stream) > _LONGEST_WORD // 4 and any(len(word) > _LONGEST_WORD for word in words):
-        return {word[:_LONGEST_WORD] for word in words}
-    return words
 
 
 def _columns(value: Value) -> tuple[Decimal | None, str | None]:

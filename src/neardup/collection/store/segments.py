@@ -90,6 +90,11 @@ class Segment(NamedTuple):
         return (self.number << BLOCK_BITS) + block
 
 
+def registered(table: str) -> str:
+    """The statement that reads the rows of segments, oldest first."""
+    return f"SELECT number, bits, postings, first, last, seal FROM {table} ORDER BY number"
+
+
 def bits_for(n_postings: int, block: int = PORTIONS.block) -> int:
     """The number of first bits that makes blocks of about this many postings.
 
@@ -130,7 +135,7 @@ class Segments:
 
     def all(self) -> list[Segment]:
         """The segments, oldest first."""
-        rows = self._run(f"SELECT number, bits, postings, first, last, seal FROM {self._segments} ORDER BY number")
+        rows = self._run(registered(self._segments))
         for *row, stored in rows:
             if seal(row) != stored:
                 raise self.damaged("a row of its posting lists was changed")
