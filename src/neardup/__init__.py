@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from neardup.collection import Collection, Near
     from neardup.collection.store import Store
     from neardup.collection.view import View
-    from neardup.comparison.compare import Comparison
+    from neardup.comparison.compare import Comparison, resemblance_by_chunks
     from neardup.comparison.documents import compare
     from neardup.comparison.result import DESCRIPTIONS
     from neardup.group.distinct import Distinct, Repeat, distinct
@@ -111,6 +111,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "plan",
     "read_signatures",
     "report_page",
+    "resemblance_by_chunks",
     "shingles",
     "tokens",
     "write_signatures",
@@ -161,6 +162,7 @@ _LAZY = {
     "merge": "neardup.run.shards.merge",
     "read_signatures": "neardup.sketch.signatures",
     "report_page": "neardup.review.report.content",
+    "resemblance_by_chunks": "neardup.comparison.compare",
     "shingles": "neardup.sketch.features",
     "tokens": "neardup.sketch.features",
     "write_signatures": "neardup.sketch.signatures",

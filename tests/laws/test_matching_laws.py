@@ -3,6 +3,7 @@
 from itertools import chain, pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,39 @@ def test_resemblance_follows_from_the_chunks(drawn: tuple[list[int], list[int], 
     assert found["resemblance"] == (common - n * (W - 1)) / (union + (n - 2) * (W - 1))
     assert found["chunk_union_literal"] == common / union
     assert found["chunk_longest_literal"] == common / longer
+    assert found["chunk_shortest_literal"] == common / shorter
+    assert found["resemblance_by_chunks"] == found["resemblance"]
+    assert nd.resemblance_by_chunks(common, n, (shorter, longer)) == found["resemblance"]
+    swapped = nd.compare(text_of(b), text_of(a)).measures
+    assert swapped["resemblance_by_chunks"] == found["resemblance"]
+
+
+@given(edited_pair())
+def test_what_chunks_imply_is_a_share(drawn: tuple[str, str]) -> None:
+    for how in ({}, {"min_chunk": 2}, {"min_chunk": 9, "unit": "char"}):
+        assert 0 <= nd.compare(*drawn, **how).measures["resemblance_by_chunks"] <= 1  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((0, 0, (0, 0)), 1),
+        ((0, 0, (0, 7)), 0),
+        ((3, 1, (3, 3)), 1),
+        ((5, 1, (6, 5)), 0.5),
+        ((85, 2, (97, 100)), 0.6875),
+    ],
+)
+def test_the_resemblance_of_known_counts(given: tuple[int, int, tuple[int, int]], said: float) -> None:
+    assert nd.resemblance_by_chunks(*given) == said
+
+
+@pytest.mark.parametrize(
+    "wrong", [(4, 1, (9, 9)), (9, 2, (20, 20)), (10, 1, (9, 20)), (5, 0, (9, 9)), (-1, 0, (9, 9))]
+)
+def test_counts_that_no_texts_have_are_refused(wrong: tuple[int, int, tuple[int, int]]) -> None:
+    with pytest.raises(nd.InputError, match="tokens in a chunk"):
+        nd.resemblance_by_chunks(*wrong)
 
 
 @st.composite
@@ -163,6 +197,6 @@ def test_a_text_is_wholly_like_itself(text: str) -> None:
         for name in found
         if name.startswith(("resemblance", "containment", "chunk_", "vocabulary", "multi", "lcs"))
     ]
-    assert [found[name] for name in shares] == [1] * 10
+    assert [found[name] for name in shares] == [1] * 12
     assert found["simhash_distance"] == 0
     assert found["minhash"]["estimate"] == 1

@@ -24,8 +24,9 @@ from neardup.comparison.base_text import (
 )
 from neardup.comparison.result import DESCRIPTIONS, ComparisonRecord
 from neardup.comparison.show import as_fragment, as_page, as_text
-from neardup.errors import LimitError
+from neardup.errors import InputError, LimitError
 from neardup.kernels import sets
+from neardup.kernels.formulas import OVERLAP, RESEMBLANCE
 from neardup.kernels.match.tiling import LCS_CAP, TILING_CAP
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sorting import sort_distinct
@@ -188,6 +189,10 @@ def _compare(
         "simhash_distance": distance(*(in_time(of_codepoints)(reading.codepoints) for reading in readings)),
     }
     measures = {**_measured(counts, literal, information), **of_sketches}
+    lengths = literal.tiles[:, 2]
+    lengths = lengths[lengths >= min(length, len(a), len(b))]  # shorter ones, by --min-chunk, have no shingle
+    by_chunks = int(lengths.sum()), len(lengths), (len(a), len(b))
+    measures["resemblance_by_chunks"] = resemblance_by_chunks(*by_chunks, length)
     capped = literal.capped or shown[0].capped
     return Comparison(
         settings,
@@ -226,7 +231,40 @@ def _measured(counts: _Counts, literal: matching.Literal, information: matching.
         "common_literal_upper_bound": literal.upper_bound,
         "common_information": information.common,
         "chunks_literal": len(literal.tiles),
+        "chunk_shortest_literal": _value(OVERLAP, common, tokens_a, tokens_b),
     }
+
+
+def resemblance_by_chunks(common: int, chunks: int, tokens: tuple[int, int], length: int = 5) -> float:
+    """Return the resemblance of two texts that have ``common`` tokens in ``chunks`` matching chunks.
+
+    ``tokens`` are those of each text, ``length`` is that of a shingle, w. A run of N ≥ w tokens has N - (w - 1)
+    shingles. So n chunks of C tokens have C - n(w - 1) in common, texts of L and S tokens have L - (w - 1) and
+    S - (w - 1), and of those in either text the share in both is
+
+        S_R = (C - n(w - 1)) / (L + S - C + (n - 2)(w - 1)).
+
+    That is the resemblance if no shingle occurs twice in a text, chunks are as long as they can be, and none is
+    shorter than w. A text of fewer tokens is one shingle, and matches only the same text. Raises InputError for
+    counts that no two texts have.
+
+    >>> resemblance_by_chunks(85, 2, (100, 97)), resemblance_by_chunks(5, 1, (5, 6))
+    (0.6875, 0.5)
+    """
+    least = 1 if min(tokens) < length else length
+    if (
+        length < 1
+        or min(tokens) < 0
+        or not chunks * least <= common <= min(tokens)
+        or (common > 0) != (chunks > 0)
+    ):
+        raise InputError(
+            f"{common} tokens in {chunks} chunks of texts of {tokens[0]} and {tokens[1]} tokens",
+            f"At least {least} tokens in a chunk, and no more than those of the shorter text",
+        )
+    shared = max(common - chunks * (length - 1), min(chunks, 1))
+    sizes = [max(count - length + 1, min(count, 1)) for count in tokens]
+    return _value(RESEMBLANCE, shared, *sizes)
 
 
 def set_measures(a: Iterable[Hashable], b: Iterable[Hashable]) -> dict[str, Any]:

@@ -59,6 +59,13 @@ DESCRIPTIONS: dict[str, Description] = {
         "Tokens that repeat nothing of their own document and match the other one; the smaller of the two counts.",
     ),
     "chunks_literal": Description("exact", "Matching chunks, each token matched once."),
+    "chunk_shortest_literal": Description(
+        "exact", "Common text as a share of the shorter document: 1 if the longer one has all of it."
+    ),
+    "resemblance_by_chunks": Description(
+        "estimate",
+        "The resemblance that so much common text in so many chunks implies; equal to it unless shingles repeat.",
+    ),
     **_values("order"),
     "minhash": Description(
         "estimate",
@@ -77,7 +84,7 @@ If ``ComparisonRecord.caps`` names the matching of a measure, its value is not e
 _UNFINISHED = {
     TILING_CAP: {
         **{value.name: "lower bound" for _, value in values("chunks") if value.matching == LITERAL},
-        "common_literal": "lower bound",
+        **dict.fromkeys(("common_literal", "chunk_shortest_literal"), "lower bound"),
         "chunks_literal": "as found",
     },
     LCS_CAP: {value.name: "lower bound" for _, value in values("order")},

@@ -39,6 +39,8 @@ NAMES = [
     "common_literal_upper_bound",
     "common_information",
     "chunks_literal",
+    "chunk_shortest_literal",
+    "resemblance_by_chunks",
     "lcs",
     "minhash",
     "simhash_distance",
@@ -50,7 +52,11 @@ NEW = "By the way: bring the keys of the blue shed at noon, and pay 1300 to the 
 def test_every_measure_is_there_in_order_and_described() -> None:
     assert list(nd.compare(OLD, NEW).measures) == list(DESCRIPTIONS) == NAMES
     assert {about.kind for about in DESCRIPTIONS.values()} == {"exact", "bound", "estimate"}
-    assert [name for name in NAMES if DESCRIPTIONS[name].kind == "estimate"] == ["minhash", "simhash_distance"]
+    assert [name for name in NAMES if DESCRIPTIONS[name].kind == "estimate"] == [
+        "resemblance_by_chunks",
+        "minhash",
+        "simhash_distance",
+    ]
     for about in DESCRIPTIONS.values():
         assert about.sentence[0].isupper()
         assert about.sentence.endswith(".")
