@@ -30,15 +30,24 @@ def test_what_was_guessed_is_said(run: Run, mails: Path, path: Path) -> None:
     assert has_parts(run("add", path, mails).out, 'id column: "id"', "guessed", "--id)")
 
 
-def test_adding_again_is_an_error_unless_they_replace(run: Run, mails: Path, path: Path, tmp_path: Path) -> None:
+def test_adding_the_same_again_changes_nothing(run: Run, mails: Path, path: Path) -> None:
     run("add", path, mails)
     result = run("add", path, mails)
-    assert (result.status, result.out) == (2, "")
-    assert result.err.startswith("error: The document 'a' is in the collection already")
-    assert "--replace" in result.err
+    assert result.status == 0
+    assert result.out.endswith(f"0 documents added, 4 unchanged; {path} holds 4\n")
+
+
+def test_adding_other_texts_is_an_error_unless_they_replace(
+    run: Run, mails: Path, path: Path, tmp_path: Path
+) -> None:
+    run("add", path, mails)
     changed = write_rows(
         tmp_path / "changed.jsonl", [{"id": "a", "text": "other words"}, {"id": "e", "text": "new"}]
     )
+    result = run("add", path, changed)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("error: The document 'a' is in the collection already")
+    assert "--replace" in result.err
     result = run("add", path, changed, "--replace", "--json")
     known = json.loads(result.out)
     assert (known["added"], known["replaced"], known["documents"]) == (1, 1, 5)

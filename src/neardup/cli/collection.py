@@ -54,7 +54,7 @@ _NOUNS = {"document": "document", "base": "base text"}
 
 
 def add(options: AddOptions) -> int:
-    """Add documents to a collection, all of them or none."""
+    """Add documents to a collection."""
     added, total = _added(options)
     if options.json:
         typer.echo(notation.dumps({**_counts(added), "documents": total}, indent=2, ensure_ascii=False))
@@ -62,6 +62,7 @@ def add(options: AddOptions) -> int:
         for note in added.notes:
             typer.echo(display.printable(note))
         replaced = f", {display.number(added.replaced)} replaced" if options.replace else ""
+        replaced += f", {display.number(added.unchanged)} unchanged" if added.unchanged else ""
         typer.echo(
             f"{display.counted(added.added, _NOUNS[options.role])} added{replaced}; "
             f"{display.printable(options.path)} holds {display.number(total)}"
@@ -143,7 +144,7 @@ def _counts(added: Added) -> dict[str, Any]:
     problems = [
         {"source": problem.source, "row": problem.row, "reason": problem.reason} for problem in added.problems
     ]
-    counts = {name: getattr(added, name) for name in ("added", "replaced", "rejected", "text_bytes")}
+    counts = {name: getattr(added, name) for name in ("added", "replaced", "unchanged", "rejected", "text_bytes")}
     if added.recall is None:
         return {**counts, "problems": problems}
     told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "base_only", "recall")}

@@ -77,12 +77,13 @@ def guarded(command: Callable[[T], int], name: str) -> Callable[[T], None]:
 def told_if_stopped(said: Callable[[], str]) -> Iterator[None]:
     """Report ``said()`` in place of "nothing was written" when the work within the block is stopped.
 
-    For work that is stored in pieces.
+    For work that is stored in pieces. What the work itself has said comes first.
     """
     try:
         yield
     except KeyboardInterrupt as stopped:
-        stopped.add_note(said())
+        if not getattr(stopped, "__notes__", ()):
+            stopped.add_note(said())
         raise
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from time import monotonic
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from weakref import WeakSet
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup import display
 from neardup.collection.arrivals import Arrivals, OnNear
 from neardup.collection.contract import Entries
-from neardup.collection.entries import entries_of, streams
+from neardup.collection.entries import entries_of, loaded, streams, unpack
 from neardup.collection.fields import (
     FEW_WORDS,
     LARGEST_STREAM,
@@ -34,14 +39,14 @@ from neardup.collection.records import Added
 from neardup.collection.sets import Role, Sets
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
-from neardup.collection.store.transaction import Writing
-from neardup.errors import InputError, SettingError
+from neardup.collection.store.transaction import MANY, Writing
+from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.formats.content import METADATA
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Chunk, Documents, Problem
 from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES, find_column
 from neardup.io.readers.fields import joined
-from neardup.runtime import UNLIMITED, Deadline, Progress, ordered_map
+from neardup.runtime import UNLIMITED, Advance, Deadline, Progress, ordered_map
 from neardup.tables import one_array
 
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
@@ -49,7 +54,20 @@ OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 _SMALL = 1 << 20
 _compared_once: WeakSet[Store] = WeakSet()
 _AHEAD = 32 << 20
-"""Bytes of text that are prepared before the transaction begins."""
+"""Bytes of text that are prepared before the only transaction of a call begins."""
+
+
+class TransactionSize(NamedTuple):
+    """How much is stored in one transaction."""
+
+    documents: int = 500
+    """Documents of a portion, which is always stored in one transaction."""
+    size: int = 4 << 20
+    """Bytes of text of a portion with fewer documents."""
+    most: int = 8
+    """Portions of a transaction, if they take no longer than ``seconds``."""
+    seconds: float = 0.25
+    """About how long a transaction may take while others wait."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +151,14 @@ class Prepared(NamedTuple):
 
 
 class Adding:
-    """One call of ``Collection.add``: reads in worker threads and writes in its own, all in one transaction."""
+    """One call of ``Collection.add``: reads in worker threads, writes in its own, some portions at a time.
+
+    Between two transactions other writers have their turn. Documents that an earlier call has stored are left as
+    they are, so an interrupted call is continued by the same call. Documents without ids are stored in one
+    transaction, because they would get new ids from the same call; so are base texts.
+    """
+
+    portions = TransactionSize()
 
     def __init__(
         self,
@@ -152,29 +177,96 @@ class Adding:
         self._near = None if near is None else Near.of(near)
         self._on_near, self._on_problem, self._deadline = on_near, on_problem, deadline
         self._outcome = Added(recall=self._near.recall if self._near else None)
+        self._continues = False
+        self._new: list[range] = []
+        """The numbers of the documents that earlier transactions have added."""
+        self._stored = self._transactions = 0
+        self._pending: tuple[range, str, int] = range(0), "", 0
+        """Of the transaction under way: the numbers, the last of the ids, and all documents of the call so far."""
 
     def run(self, intake: Intake, progress: Progress) -> Added:
-        """Add the documents, or none if the call or an id is invalid."""
+        """Add the documents. Raises InputError for the call or an id; earlier transactions are stored then."""
         if intake.parts == ():
             return self._outcome
         self._outcome.notes = intake.notes
         if intake.nameless:
             self._on_duplicate = "error"  # generated ids replace nothing
+        self._continues = self._on_duplicate == "error" and not intake.nameless
         size, unit = (intake.opened.size_bytes, "bytes") if intake.opened else (None, "documents")
-        with progress.stage("add", size, unit) as advance:
-            pieces = self._begun(_prepared(intake, self._store.settings))
-            with self._store.writing() as transaction:
-                arrivals = self._arrivals(transaction)
-                for entries, problems in pieces:
-                    for problem in problems:
-                        self._outcome.reject(problem)
-                        if self._on_problem:
-                            self._on_problem(problem)
-                    self._add(_numbered(entries, arrivals.next_number()) if intake.nameless else entries, arrivals)
-                    advance(int(entries.sizes.sum()) if unit == "bytes" else len(entries))
+        before = self._store.totals().documents
+        try:
+            with progress.stage("add", size, unit) as advance:
+                pieces = _divided(_prepared(intake, self._store.settings), self.portions)
+                counted = partial(_advance, advance, unit)
+                if intake.nameless or self._role == "base":
+                    self._transaction(_gathered(pieces, sys.maxsize, _AHEAD), pieces, counted, intake.nameless)
+                else:
+                    self._run_in_portions(pieces, counted)
+            if self._transactions > 1:
+                self._settle(many=self._outcome.added >= max(MANY, before))
+        except BaseException as failure:
+            self._say_what_is_stored(failure)
+            raise
         if intake.opened:
             self._outcome.notes = (*intake.notes, *intake.opened.findings.encoding_notes())
         return self._outcome
+
+    def _run_in_portions(self, pieces: Iterator[Prepared], counted: Callable[[Prepared], None]) -> None:
+        portions, ended, of = 1, 0.0, self.portions
+        while (ahead := _gathered(pieces, portions * of.documents, portions * of.size)) or not ended:
+            self._store.give_way(ended)
+            seconds, ended = self._transaction(ahead, (), _ignored, False), monotonic()
+            portions = max(1, min(of.most, 2 * portions, int(portions * of.seconds / max(seconds, 1e-3))))
+            for prepared in ahead:  # now that they are on the disk
+                counted(prepared)
+
+    def _transaction(
+        self, ahead: list[Prepared], rest: Iterable[Prepared], counted: Callable[[Prepared], None], nameless: bool
+    ) -> float:
+        """Store documents; return the seconds that other writers had to wait."""
+        self._load_code(ahead)
+        with self._store.writing() as transaction:
+            began = monotonic()
+            arrivals = self._arrivals(transaction)
+            first = transaction.next_number()
+            for prepared in chain(ahead, rest):
+                entries, problems = prepared
+                for problem in problems:
+                    self._outcome.reject(problem)
+                    if self._on_problem:
+                        self._on_problem(problem)
+                self._add(_numbered(entries, arrivals.next_number()) if nameless else entries, arrivals)
+                counted(prepared)
+            added = range(first, transaction.next_number())
+            [last] = self._store.ids(np.array([added[-1]], np.int64)) if added else [""]
+            self._pending = added, last, self._outcome.added + self._outcome.replaced
+        self._note_stored()
+        return monotonic() - began
+
+    def _note_stored(self) -> None:
+        numbers, _, self._stored = self._pending
+        self._new.append(numbers)
+        self._pending = range(0), "", 0
+        self._transactions += 1
+
+    def _say_what_is_stored(self, failure: BaseException) -> None:
+        numbers, last, _ = self._pending
+        with suppress(NeardupError):
+            if numbers and self._store.numbers([last]).get(last) == numbers[-1]:  # stopped just after the commit
+                self._note_stored()
+        if self._stored:
+            sentence = f"{display.counted(self._stored, 'document')} stored; the same again adds the others"
+            if isinstance(failure, NeardupError):
+                failure.do = f"{failure.do}. {sentence}" if failure.do else sentence
+            failure.add_note(sentence)
+
+    def _settle(self, *, many: bool) -> None:
+        """Finish the merges that large additions begin, in transactions that let others write in between."""
+        more = first = True
+        while more:
+            self._store.give_way(monotonic())
+            with self._store.writing() as transaction:
+                more, first = transaction.tidy(words=many, first=first)
 
     def put(self, entries: Entries) -> Added:
         """Add the documents, or none if an id is invalid."""
@@ -182,24 +274,14 @@ class Adding:
             self._add(entries, self._arrivals(transaction))
         return self._outcome
 
-    def _begun(self, pieces: Iterable[Prepared]) -> Iterable[Prepared]:
-        """Prepare the first pieces now, before other writers have to wait: small additions as a whole.
-
-        The comparison of the first document of all, whose result is not used, loads the code that comparing needs.
-        """
-        rest, ahead, size = iter(pieces), list[Prepared](), 0
-        for prepared in rest:
-            ahead.append(prepared)
-            size += int(prepared.entries.sizes.sum())
-            if size >= _AHEAD:
-                break
+    def _load_code(self, ahead: Sequence[Prepared]) -> None:
+        """Load the code that comparing needs, before other writers have to wait, by a first comparison of all."""
         if self._near and ahead and len(ahead[0].entries) and self._store not in _compared_once:
             _compared_once.add(self._store)
             with self._store.reading(self._deadline):
                 finder = Finder(self._store, self._near, Sets(self._store, self._deadline), self._deadline)
                 finder.begin(ahead[0].entries.take([0]))
                 finder.repeated(0, 0)
-        return chain(ahead, rest)
 
     def _arrivals(self, transaction: Writing) -> Arrivals:
         given = self._near, self._on_near, self._outcome, self._deadline, self._role
@@ -209,8 +291,10 @@ class Adding:
         on_duplicate = self._on_duplicate
         if on_duplicate == "error":
             known = self._store.numbers(entries.ids)
-            self._require_new(entries.ids, known)
-            places, old = list(range(len(entries))), {}
+            unchanged = self._unchanged(entries, known) if known and self._continues else set()
+            self._require_new(entries.ids, {id: known[id] for id in known if id not in unchanged})
+            places, old = [place for place, id in enumerate(entries.ids) if id not in unchanged], {}
+            self._outcome.unchanged += len(unchanged)
         else:
             places = _distinct(entries.ids, last=on_duplicate == "replace")
             old = self._store.numbers([entries.ids[place] for place in places])
@@ -221,21 +305,70 @@ class Adding:
         arrivals.store(kept, old)
         if on_duplicate == "skip":
             self._outcome.skipped += len(entries) - len(kept)
-        else:
+        elif on_duplicate == "replace":
             self._outcome.replaced += len(entries) - len(kept)
+
+    def _unchanged(self, entries: Entries, known: Mapping[str, int]) -> set[str]:
+        """The ids of documents that are stored with the same text, metadata and role, but not by this call."""
+        places = {known[id]: place for place, id in enumerate(entries.ids) if id in known}
+        earlier = [number for number in sorted(places) if not any(number in numbers for numbers in self._new)]
+        bases = self._store.base_texts()
+        fitting = [
+            row.number
+            for row in self._store.rows(np.array(earlier, np.int64))
+            if row.size == entries.sizes[places[row.number]]
+            and row.metadata == entries.metadata[places[row.number]]
+            and (row.number in bases) == (self._role == "base")
+        ]
+        read = loaded(self._store, np.array(fitting, np.int64))
+        return {row.id for row, text in read if text == unpack(entries.packed[places[row.number]], row.id)}
 
     def _require_new(self, ids: Sequence[str], known: dict[str, int]) -> None:
         twice = next(iter(known), None)
-        where = "is in the collection already"
+        again = twice is not None and any(known[twice] in numbers for numbers in self._new)
+        where = "comes twice" if again else "is in the collection already"
         if twice is None and len(set(ids)) < len(ids):
             [(twice, _)] = Counter(ids).most_common(1)
-            where = "comes twice in this batch"
+            where = "comes twice"
         if twice is not None:
             raise InputError(
                 f"The document {twice!r} {where}",
-                "Ids that are new; nothing of this batch was stored",
+                "New ids, or documents as they are stored; nothing of this batch was stored",
                 'Give --replace (on_duplicate="replace") to put it in place of the other, or leave it out',
             )
+
+
+def _divided(pieces: Iterable[Prepared], portions: TransactionSize) -> Iterator[Prepared]:
+    """The pieces in parts that are no larger than a portion, unless one document is."""
+    for entries, problems in pieces:
+        ends, begin = np.cumsum(entries.sizes), 0
+        while begin < len(entries) or problems:
+            size = int(ends[begin - 1]) if begin else 0
+            end = int(np.searchsorted(ends, size + portions.size, side="right"))
+            end = min(max(end, begin + 1), begin + portions.documents, len(entries))
+            part = entries if end - begin == len(entries) else entries.take(range(begin, end))
+            yield Prepared(part, problems)
+            begin, problems = end, ()
+
+
+def _advance(advance: Advance, unit: str, prepared: Prepared) -> None:
+    advance(int(prepared.entries.sizes.sum()) if unit == "bytes" else len(prepared.entries))
+
+
+def _ignored(prepared: Prepared) -> None:
+    """Count nothing: the transaction is not on the disk yet."""
+
+
+def _gathered(pieces: Iterator[Prepared], documents: int, size: int) -> list[Prepared]:
+    """The next pieces, until they have that many documents or bytes of text."""
+    gathered, n_documents, n_bytes = list[Prepared](), 0, 0
+    for prepared in pieces:
+        gathered.append(prepared)
+        n_documents += len(prepared.entries)
+        n_bytes += int(prepared.entries.sizes.sum())
+        if n_documents >= documents or n_bytes >= size:
+            break
+    return gathered
 
 
 def _prepared(intake: Intake, settings: CollectionSettings) -> Iterable[Prepared]:

@@ -276,6 +276,7 @@ class GroupedPending(PlainData):
 class Added:
     """The result of one call: counts, the rejected rows, and notes about guesses.
 
+    ``unchanged`` documents were in the collection already, with the same text and metadata.
     ``problems`` and ``near`` keep the first 1,000 items. ``rejected`` counts all rows that could not be read and
     ``repeats`` all documents that repeat a stored one; ``linked`` of them joined a group, ``left_out`` were not
     stored. ``recall`` is the promised recall of finding them; None without ``near``. ``base_only`` counts the
@@ -285,6 +286,7 @@ class Added:
     added: int = 0
     replaced: int = 0
     skipped: int = 0
+    unchanged: int = 0
     rejected: int = 0
     text_bytes: int = 0
     problems: list[Problem] = field(default_factory=list)

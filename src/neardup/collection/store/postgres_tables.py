@@ -281,6 +281,10 @@ class PostgresTables:
         self.flush()
         self._words.settle()
 
+    def merge_words(self, *, first: bool) -> bool:
+        """Continue a large merge of the posting lists of words."""
+        return self._words.proceed()
+
     def merge_all(self) -> None:
         """Merge the posting lists of words into one, and delete the words of removed documents."""
         self._words.merge_all()

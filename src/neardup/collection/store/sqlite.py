@@ -101,6 +101,8 @@ _PAUSE = 0.002, 0.02
 class SqliteStore(SqliteLookups):
     """The store in an SQLite file, with a connection for each thread that reads; see ``Store``."""
 
+    pause = sum(_PAUSE)
+
     def __init__(
         self,
         path: Path,

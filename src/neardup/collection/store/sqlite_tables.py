@@ -29,6 +29,8 @@ _NUMBERS_ONLY, _STRINGS_ONLY = "AND value < ''", "AND value >= ''"
 
 _TOGETHER = 100
 """Rows per statement: the full-text index needs some milliseconds for them."""
+_PAGES = 2000
+"""Pages of the full-text index that are merged in one transaction."""
 
 
 class SqliteTables:
@@ -100,6 +102,13 @@ class SqliteTables:
         """Merge the full-text index of a collection that has ``grown``, which makes it 5 % smaller."""
         if grown:
             self.run("INSERT INTO terms (terms) VALUES ('optimize')")
+
+    def merge_words(self, *, first: bool) -> bool:
+        """Merge some pages of the full-text index."""
+        before = self._connection.total_changes
+        pages = -_PAGES if first else _PAGES  # a negative number begins the merge of all parts
+        self.run("INSERT INTO terms (terms, rank) VALUES ('merge', ?)", pages)
+        return self._connection.total_changes - before > 1
 
 
 class SqliteLookups(Store):

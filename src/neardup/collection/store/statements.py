@@ -69,3 +69,6 @@ class Tables(Protocol):
 
     def settle(self, *, grown: bool) -> None:
         """Write and merge at the end of the transaction; ``grown``: the documents have doubled."""
+
+    def merge_words(self, *, first: bool) -> bool:
+        """Continue to merge the index of words, from the ``first`` step on; return whether it has to go on."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.store.failures import busy, damaged
@@ -79,6 +80,14 @@ class Store(StoreLookups):
                 yield
             finally:
                 self._local.together = False
+
+    pause = 0.001
+    """Seconds in which every writer that waits tries to begin: a database lets them in by turns."""
+
+    def give_way(self, since: float) -> None:
+        """Pause after a transaction that ended at ``since`` (``time.monotonic``): others can begin one."""
+        if not self._is_writing():
+            sleep(max(0.0, since + self.pause - monotonic()))
 
     def reading(self, deadline: Deadline = UNLIMITED) -> AbstractContextManager[None]:
         """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.

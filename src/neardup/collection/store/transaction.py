@@ -19,7 +19,7 @@ from neardup.io.decisions.log import seal
 from neardup.io.place import Place
 from neardup.tables import Int64s, UInt64s
 
-_MANY = 10_000
+MANY = 10_000
 """The least number of added documents that lets the full-text index be merged, which makes it 5 % smaller.
 
 They must also be at least as many as the documents before.
@@ -131,11 +131,22 @@ class Writing:
         """Write the pending postings and the totals."""
         self.flush()
         self._segments.settle()
-        self._tables.settle(grown=bool(self._changes[0] >= max(_MANY, self._before)))
+        self._tables.settle(grown=bool(self._changes[0] >= max(MANY, self._before)))
         self._tables.keep_last("documents", self._next - 1)
         [before] = self._tables.run(f"SELECT {TOTALS} FROM totals")
         after = [count + change for count, change in zip(before, [*self._changes.tolist(), 1], strict=True)]
         self._tables.run(f"UPDATE totals SET ({TOTALS}, seal) = (?, ?, ?, ?, ?, ?, ?, ?)", *after, seal(after))
+
+    def tidy(self, *, words: bool, first: bool) -> tuple[bool, bool]:
+        """Continue a merge that is under way: of posting lists, and then, if ``words``, of the full-text index.
+
+        Returns (whether it has to go on, whether the merge of words has yet to begin).
+        """
+        if self._segments.proceed():
+            return True, first
+        if not words:
+            return False, first
+        return self._tables.merge_words(first=first), False
 
     def _put(self, entries: Entries, numbers: Int64s) -> None:
         named = numbers.tolist()
