@@ -65,11 +65,13 @@ def ask(
 
 
 @contextmanager
-def serving(path: Path, *options: object, create: bool = True) -> Iterator[Server]:
-    """The command on a free port; killed at the end if it still runs."""
+def serving(path: Path, *options: object, create: bool = True, before: str = "") -> Iterator[Server]:
+    """The command on a free port, after the code ``before``; killed at the end if it still runs."""
     log = path.with_suffix(".log")
     words = ["serve", path, "--port", 0, *(["--create"] if create else []), *options]
-    process = forked.start(COMMAND, *words, err=log, loaded=["neardup.cli.servers", "neardup.service.server"])
+    process = forked.start(
+        before + COMMAND, *words, err=log, loaded=["neardup.cli.servers", "neardup.service.server"]
+    )
     try:
         said = process.line()
         assert said.startswith("listening at "), log.read_text()

@@ -2,70 +2,25 @@
 
 import os
 import random
-import re
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.client import HTTPException
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.command_line import Run
 from support.serve_command import TEXT, WRITERS, Server, Writing, require_what_was_acknowledged, serving
+from support.serve_workers import PATIENCE, metric, runs, serves, until, workers_of
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads /proc")
-PATIENCE = 120
-"""Seconds for the start of a worker, on a machine with much other work."""
-
-
-def workers_of(server: Server) -> set[int]:
-    """The processes that the supervisor has started."""
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
-    return set(map(int, children.read_text().split()))
 
 
 def folder_of(worker: int) -> Path:
     """The folder of the temporary files of a worker."""
     variables = Path(f"/proc/{worker}/environ").read_text().split("\0")
     return Path(next(each for each in variables if each.startswith("TMPDIR=")).partition("=")[2])
-
-
-def runs(process: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(") ")[2][0] != "Z"
-    except OSError:
-        return False
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
-def metric(server: Server, name: str) -> float:
-    """The sum of a metric over its labels."""
-    connection = server.connect()
-    try:
-        connection.request("GET", "/metrics")
-        page = connection.getresponse().read().decode()
-    finally:
-        connection.close()
-    return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
-
-
-def serves(server: Server, workers: int, starts: int) -> bool:
-    with suppress(OSError, HTTPException):
-        return (metric(server, "neardup_workers"), metric(server, "neardup_worker_starts_total")) == (
-            workers,
-            starts,
-        )
-    return False
 
 
 @pytest.fixture

@@ -5,11 +5,13 @@ program does. A worker that dies takes its open connections with it and nothing 
 transaction, its counts stay in the files of the metrics, and the others accept the connections that wait.
 
 A worker is a fresh interpreter, since a fork would copy the locks of threads. It receives its part on standard
-input, whose end means that its supervisor is gone, and writes a line to standard output when it accepts requests.
+input, whose end means that its supervisor is gone, and its event loop writes a byte to standard output every
+second from when it accepts requests on: a worker that is silent for too long is replaced, too.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pickle
 import select
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -43,6 +46,10 @@ STEADY = 60.0
 """Seconds after which the death of a worker is not one of a row."""
 SHORTEST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
 """Seconds before the third start in a row and the largest number of seconds; the pause doubles in between."""
+HUNG = 20.0
+"""Seconds without a sign of life after which a worker that accepts requests is killed and replaced."""
+_BEAT = 1.0
+"""Seconds between two signs of life."""
 _STEP = 0.5
 """The longest wait of the supervisor, so that it notices a signal."""
 
@@ -115,10 +122,11 @@ class _Worker:
     due: float = 0.0
     deaths: int = 0
     accepts: bool = False
+    silence: float = 0.0
 
 
 class Supervisor:
-    """Starts the workers, replaces those that die, and ends them all at a signal; at a second one, at once."""
+    """Starts the workers, replaces those that die or hang, and ends all at a signal; at a second one, at once."""
 
     def __init__(self, part: WorkerSettings, count: int, started: Callable[[], None]) -> None:
         self._part, self._tell = part, started
@@ -158,7 +166,7 @@ class Supervisor:
             env={**os.environ, "TMPDIR": str(self._part.folder)},
             start_new_session=True,
         )
-        worker.process, worker.begin, worker.accepts = process, monotonic(), False
+        worker.process, worker.begin, worker.accepts, worker.silence = process, monotonic(), False, 0.0
         part = replace(self._part, number=worker.number, restarted=self._announced)
         assert process.stdin is not None
         try:
@@ -176,15 +184,28 @@ class Supervisor:
             for worker in self._workers
             if worker.process is not None and worker.process.stdout is not None
         }
+        begin = monotonic()
         ready, _, _ = select.select(list(outputs), [], [], _STEP)
-        for output in ready:
-            if os.read(output, 64):
-                outputs[output].accepts = True
+        # if the supervisor, too, was stopped for a while, that is no silence of the workers
+        waited = min(monotonic() - begin, 2 * _STEP)
+        for output, worker in outputs.items():
+            if output not in ready:
+                worker.silence += waited
+                self._require_life(worker)
+            elif os.read(output, 64):
+                worker.accepts, worker.silence = True, 0.0
             else:
-                self._ended(outputs[output])
+                self._ended(worker)
         if not self._announced and all(worker.accepts for worker in self._workers):
             self._announced = True
             self._tell()
+
+    def _require_life(self, worker: _Worker) -> None:
+        """Kill a worker that hangs; that its output ends is noticed in the next step."""
+        if worker.process is not None and worker.accepts and worker.silence >= HUNG and not self._stopping:
+            monitoring.event("worker_hung", worker=worker.number, process=worker.process.pid, seconds=HUNG)
+            worker.silence = 0.0
+            worker.process.kill()
 
     def _ended(self, worker: _Worker) -> None:
         process, worker.process = worker.process, None
@@ -260,7 +281,11 @@ def _serve(part: WorkerSettings) -> bool:
 
 
 def _accepting(_: str) -> None:
-    os.write(1, b"accepts\n")
+    """Tell the supervisor, now and every second, that the event loop runs."""
+    os.set_blocking(1, False)
+    with suppress(OSError):  # the supervisor does not read, or is gone
+        os.write(1, b".")
+    asyncio.get_running_loop().call_later(_BEAT, _accepting, "")
 
 
 def _stop_with_supervisor(alone: threading.Event) -> None:

@@ -148,6 +148,10 @@ class Middleware:
         )
 
 
+_PIECE = 64 << 10
+"""Bytes of an answer that may wait in memory for a client that does not read: the buffer of the HTTP server."""
+
+
 @dataclass(eq=False)
 class _Exchange:
     """A request and what was sent for it."""
@@ -174,9 +178,11 @@ class _Exchange:
             if self.body.unread:
                 headers["Connection"] = "close"  # the following bytes are the rest of the body
             self.started, self.status = True, message["status"]
-        elif self.body.unread and not message.get("more_body", False):
+        elif not message.get("more_body", False) and (self.body.unread or len(message.get("body", b"")) > _PIECE):
             await self._in_time({**message, "more_body": True})
-            await self.body.linger()
+            if self.body.unread:
+                await self.body.linger()
+            # the end is sent when the client has read the rest: until then the answer is in memory
             message = {"type": "http.response.body"}
         self.finished = message["type"] == "http.response.body" and not message.get("more_body", False)
         await self._in_time(message)

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from neardup.errors import OutputError, SettingError
 from neardup.runtime import Deadline
-from neardup.web.limits import CONNECTIONS, Limits
+from neardup.web.limits import CONNECTIONS, READING_SECONDS, Limits
 from neardup.web.refusals import stopping, timeout
 
 KEEP_SECONDS = 15
@@ -56,6 +56,9 @@ def listen(host: str, port: int) -> socket.socket:
         listening = socket.socket(found[0], socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if hasattr(socket, "TCP_USER_TIMEOUT"):  # for its connections: ends those of clients that read nothing
+                limit = round(1000 * READING_SECONDS)
+                listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, limit)
             listening.bind(found[4])
             listening.listen(512)
         except BaseException:
