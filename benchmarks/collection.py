@@ -1,13 +1,16 @@
 """A collection of a million documents: loading, adding, searching, its recall and its size.
 
     python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup [SOURCE...] [--documents 1000000]
-        [--queries 1000] [--asked 40] [--complete 4] [--out benchmarks/results/collection.md]
+        [--writing] [--queries 1000] [--asked 40] [--complete 4] [--out benchmarks/results/collection.md]
     python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup --short [--documents 1000000] [--queries 300]
 
 CORPUS is made by recombined.py from the SOURCEs if it is not there, with 10 000 documents more, which are added
 later. COLLECTION is loaded from it if it is not there; the rate of loading is kept next to it for later runs.
 What is added here is removed again. Recall is counted against brute force: the shingles of --asked documents, of
 those of overlap 100 of --complete, are looked for in every document of the corpus.
+
+--writing measures the rates of loading and adding alone, and how long a document waits that is put while another
+process adds 100 000.
 
 --short measures FINGERPRINT:id, the form without numbers, alone: on documents of 60 words drawn from a vocabulary
 by Zipf's law, of which a third begin with one header of 40 words, and a tenth repeat half of an earlier document.
@@ -18,12 +21,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import platform
 import random
 import sqlite3
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from time import perf_counter, process_time, thread_time
+from time import perf_counter, process_time, sleep, thread_time
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +45,8 @@ from neardup.tables import Int64s, UInt64s
 from table import Report
 
 SPARE, BATCHES, SINGLES, NEAR_BATCHES, WARM = 10_000, 40, 300, 20, 50
+BESIDE = 100_000
+"""Documents that another process adds while single ones are put."""
 OVERLAPS, PROBABILITIES = (20, 50, 80), (80, 95, 100)
 WANTED = {"50_95": "p50 ≤ 3, p99 ≤ 15", "20_80": "p99 ≤ 30"}
 _FILTER = 24
@@ -142,15 +149,41 @@ class Measurement:
         rows.append(["one document, durable, median ms", 1e3 * float(np.median(singles)), "≤ 5", ""])
         rows.append(["… 99th percentile, ms", 1e3 * float(np.quantile(singles, 0.99)), "", ""])
         add(100, near=0.8)
+        used = process_time()
         near = [add(100, near=0.8) for _ in range(NEAR_BATCHES)]
+        used = (process_time() - used) / (100 * NEAR_BATCHES)
         rate = 100 * NEAR_BATCHES / sum(near)
-        rows.append(["batches of 100, each asked what it repeats (near .8), documents/s", rate, "", ""])
+        name = "batches of 100, each asked what it repeats (near .8), documents/s"
+        rows.append([name, rate, "≥ 2 000", f"{1e6 * used:.0f} µs"])
         rows.append(["… slowest batch, ms", 1e3 * max(near), "", ""])
+        rows += self._beside(collection)
         new = [f"new {row['id']}" for row in self.spare()[: 100 * (BATCHES + 1 + NEAR_BATCHES) + SINGLES]]
         began = perf_counter()
         gone = collection.remove(new)
         rows.append(["remove, documents/s", gone / (perf_counter() - began), "", ""])
         self.report.table("Writing", ["", "measured", "wanted", "processor a document"], rows)
+
+    def _beside(self, collection: Collection) -> list[list[object]]:
+        """Times of single documents that are put while another process adds many; all are removed again."""
+        waits: list[float] = []
+        adding = multiprocessing.get_context("spawn").Process(
+            target=add_again, args=(self.given.corpus, self.given.collection, BESIDE)
+        )
+        before = len(collection)
+        adding.start()
+        while len(collection) == before and adding.is_alive():
+            sleep(0.01)
+        while adding.is_alive():
+            began = perf_counter()
+            collection.put(f"beside {len(waits)}", f"a letter that comes in between, {len(waits)}")
+            waits.append(perf_counter() - began)
+            sleep(0.1)
+        adding.join()
+        done = len(collection) - before - len(waits)
+        collection.remove([f"beside {k}" for k in range(len(waits))] + [f"again d{k}" for k in range(done)])
+        name = f"one document while another process adds {done:,}, {len(waits):,} times, median ms"
+        median, most = (1e3 * float(np.quantile(waits, q)) if waits else 0.0 for q in (0.5, 1))
+        return [[name, median, "", ""], ["… slowest, ms", most, "≤ 1 000", ""]]
 
     def searching(self, collection: Collection) -> None:
         """Times of whole searches, the first page with its passages."""
@@ -275,6 +308,14 @@ class Measurement:
         self.report.table("Size", ["part", "bytes a byte of text", "wanted"], shown)
 
 
+def add_again(corpus: Path, path: Path, count: int) -> None:
+    """Add the first documents of the corpus under other ids."""
+    with Collection(path, wait=60) as collection:
+        rows = pq.ParquetFile(corpus).iter_batches(batch_size=10_000, columns=["id", "text"])
+        given = ({"id": f"again {row['id']}", "text": row["text"]} for batch in rows for row in batch.to_pylist())
+        collection.add(islice(given, count), text="text", id="id")
+
+
 @njit(cache=True, nogil=True)
 def _count(
     hashes: UInt64s, offsets: Int64s, wanted: UInt64s, marked: object, holders: object, shared: object
@@ -301,6 +342,7 @@ def main() -> None:
     parser.add_argument("--asked", type=int, default=40)
     parser.add_argument("--complete", type=int, default=4)
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--writing", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "collection.md")
     given = parser.parse_args()
     measured = Measurement(given)
@@ -310,9 +352,10 @@ def main() -> None:
             measured.plain(collection)
             measured.report.write(given.out)
             return
-        measured.size(collection)
-        measured.searching(collection)
-        measured.recall(collection)
+        if not given.writing:
+            measured.size(collection)
+            measured.searching(collection)
+            measured.recall(collection)
         measured.writing(collection)
     measured.report.write(given.out)
 

@@ -332,6 +332,7 @@ class Tools:
         return {
             "added": added.added,
             "replaced": added.replaced,
+            "unchanged": added.unchanged,
             "repeats": [one.as_dict() for one in added.near[:MOST]],
         }
 

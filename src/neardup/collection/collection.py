@@ -180,7 +180,7 @@ class Collection(Questions, GroupsAndDecisions):
     ``on_problem`` is called with every row that ``add`` rejects; the result keeps only the first 1,000.
 
     Any number of processes and threads may read while one adds or removes. When ``add`` or ``remove`` returns, the
-    change is on the disk. A batch is stored whole or not at all, even if the process is killed.
+    change is on the disk. A transaction is stored whole or not at all, even if the process is killed.
 
     Raises FormatError for a file that is not a collection, is damaged or has another format version, and never
     overwrites such a file; SettingError for settings that differ from those of the file; InputError with
@@ -224,7 +224,7 @@ class Collection(Questions, GroupsAndDecisions):
         progress: Progress | None = None,
         **arrival: Unpack[Arrival],
     ) -> Added:
-        """Add documents of any kind that ``neardup.find`` accepts, or records, all of them in one transaction.
+        """Add documents of any kind that ``neardup.find`` accepts, or records.
 
         Records are a list or an iterator of dicts with ``text``, perhaps ``id`` and ``metadata`` (any JSON).
         ``metadata`` names other keys to keep instead.
@@ -234,7 +234,12 @@ class Collection(Questions, GroupsAndDecisions):
         Files that are one document each get their paths as ids, and keep the metadata that they contain
         (docs/reference/formats.md) unless ``metadata`` names some of it. ``on_duplicate`` is the rule for an id
         that already exists or appears twice: "error" adds nothing and raises InputError, "replace" keeps the later
-        document, "skip" the earlier one.
+        document, "skip" the earlier one. A document that is stored already with the same text and metadata is no
+        error: it is left as it is.
+
+        At most 500 documents with 4 MB of text are stored whole or not at all. More are stored in transactions of
+        about a quarter of a second, between which others can write; if the call ends early, the same call again
+        adds the others. Within ``together``, and for documents without ids, all are stored or none.
 
         With ``near``, a resemblance above 0 and at most 1, each document is compared with the stored documents and
         with those before it in this call; the result names the document that it repeats. ``on_near`` is the rule

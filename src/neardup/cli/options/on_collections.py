@@ -25,16 +25,18 @@ from neardup.settings.fields import ACCESS, COMPARED, INPUT, OUTPUT, WORK
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AddOptions:
-    """Add documents to a collection, all of them or none.
+    """Add documents to a collection.
 
-    An id that exists already is an error, unless --replace is given. Files with one document each
+    An id that exists already with another text or other metadata is an error, unless --replace is
+    given. Others can write while many documents are added. If the command is stopped, those added
+    before stay, and the same command again adds the rest. Files with one document each
     (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
     from, to, cc, date, subject, title, author. With --near each document is compared with the
     stored ones and those before it. With --role base the documents are base texts, such as
     templates, whose text counts in no document.
 
     Exit status: 0 done; 1 done, but some input was rejected (--problems lists it); 2 error, and
-    nothing was added.
+    nothing was added, or as many documents as the message says.
     """
 
     EXAMPLES: ClassVar = (
