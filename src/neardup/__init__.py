@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from neardup.sketch.signatures import from_datasketch, read_signatures, write_signatures
     from neardup.sketch.simhash import SimHash
     from neardup.sketch.textbook import BBit, ModP, MultiplyShift
-    from neardup.walkthrough import explain
+    from neardup.walkthrough import Similarities, explain, similarities
 
     __version__: str
 
@@ -88,6 +88,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "SettingError",
     "Settings",
     "SimHash",
+    "Similarities",
     "Store",
     "UnknownIdError",
     "View",
@@ -113,6 +114,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "report_page",
     "resemblance_by_chunks",
     "shingles",
+    "similarities",
     "tokens",
     "write_signatures",
 ]
@@ -142,6 +144,8 @@ _LAZY = {
     "SampledShingles": "neardup.sketch.samples",
     "Settings": "neardup.settings",
     "SimHash": "neardup.sketch.simhash",
+    "Similarities": "neardup.walkthrough",
+    "similarities": "neardup.walkthrough",
     "Store": "neardup.collection.store",
     "View": "neardup.collection.view",
     "advise": "neardup.advice",

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 384,
-    "import lines in 10,000 lines": 700,
+    "modules": 385,
+    "import lines in 10,000 lines": 695,
     "modules below 100 lines": 17,
     "modules named by a participle": 5,
     "locals named found": 692,

@@ -36,6 +36,7 @@ def shown() -> dict[str, Any]:
         "Comparison": nd.compare(TEXTS[0], TEXTS[2]),
         "Advice": nd.advise(TEXTS),
         "Explanation": nd.explain(TEXTS[:3], band_rows=2),
+        "Similarities": nd.similarities(pa.table({"id": [HOSTILE, *"bcde"], "text": TEXTS})),
         "MinHash": family,
         "MinHashSketch": family.of(TEXT),
         "Estimate": family.of(TEXT).resemblance(family.of(TEXTS[1])),

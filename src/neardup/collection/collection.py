@@ -22,11 +22,7 @@ from neardup.collection.inspection import faults
 from neardup.collection.intake import Adding, OnDuplicate, entries_named, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
-from neardup.collection.records import (
-    Added,
-    closed_html,
-    collection_html,
-)
+from neardup.collection.records import Added, closed_html, collection_html
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query, search, why_not
 from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
 from neardup.collection.settings import CollectionSettings

@@ -25,14 +25,7 @@ from neardup.join.pairs import PairRoom, Pairs, PairSorter
 from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
 from neardup.kernels.sorting import equal_groups
 from neardup.lsh.bands import Plan
-from neardup.lsh.hamming import (
-    FingerprintWords,
-    NearPairs,
-    distinct,
-    near_pairs,
-    products,
-    read_fingerprints,
-)
+from neardup.lsh.hamming import FingerprintWords, NearPairs, distinct, near_pairs, products, read_fingerprints
 from neardup.runtime import Advance, ordered_map, worker_count
 from neardup.settings import SearchSettings, Work
 from neardup.settings.rules import check

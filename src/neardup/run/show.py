@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from neardup.display import (
-    WITHOUT_TEXT,
-    Line,
-    counted,
-    duration,
-    number,
-    percent,
-    printable,
-    similarity,
-    size,
-)
+from neardup.display import WITHOUT_TEXT, Line, counted, duration, number, percent, printable, similarity, size
 from neardup.measures import LITERAL, MEASURES
 from neardup.run import lost_text
 from neardup.run.account import ChoiceAccount, InputCounts, Link, RunAccount

@@ -26,14 +26,7 @@ from neardup.settings.records import (
     Work,
     names_of,
 )
-from neardup.settings.settings import (
-    JoinSettings,
-    Settings,
-    TextSettings,
-    as_compared,
-    ratio,
-    refuse_mistakes,
-)
+from neardup.settings.settings import JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes
 
 __all__ = [
     "CLEANING",

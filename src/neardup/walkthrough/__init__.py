@@ -1,5 +1,14 @@
 """The textbook tables of shingling and MinHash for a few small documents."""
 
 from neardup.walkthrough.explanation import CHARACTERS, EXAMPLE, Explanation, explain, read_small
+from neardup.walkthrough.matrices import Similarities, similarities
 
-__all__ = ["CHARACTERS", "EXAMPLE", "Explanation", "explain", "read_small"]
+__all__ = [
+    "CHARACTERS",
+    "EXAMPLE",
+    "Explanation",
+    "Similarities",
+    "explain",
+    "read_small",
+    "similarities",
+]

@@ -92,7 +92,7 @@ def explain(
     _whole("seed", seed, 1, 2**32 - 1)
     if band_rows is not None:
         _whole("band_rows", band_rows, 1, min(counts))
-    named = _two_or_more(documents)
+    named = read_small(documents, least=2)
     sets = [shingles(text, length, unit) for _, text in named]
     rows = sorted(set().union(*sets))
     if len(rows) > ROWS:
@@ -161,19 +161,11 @@ def _whole(name: str, value: Any, low: int, high: int) -> None:
         raise SettingError(f"{name} is {value!r}", f"A whole number from {low} to {high:,}")
 
 
-def _two_or_more(documents: Any) -> list[tuple[str, str]]:
-    named = read_small(documents)
-    if len(named) < 2:
-        raise InputError(
-            f"There {'is only one document' if named else 'is no document'}",
-            f"From 2 to {DOCUMENTS} small documents",
-            "Name another one",
-        )
-    return named
+def read_small(documents: Any, *, least: int = 0, most: int = DOCUMENTS) -> list[tuple[str, str]]:
+    """Return the name and text of each document that ``find`` would read.
 
-
-def read_small(documents: Any) -> list[tuple[str, str]]:
-    """Return the name and text of each document that ``find`` would read. Raises InputError for large inputs."""
+    Raises InputError for fewer than ``least`` or more than ``most`` documents, and for large ones.
+    """
     source = open_documents(documents)
     if source.size_bytes is not None and source.size_bytes > 4 * CHARACTERS:
         raise _too_much("The documents are large", f"At most {CHARACTERS:,} characters in all")
@@ -188,11 +180,17 @@ def read_small(documents: Any) -> list[tuple[str, str]]:
         first = len(named) + 1
         ids = read.table[chosen.id].to_pylist() if chosen.id else [f"text {first + i}" for i in range(len(texts))]
         named += [(str(id), text) for id, text in zip(ids, texts, strict=True)]
-        if len(named) > DOCUMENTS or sum(len(text) for _, text in named) > CHARACTERS:
+        if len(named) > most or sum(len(text) for _, text in named) > CHARACTERS:
             raise _too_much(
-                f"There are more than {DOCUMENTS} documents, or more than {CHARACTERS:,} characters",
-                f"From 2 to {DOCUMENTS} small documents",
+                f"There are more than {most} documents, or more than {CHARACTERS:,} characters",
+                f"From 2 to {most} small documents",
             )
+    if len(named) < least:
+        raise InputError(
+            f"There {'is only one document' if named else 'is no document'}",
+            f"From {least} to {most} small documents",
+            "Name another one",
+        )
     return named
 
 

@@ -15,16 +15,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.readers.arrow import CHUNK_ROWS, cut_by_bytes, fitted, plain, row_lengths, without_views
-from neardup.io.readers.base import (
-    CHUNK_BYTES,
-    Column,
-    Findings,
-    Format,
-    NativeRows,
-    NativeTable,
-    ReadRows,
-    Sink,
-)
+from neardup.io.readers.base import CHUNK_BYTES, Column, Findings, Format, NativeRows, NativeTable, ReadRows, Sink
 from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.writers.kept_formats import extended
 from neardup.io.writers.kept_parquet import ParquetSink

@@ -8,17 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from neardup.comparison.kinds import (
-    CONTAINED,
-    IDENTICAL,
-    INSERTED,
-    KINDS,
-    MOVED,
-    NUMBERS,
-    QUOTED,
-    STYLE,
-    WORDING,
-)
+from neardup.comparison.kinds import CONTAINED, IDENTICAL, INSERTED, KINDS, MOVED, NUMBERS, QUOTED, STYLE, WORDING
 from neardup.display import counted
 from neardup.errors import NeardupError
 from neardup.join.criterion import similarity_of

@@ -12,14 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from neardup.io.decisions.records import (
-    NO_DECISIONS,
-    ChosenRepresentative,
-    DecisionState,
-    Fate,
-    Id,
-    Verdict,
-)
+from neardup.io.decisions.records import NO_DECISIONS, ChosenRepresentative, DecisionState, Fate, Id, Verdict
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.subjects import COLLECTION
 from neardup.run.records import ResultRecord

@@ -7,14 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from neardup.group.decisions import (
-    Decisions,
-    Heads,
-    decisions_of,
-    heads_of,
-    leader_keys,
-    settle,
-)
+from neardup.group.decisions import Decisions, Heads, decisions_of, heads_of, leader_keys, settle
 from neardup.group.leaders import Grouped, GroupRules, group_found, merged, only_pairs
 from neardup.group.loss import Standing, standing, with_lost, with_passages
 from neardup.group.rows import CopyClasses, JudgedRows, classes, keep_rank
