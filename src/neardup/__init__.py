@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison, resemblance_by_chunks
     from neardup.comparison.documents import compare
     from neardup.comparison.result import DESCRIPTIONS
+    from neardup.contamination.contamination import Contamination, decontaminate
     from neardup.group.distinct import Distinct, Repeat, distinct
     from neardup.group.leaders import group_pairs
     from neardup.lsh.bands import Plan, plan
@@ -65,6 +66,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Client",
     "Collection",
     "Comparison",
+    "Contamination",
     "DESCRIPTIONS",
     "Distinct",
     "FormatError",
@@ -96,6 +98,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "advise",
     "compare",
     "containment",
+    "decontaminate",
     "dedup",
     "distinct",
     "explain",
@@ -130,6 +133,7 @@ _LAZY = {
     "Client": "neardup.service.client",
     "Collection": "neardup.collection",
     "Comparison": "neardup.comparison.compare",
+    "Contamination": "neardup.contamination.contamination",
     "DESCRIPTIONS": "neardup.comparison.result",
     "Distinct": "neardup.group.distinct",
     "Found": "neardup.run.findings",
@@ -151,6 +155,7 @@ _LAZY = {
     "advise": "neardup.advice",
     "compare": "neardup.comparison.documents",
     "containment": "neardup.sketch.features",
+    "decontaminate": "neardup.contamination.contamination",
     "dedup": "neardup.run.find",
     "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",

@@ -18,12 +18,12 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 385,
-    "import lines in 10,000 lines": 695,
+    "modules": 390,
+    "import lines in 10,000 lines": 697,
     "modules below 100 lines": 17,
     "modules named by a participle": 5,
     "locals named found": 692,
-    "locals named at": 292,
+    "locals named at": 294,
     "locals named made": 144,
     "locals named asked": 126,
     "locals named said": 71,

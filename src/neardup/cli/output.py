@@ -52,6 +52,7 @@ OutputOptions: TypeAlias = Union[
     "on_files.RegroupOptions",
     "on_files.MergeOptions",
     "on_files.PartOptions",
+    "on_files.DecontaminateOptions",
 ]
 """The options of a command that writes a result."""
 _rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)

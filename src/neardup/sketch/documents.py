@@ -180,6 +180,32 @@ def shared_shingles(texts: pa.Array, wanted: UInt64s, settings: TextSettings, ke
     return shared
 
 
+@dataclass(frozen=True, eq=False)
+class WantedShingles:
+    """Shingles to look for in many texts: their hashes (uint64, distinct), by ``key``."""
+
+    hashes: UInt64s
+    key: Key
+
+    @cached_property
+    def _index(self) -> tuple[UInt64s, Int64s]:
+        from neardup.kernels.sketch.windows import window_index  # other runs need not wait for it
+
+        index: tuple[UInt64s, Int64s] = window_index(self.hashes)
+        return index
+
+    def in_texts(self, texts: pa.Array, settings: TextSettings) -> Int64s:
+        """Return int64[n, 2]: the text and the place in ``hashes`` of each shingle that it has, once, by text.
+
+        Releases the GIL while it computes.
+        """
+        from neardup.kernels.sketch.windows import windows_met
+
+        form, batch = form_of(settings)[:2], text_batch(texts)
+        met: Int64s = windows_met(batch, unicode_tables(), form, self.key, self.hashes, self._index)
+        return met
+
+
 def form_of(settings: TextSettings) -> Int64s:
     """Return the settings for the kernels as int64[3]: unit, shingle length, sketch."""
     unit, sketch = _UNITS[settings.shingles.unit], _SKETCHES.get(settings.sketch.sketch, _NO_SKETCH)

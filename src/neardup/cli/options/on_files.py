@@ -553,3 +553,72 @@ class PartOptions:
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DecontaminateOptions:
+    """Remove the training documents that contain test items; write the evidence.
+
+    An item is contained if the given share of its shingles is in a training document. Text that many training
+    documents or several test sets have proves nothing: such matches are listed apart, and nothing is removed.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup decontaminate train/ --against eval.jsonl -o clean", "the documents without test items"),
+        (
+            "neardup decontaminate train/ --against eval.jsonl --fields question,answer --dry-run",
+            "questions and answers by themselves and together; nothing is written",
+        ),
+    )
+
+    inputs: list[str] = replace(general.INPUTS, help="The training documents.").field()
+    against: list[str] = replace(
+        general.AGAINST, help="Files with test items; each file is a test set. May be repeated.", default=REQUIRED
+    ).field()
+    out: Path | None = general.OUT.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
+    fields: list[str] = replace(
+        general.AGAINST_TEXT,
+        spelling=("--fields",),
+        default=(),
+        help="Columns of the test items with text. Each is looked for by itself, and all together. "
+        "Several with commas or repeated, as with --text.",
+    ).field()
+    against_id: str | None = replace(
+        general.AGAINST_ID, help="Column with the ids of the test items; by default source#row."
+    ).field()
+    settings: SettingOptions = settings_of("length", *READING, "threads")
+    at: float = option(
+        "--at",
+        0.8,
+        "Least share of the shingles of a test item in a training document: 0.8 or 80%.",
+        *general.SHARE,
+        panel=SEARCH,
+    )
+    run: int = option(
+        "--run",
+        13,
+        "A match has two shingles that are not common and do not overlap, or this many tokens in a row with one.",
+        "NUMBER",
+        panel=SEARCH,
+    )
+    common: float = option(
+        "--common",
+        0.001,
+        "Shingles in more than this share of the training documents, and in more than 10 of them, are common.",
+        *general.SHARE,
+        panel=SEARCH,
+    )
+    tag: bool = option(
+        "--tag",
+        False,
+        "Remove nothing: write every document, with the column contaminated_by.",
+        panel=OUTPUT,
+    )
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()

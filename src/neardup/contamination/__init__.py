@@ -1,0 +1,1 @@
+"""Which training documents contain test items, with the evidence for each match."""
