@@ -14,6 +14,7 @@ from neardup.collection.groups import thresholds
 from neardup.runtime import Deadline
 from support.memory_collection import MemoryCollection
 from support.pending_texts import groups, made_texts, put
+from support.postgres_server import url_for
 
 
 def similarities(texts: dict[str, str]) -> dict[frozenset[str], Fraction]:
@@ -99,6 +100,18 @@ def test_work_that_was_stopped_goes_on(tmp_path: Path) -> None:
         made.regroup(near)
         whole.regroup(near)
         assert groups(made) == groups(whole)
+
+
+def test_the_groups_of_both_stores_are_alike(tmp_path: Path) -> None:
+    texts = made_texts(4, families=16)
+    with Collection(tmp_path / "made") as one, Collection(url_for(tmp_path / "made")) as other:
+        for made in (one, other):
+            put(made, texts)
+            made.group_pending(Near(0.9, 1))
+            made.regroup(Near(0.5, 1))
+            made.regroup(Near(0.8, 1))
+        assert groups(one) == groups(other)
+        assert other.check() == []
 
 
 def test_a_passed_time_limit_leaves_the_groups(tmp_path: Path) -> None:

@@ -121,6 +121,48 @@ def test_groups_that_are_stored_in_pieces_are_named_when_the_work_is_stopped(tmp
         assert len(made.groups().groups) == 10
 
 
+REGROUPED = """
+import sys
+import time
+import neardup.collection.groups.thresholds as groups
+
+groups.TOGETHER, change = 4, groups.GroupThresholds._change
+
+def stopping(self, numbers):
+    if numbers[0] > 8:
+        print("under way", flush=True)
+        while True:
+            time.sleep(0.01)
+    change(self, numbers)
+
+groups.GroupThresholds._change = stopping
+sys.argv = ["neardup", "groups", {path!r}, "--regroup", "0.9"]
+from neardup.cli import main
+main()
+"""
+
+
+def test_groups_that_were_regrouped_are_counted_when_the_work_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "mail.neardup"
+    with Collection(path) as made:
+        made.add([{"id": f"{k}", "text": f"the same words of the letters of family {k // 2}"} for k in range(20)])
+        made.group_pending()
+    process = forked.start(HEAR + REGROUPED.format(path=str(path)), loaded=["neardup.cli", "neardup.collection"])
+    try:
+        assert process.line() == "under way\n", process.err.read_text()
+        process.send_signal(signal.SIGINT)
+        done = process.done(60)
+    finally:
+        process.kill()
+        process.folder.cleanup()
+    assert done.returncode == 130
+    for part in ("8 of 10 groups regrouped", "10 groups in all", "run it again"):
+        assert part in done.stderr
+    with Collection(path) as made:
+        assert [group.threshold for group in made.groups().groups] == [0.9] * 8 + [0.8] * 2
+        assert made.regroup(0.9).regrouped == 2
+
+
 class Finalised:
     """Gets a signal at the worst moment: the interpreter drops what is raised here."""
 
