@@ -1,19 +1,21 @@
 # The service in a container: docs/howto/deploy.md says how to build and run it.
-ARG PYTHON=3.13
+# an exact version, so that the same image can be built again: raise it for the corrections of Python and Debian
+ARG PYTHON=3.13.9-slim-trixie
 
-FROM python:${PYTHON}-slim AS build
+FROM python:${PYTHON} AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY LICENSES LICENSES
 COPY src src
-RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[formats,remote,service]'
+RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[formats,mcp,office,postgres,remote,service,web]'
 
-FROM python:${PYTHON}-slim
+FROM python:${PYTHON}
 COPY --from=build /opt/neardup /opt/neardup
 ENV PATH=/opt/neardup/bin:$PATH \
     NEARDUP_CACHE_DIR=/var/cache/neardup \
+    NUMBA_CPU_NAME=generic \
     PYTHONDONTWRITEBYTECODE=1
-# compiled here, as root, for a root that is read-only and any user later
+# compiled here, for any processor, as root, for a root that is read-only and any user later
 RUN neardup warm --all \
     && chmod -R a+rX,go-w /var/cache/neardup \
     && install -d -o 65532 -g 65532 -m 0700 /data

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from neardup.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "howto" / "deploy.md").read_text(encoding="utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 UNIT = (ROOT / "deploy" / "neardup.service").read_text(encoding="utf-8")
 
@@ -50,6 +52,33 @@ def test_the_container_is_not_root_and_is_asked_how_it_is() -> None:
     for name in " ".join(copied).split():
         assert (ROOT / name).exists()
         assert f"!{name}\n" in (ROOT / ".dockerignore").read_text(encoding="utf-8")
+
+
+def test_the_image_has_the_extras_of_its_page_and_of_the_package() -> None:
+    (installed,) = re.findall(r"pip install .*'\.\[([a-z,]+)\]'", DOCKERFILE)
+    extras = installed.split(",")
+    (row,) = re.findall(r"^\| extras \| (.*) \|$", PAGE, flags=re.MULTILINE)
+    assert extras == re.findall(r"`([a-z]+)`", row)
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert {"office", "web", "mcp", "service", "formats"} <= {*extras} <= {*known}
+
+
+def test_the_image_can_be_built_again_and_starts_anywhere() -> None:
+    assert re.search(r"^ARG PYTHON=\d+\.\d+\.\d+-slim-[a-z]+$", DOCKERFILE, flags=re.MULTILINE)
+    assert re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE) == ["python:${PYTHON}"] * 2
+    before = DOCKERFILE.partition("RUN neardup warm")[0]
+    assert re.search(r"^ *(ENV )?NUMBA_CPU_NAME=generic \\$", before, flags=re.MULTILINE)
+
+
+def test_the_tokens_are_made_readable_for_the_user_of_the_container() -> None:
+    ((user, group),) = re.findall(r"^USER (\d+):(\d+)$", DOCKERFILE, flags=re.MULTILINE)
+    (made,) = re.findall(
+        rf"install .* -o {user} -g {group} -m 0400 /host/tokens /host/(\S+)$", PAGE, flags=re.MULTILINE
+    )
+    place = re.findall(r'"--token-file", "(.*?)"', DOCKERFILE)[0]
+    assert f"-v $PWD/{made}:{place}:ro" in PAGE
 
 
 def test_the_unit_gives_up_what_it_can() -> None:
