@@ -50,7 +50,7 @@ import numpy as np
 from neardup.collection import Collection
 
 ROOT = Path(__file__).parent
-RESULTS = ROOT / "results" / "service.md"
+RESULTS = ROOT / "results" / "service_load.md"
 PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 CLIENTS = 64
 LENGTH = re.compile(rb"content-length: *([0-9]+)", re.IGNORECASE)
@@ -363,9 +363,7 @@ def report(
     statuses = Counter(o.status for o in counted if o.status)
     said = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items())) or "none"
     lines = [
-        "# The service under load",
-        "",
-        "<!-- made by benchmarks/service.py --write -->",
+        f"## {args.workers} {'process' if args.workers == 1 else 'processes'}",
         "",
         f"A collection of {documents:,} documents; {args.rate:g} requests a second in an open loop for "
         f"{args.seconds - args.warm:g} s, after {args.warm:g} s that do not count. Server and load share "
@@ -382,6 +380,14 @@ def report(
         "Times count from when a request was due, and so include waiting for a free connection.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def write(section: str) -> None:
+    """Put the section of a number of processes in the place of the one before."""
+    head, *sections = re.split(r"^(?=## )", RESULTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    title = section.partition("\n")[0]
+    kept = [f"{each.strip()}\n" for each in sections if each.partition("\n")[0] != title]
+    RESULTS.write_text("\n".join([f"{head.strip()}\n", *sorted([*kept, section])]), encoding="utf-8")
 
 
 def behind(found: list[Outcome], begin: float, patience: float) -> Iterator[str]:
@@ -469,7 +475,7 @@ def main() -> None:
     page = report(found, args, documents, used, sending, lasted)
     print(page)
     if args.write:
-        RESULTS.write_text(page, encoding="utf-8")
+        write(page)
 
 
 if __name__ == "__main__":

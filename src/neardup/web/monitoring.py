@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, values
@@ -81,6 +82,8 @@ _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable from which the library takes the folder of shared metrics."""
 _ROOM = 1 << 17
 """Bytes of a file of metrics: twice its first size, in which all labels of the service fit."""
+_FRESH = 0.25
+"""Seconds for which the lengths of queues that other processes read are not measured again."""
 
 
 def share(folder: Path, worker: int) -> None:
@@ -103,6 +106,7 @@ class Metrics:
     def __init__(self) -> None:
         self._shared = Path(os.environ[_FOLDER]) if _FOLDER in os.environ else None
         self._queue_lengths: dict[str, Callable[[], int]] = {}
+        self._measured = 0.0
         self._registry = CollectorRegistry()
         self.requests = Counter(
             "neardup_requests", "Requests answered.", ("method", "route", "status"), registry=self._registry
@@ -148,6 +152,7 @@ class Metrics:
         self._queue_lengths[queue] = waiting
 
     def _measure_queues(self) -> None:
+        self._measured = monotonic()
         for queue, waiting in self._queue_lengths.items():
             self._queues.labels(queue).set(waiting())
 
@@ -156,7 +161,7 @@ class Metrics:
         known = method if method in METHODS else "other"
         self.requests.labels(known, route, str(status)).inc()
         self.seconds.labels(known, route).observe(seconds)
-        if self._shared:  # another process may be asked for the metrics
+        if self._shared and monotonic() - self._measured >= _FRESH:  # another process may be asked for the metrics
             self._measure_queues()
 
     def text(self) -> bytes:
