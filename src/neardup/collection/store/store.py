@@ -86,8 +86,9 @@ class Store(StoreLookups):
 
     def give_way(self, since: float) -> None:
         """Pause after a transaction that ended at ``since`` (``time.monotonic``): others can begin one."""
-        if not self._is_writing():
-            sleep(max(0.0, since + self.pause - monotonic()))
+        left = since + self.pause - monotonic()
+        if left > 0 and not self._is_writing():
+            sleep(left)
 
     def reading(self, deadline: Deadline = UNLIMITED) -> AbstractContextManager[None]:
         """All look-ups of this thread within the block see the same state, whatever is committed meanwhile.
