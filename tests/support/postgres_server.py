@@ -8,6 +8,7 @@ import hashlib
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -23,7 +24,11 @@ _FLAGS = "-c listen_addresses='' -c shared_buffers=64MB -c max_connections=60 -c
 def programs() -> Path | None:
     """The folder of initdb and pg_ctl: that of the path, or of Debian's newest version."""
     named = shutil.which("initdb")
-    folders = [Path(named).parent] if named else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    folders = (
+        [Path(os.path.realpath(named)).parent]
+        if named
+        else sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    )
     return next((folder for folder in folders if (folder / "initdb").exists()), None)
 
 
@@ -82,11 +87,15 @@ class Server:
     def kill(self) -> None:
         """Kill the server and all its processes, as a loss of power would."""
         pid = int(Path(self.data, "postmaster.pid").read_text().split()[0])
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for one in (pid, *map(int, children)):
-            os.kill(one, 9)
-        while Path(f"/proc/{pid}/stat").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        os.kill(pid, signal.SIGSTOP)  # it must not start others meanwhile
+        children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        all_of_them = (*children, pid)
+        for one in all_of_them:
+            os.kill(one, signal.SIGKILL)
+        while any(map(_is_running, all_of_them)):
             time.sleep(0.02)
+        for file in (Path(self.data, "postmaster.pid"), *self.folder.glob(".s.PGSQL.*")):
+            file.unlink()  # they name a process, and it may be a zombie
 
     def processor_time(self) -> float:
         """The seconds of processor time of all processes so far."""
@@ -121,6 +130,13 @@ class Server:
                 cwd="/",
             )
         self.folder.with_suffix(".out").unlink()
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 @cache

@@ -18,12 +18,13 @@ SCHEMA = "neardup"
 """The schema of a URL that names none."""
 CONNECTIONS = 16
 """The most connections of a process for its readers, unless the URL says otherwise."""
-_SECRET = ("password", "sslpassword", "passfile", "sslkey")
+_SHOWN = ("user", "host", "port", "dbname", "sslmode")
+"""The options that a message may show."""
 
 
 @dataclass(frozen=True)
 class DatabaseURL:
-    """A schema in a PostgreSQL database; as text it has no password.
+    """A schema in a PostgreSQL database; as text it has neither a password nor other options that may be secret.
 
     ``options`` are those of libpq: host, port, dbname, user, password, sslmode and so on.
 
@@ -63,7 +64,7 @@ class DatabaseURL:
         return cls(schema, int(connections), options | given)
 
     def __str__(self) -> str:
-        shown = {name: value for name, value in self.options.items() if name not in _SECRET}
+        shown = {name: self.options[name] for name in _SHOWN if name in self.options}
         user = f"{quote(shown.pop('user'), safe='')}@" if "user" in shown else ""
         host, port, database = shown.pop("host", ""), shown.pop("port", ""), shown.pop("dbname", "")
         if host.startswith("/"):  # a socket, which is no part of an address

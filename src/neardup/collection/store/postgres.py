@@ -241,7 +241,6 @@ class PostgresStore(Store):
             self._local.held = dict(zip(_HELD, answers, strict=True))
             self._local.reader, self._local.deadline = connection, deadline
             yield
-            execute(connection, "COMMIT")
         finally:
             self._local.reader, self._local.held = None, {}
             _roll_back(connection)

@@ -6,6 +6,7 @@ order of all strings.
 
 from __future__ import annotations
 
+import logging
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -77,6 +78,7 @@ class _BinaryTextLoader(TextBinaryLoader):
 
 
 _CONNECT_SECONDS = 10
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its warnings are our errors
 _SETTINGS = (
     # plans are short: compiling them costs more; a table without statistics must not be read as a whole
     "SET jit = off; SET enable_seqscan = off; SET client_encoding = 'UTF8'; SET extra_float_digits = 1; "
@@ -118,7 +120,7 @@ def pool(place: DatabaseURL, wait: float) -> ConnectionPool[Session]:
         min_size=0,
         max_size=place.connections,
         num_workers=1,
-        timeout=max(_CONNECT_SECONDS, wait),
+        timeout=max(1.0, wait),
         reconnect_timeout=_CONNECT_SECONDS,
         open=True,
     )
