@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +15,8 @@ from typing import Any
 
 import pytest
 
-import neardup as nd
-from neardup.collection import Collection
+from neardup.collection import Collection, Near
 from neardup.collection.contract import StoreUnavailableError
-from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import is_there
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.io.place import DatabaseURL, place_of
@@ -91,13 +91,11 @@ def answers(collection: Collection) -> list[Any]:
     return [*found, groups, [one.as_dict() for one in collection.list(limit=1000).documents]]
 
 
-def test_its_answers_are_those_of_sqlite(tmp_path: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    same = CollectionSettings.of(scale=2)
-    monkeypatch.setattr(CollectionSettings, "of", classmethod(lambda cls, **given: same))
+def test_its_answers_are_those_of_sqlite(tmp_path: Path, url: str) -> None:
     results = []
     for place in (tmp_path / "a.neardup", url):
-        with Collection(place) as collection:
-            collection.add(documents(60), near=0.5, on_near="link")
+        with Collection(place, scale=2) as collection:
+            collection.add(documents(60), near=Near(0.5, recall=1), on_near="link")
             collection.add([{"id": id, "text": f"letter {k}"} for k, id in enumerate(ODD_IDS) if id])
             collection.remove(["d4", "d6", "a\1"])
             collection.put("d9", "the harbour office is open again on friday and so is the mail")
@@ -109,7 +107,6 @@ def test_its_answers_are_those_of_sqlite(tmp_path: Path, url: str, monkeypatch: 
             results.append(answers(collection))
             collection.compact()
             assert answers(collection) == results[-1]
-    monkeypatch.undo()
     assert results[0] == results[1]
 
 
@@ -169,12 +166,13 @@ def test_an_earlier_version_is_converted_on_request(url: str, monkeypatch: pytes
 
     with Collection(url) as collection:
         collection.put("a", "the harbour office")
-    monkeypatch.setattr(postgres, "FORMAT_VERSION", 2)
-    with pytest.raises(FormatError, match="reads and writes version 2"):
+    sql(url, "UPDATE header SET value = '7' WHERE key = 'format'")
+    with pytest.raises(FormatError, match="reads and writes version 1"):
         Collection(url)
-    monkeypatch.setattr(postgres, "STEPS", {1: lambda tables: tables.run("UPDATE keys SET name = name")})
-    with pytest.raises(FormatError, match="compact --upgrade"):
-        Collection(url)
+    sql(url, "UPDATE header SET value = '0' WHERE key = 'format'")
+    with pytest.raises(FormatError, match="format version 0"):
+        Collection(url, upgrade=True)
+    monkeypatch.setitem(postgres.STEPS, 0, lambda tables: tables.run("UPDATE keys SET name = name"))  # type: ignore[arg-type]
     with Collection(url, upgrade=True) as collection:
         assert list(collection) == ["a"]
     with Collection(url) as collection:
@@ -312,13 +310,7 @@ def test_a_dump_is_a_backup(url: str, tmp_path: Path) -> None:
         restored.put("new", "the harbour office again")
 
 
-def test_without_the_package_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    import sys
-
-    for name in [name for name in sys.modules if name.startswith("neardup.collection.store.postgres")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr("neardup.collection.store.postgres", None, raising=False)
-    monkeypatch.delattr("neardup.collection.store.postgres")
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(InputError, match=r"psycopg.*\[postgres\]"):
-        nd.Collection(url)
+def test_without_the_package_the_way_out_is_named(url: str) -> None:
+    program = f"import sys; sys.modules['psycopg'] = None; import neardup; neardup.Collection({url!r})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert re.search(r"InputError: .*psycopg.*\[postgres\]", done.stderr)
