@@ -29,11 +29,11 @@ def runs(process: int) -> bool:
         return False
 
 
-def until(condition: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool], pause: float = 0.02) -> None:
     end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end
-        time.sleep(0.02)
+        time.sleep(pause)
 
 
 def metric(server: Server, name: str) -> float:

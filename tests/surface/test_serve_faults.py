@@ -53,7 +53,7 @@ def stop_writer(server: Server) -> int:
             os.kill(worker, signal.SIGCONT)
         return bool(stopped)
 
-    until(stops)
+    until(stops, pause=0.001)
     return stopped[0]
 
 
