@@ -255,7 +255,7 @@ class Adding:
             if numbers and self._store.numbers([last]).get(last) == numbers[-1]:  # stopped just after the commit
                 self._note_stored()
         if self._stored:
-            sentence = f"{display.counted(self._stored, 'document')} stored; the same again adds the others"
+            sentence = f"{display.counted(self._stored, 'document')} stored; do the same again to add the others"
             if isinstance(failure, NeardupError):
                 failure.do = f"{failure.do}. {sentence}" if failure.do else sentence
             failure.add_note(sentence)
