@@ -3,6 +3,7 @@
     python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup [SOURCE...] [--documents 1000000]
         [--writing] [--queries 1000] [--asked 40] [--complete 4] [--out benchmarks/results/collection.md]
     python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup --short [--documents 1000000] [--queries 300]
+    python benchmarks/collection.py CORPUS.parquet COLLECTION.neardup --tails [--queries 1000] [--warm 50]
 
 CORPUS is made by recombined.py from the SOURCEs if it is not there, with 10 000 documents more, which are added
 later. COLLECTION is loaded from it if it is not there; the rate of loading is kept next to it for later runs.
@@ -15,6 +16,9 @@ process adds 100 000.
 --short measures FINGERPRINT:id, the form without numbers, alone: on documents of 60 words drawn from a vocabulary
 by Zipf's law, of which a third begin with one header of 40 words, and a tenth repeat half of an earlier document.
 Times are those of the querying thread.
+
+--tails measures FINGERPRINT:id_20_80 and _50_95 after --warm queries, on documents of 300 to 600 words drawn
+likewise: a tenth begin with one of 40 headers, so that thousands share just less or just more than a fifth.
 """
 
 from __future__ import annotations
@@ -51,6 +55,8 @@ OVERLAPS, PROBABILITIES = (20, 50, 80), (80, 95, 100)
 WANTED = {"50_95": "p50 ≤ 3, p99 ≤ 15", "20_80": "p99 ≤ 30"}
 _FILTER = 24
 SHORT, HEADER, VOCABULARY = 60, 40, 50_000
+HEADERS, FEW_HITS = 40, 400
+TAILS = {"20_80": "p99 ≤ 30", "50_95": "p99 ≤ 6"}
 
 
 def write_short(path: Path, n_documents: int) -> None:
@@ -74,6 +80,48 @@ def write_short(path: Path, n_documents: int) -> None:
             writer.write_table(pa.table({"id": ids, "text": texts}, schema))
 
 
+def write_headed(path: Path, n_documents: int) -> None:
+    """Write documents of 300 to 600 words, ids d0, d1, …, of which a tenth share 40 headers of 60 to 110 words.
+
+    A quarter are revisions of an earlier document of the same ten thousand, with .2 to 20 % of the words drawn
+    anew; a tenth quote 10 to 90 % of one; a tenth begin with header k, with a weight of 1 / (k + 5).
+    """
+    draw = np.random.default_rng(7)
+    weights = np.cumsum(1 / np.arange(1, VOCABULARY + 1))
+    letters = np.array(list("etaoinshrdlucmfwypvbgkjqxz"))
+    words = np.array(["".join(draw.choice(letters, 2 + int(np.log10(k + 1) * 1.6))) for k in range(VOCABULARY)])
+
+    def drawn(count: int) -> Int64s:
+        return np.searchsorted(weights, draw.random(count) * weights[-1])
+
+    headers = [drawn(count) for count in draw.integers(60, 111, HEADERS)]
+    shares = 1 / (np.arange(HEADERS) + 5)
+    schema = pa.schema({"id": pa.string(), "text": pa.string()})
+    with pq.ParquetWriter(path, schema) as writer:
+        for first in range(0, n_documents, 10_000):
+            documents: list[Int64s] = []
+            for kind in draw.random(min(10_000, n_documents - first)).tolist():
+                earlier = documents[int(draw.integers(len(documents)))] if documents else drawn(300)
+                if kind < 0.25:
+                    document = earlier.copy()
+                    changes = 1 + int(len(document) * 0.002 * 100 ** draw.random())
+                    places = draw.integers(len(document), size=changes)
+                    document[places] = drawn(len(places))
+                else:
+                    parts = [drawn(int(draw.integers(300, 601)))]
+                    if kind < 0.35:
+                        length = int(len(earlier) * draw.uniform(0.1, 0.9))
+                        start = int(draw.integers(len(earlier) - length + 1))
+                        parts = [earlier[start : start + length], parts[0][length:]]
+                    if draw.random() < 0.1:
+                        parts.insert(0, headers[int(draw.choice(HEADERS, p=shares / shares.sum()))])
+                    document = np.concatenate(parts)[:600]
+                documents.append(document)
+            texts = [" ".join(words[document].tolist()) for document in documents]
+            ids = [f"d{first + k}" for k in range(len(texts))]
+            writer.write_table(pa.table({"id": ids, "text": texts}, schema=schema))
+
+
 class Measurement:
     """One collection, its corpus, and the report."""
 
@@ -87,6 +135,8 @@ class Measurement:
         given = self.given
         if not given.corpus.exists() and given.short:
             write_short(given.corpus, given.documents)
+        if not given.corpus.exists() and given.tails:
+            write_headed(given.corpus, given.documents)
         if not given.corpus.exists():
             made = iter(recombined.Recombined(recombined.sources(given.sources)))
             recombined.write(given.corpus, made, given.documents + SPARE)
@@ -227,6 +277,31 @@ class Measurement:
         )
         self.report.table("FINGERPRINT:id", columns, rows, note)
 
+    def tails(self, collection: Collection) -> None:
+        """Processor times of the slowest queries, of many candidates."""
+        rows: list[list[object]] = []
+        for numbers in ("20_80", "50_95"):
+            used, everywhere, found = [], [], []
+            for k in range(self.given.warm + self.given.queries):
+                query = f'FINGERPRINT:"d{self.draw.randrange(self.given.documents)}"_{numbers}'
+                own, both = thread_time(), process_time()
+                page = collection.search(query)
+                if k >= self.given.warm:
+                    used.append(1e3 * (thread_time() - own))
+                    everywhere.append(1e3 * (process_time() - both))
+                    found.append(page.found or 0)
+            quantiles = [float(np.quantile(used, q)) for q in (0.5, 0.9, 0.99, 1)]
+            few = [time for time, hits in zip(everywhere, found, strict=True) if hits <= FEW_HITS]
+            more = [float(np.quantile(times, 0.99)) for times in (everywhere, few)]
+            rows.append([f"_{numbers}", *quantiles, *more, float(np.quantile(found, 0.99)), TAILS[numbers]])
+        columns = ["query", "p50", "p90", "p99", "most", "p99 of all threads"]
+        columns += [f"… at most {FEW_HITS} found", "found p99", "wanted"]
+        note = (
+            "Milliseconds of processor time, of the querying thread but for two columns, over "
+            f"{self.given.queries:,} documents among {self.given.documents:,}, after {self.given.warm} others."
+        )
+        self.report.table("Many candidates below the overlap", columns, rows, note)
+
     def recall(self, collection: Collection) -> None:
         """The share that is found."""
         ids = sorted(self.draw.sample(range(self.given.documents), self.given.asked))
@@ -343,13 +418,15 @@ def main() -> None:
     parser.add_argument("--complete", type=int, default=4)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--writing", action="store_true")
+    parser.add_argument("--tails", action="store_true")
+    parser.add_argument("--warm", type=int, default=WARM)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "collection.md")
     given = parser.parse_args()
     measured = Measurement(given)
     measured.load()
     with Collection(given.collection) as collection:
-        if given.short:
-            measured.plain(collection)
+        if given.short or given.tails:
+            (measured.plain if given.short else measured.tails)(collection)
             measured.report.write(given.out)
             return
         if not given.writing:
