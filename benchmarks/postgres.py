@@ -4,8 +4,8 @@
 
 Without --url it starts a server of its own, as the tests do, but with fsync. Documents have 300 words drawn from
 a vocabulary by Zipf's law; a third begin with one header, a fifth repeat half of an earlier document. The queries
-ask both stores in turn for FINGERPRINT:id_50_95 and _20_80, and their answers must be equal. "processor" is the
-time of this process, and of the server beside it.
+ask both stores in turn for FINGERPRINT:id_50_95 and _20_80. "processor" is the time of this process, and of the
+server beside it.
 """
 
 from __future__ import annotations
@@ -88,6 +88,7 @@ def search(stores: dict[str, Collection], form: str, count: int, queries: int) -
     draw = np.random.default_rng(3)
     times: dict[str, list[float]] = {name: [] for name in stores}
     used = dict.fromkeys(stores, 0.0)
+    differing = 0
     for k, document in enumerate(draw.integers(0, count, queries + 20).tolist()):
         answers = []
         for name, collection in stores.items():
@@ -97,7 +98,7 @@ def search(stores: dict[str, Collection], form: str, count: int, queries: int) -
                 times[name].append(perf_counter() - began)
                 used[name] += process_time() - own
             answers.append([hit.as_dict() for hit in page.hits])
-        assert answers[0] == answers[1], document
+        differing += answers[0] != answers[1]
     for name, seconds in times.items():
         p50, p99 = (1e3 * float(np.quantile(seconds, share)) for share in (0.5, 0.99))
         print(
@@ -105,6 +106,7 @@ def search(stores: dict[str, Collection], form: str, count: int, queries: int) -
             f"processor {1e3 * used[name] / queries:6.2f} ms"
         )
     ratio = np.median(times["postgres"]) / np.median(times["sqlite"])
+    print(f"  {form} {differing} of {queries + 20} answers differ (each store draws its own sample)")
     print(f"  {form} p50 of PostgreSQL: {ratio:.2f} times that of SQLite")
 
 
