@@ -25,7 +25,7 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
-from neardup.sketch.documents import ShingleSets, shingle_sets
+from neardup.sketch.documents import shingle_sets
 from neardup.tables import Bools, Int64s, UInt16s, UInt64s
 
 Role: TypeAlias = Literal["document", "base"]
@@ -242,15 +242,15 @@ class ShingleOutlines:
         self._held: OrderedDict[int, UInt16s] = OrderedDict()
         self._shingles, self._lock = 0, threading.Lock()
 
-    def unknown(self, documents: Int64s) -> Int64s:
-        """The places of the documents that are not kept."""
-        return np.array(
-            [place for place, number in enumerate(documents.tolist()) if number not in self._held], np.int64
-        )
+    def __contains__(self, document: int) -> bool:
+        return document in self._held
 
-    def keep(self, documents: Int64s, sets: ShingleSets) -> None:
-        """Keep the sets of documents."""
-        bits, bounds = sets.hashes.astype(np.uint16), pairwise(sets.offsets.tolist())
+    def keep(self, documents: Int64s, bits: UInt16s, offsets: Int64s) -> None:
+        """Keep the low bits of the shingles of documents: ``bits[offsets[k]:offsets[k + 1]]`` for document k.
+
+        Repeated shingles only weaken the bound.
+        """
+        bounds = pairwise(offsets.tolist())
         with self._lock:
             for number, (begin, end) in zip(documents.tolist(), bounds, strict=True):
                 if end > begin and number not in self._held:

@@ -17,7 +17,7 @@ from neardup.collection.store import Store
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline, ordered_map
-from neardup.sketch.documents import shared_shingles, shingle_sets
+from neardup.sketch.documents import shared_shingles
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300
@@ -135,10 +135,10 @@ class View:
 
         def counted(part: tuple[Int64s, list[bytes]]) -> Int64s:
             numbers, texts = part[0], pa.array(part[1], pa.large_binary())
+            shared, bits, offsets = shared_shingles(texts, hashes, settings.fingerprint, settings.key)
             if outlines:
-                rows = outlines.unknown(numbers)
-                outlines.keep(numbers[rows], shingle_sets(texts, rows, settings.fingerprint, settings.key))
-            return shared_shingles(texts, hashes, settings.fingerprint, settings.key)
+                outlines.keep(numbers, bits, offsets)
+            return shared
 
         parts = ((documents[batch], self._loaded(documents[batch].tolist())) for batch in batches(sizes))
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
@@ -21,5 +23,7 @@ def test_what_is_shared_is_the_intersection_of_the_sets(asked: str, texts: list[
     form = Settings.of(length=length)
     sets = shingle_sets(pa.array([asked, *texts]), np.arange(len(texts) + 1), form, KEY)
     own, *others = np.split(sets.hashes, sets.offsets[1:-1])
-    counted = shared_shingles(pa.array(texts, pa.large_string()), own, form, KEY)
+    counted, bits, offsets = shared_shingles(pa.array(texts, pa.large_string()), own, form, KEY)
     assert counted.tolist() == [len(np.intersect1d(own, other)) for other in others]
+    low = [set(bits[begin:end].tolist()) for begin, end in pairwise(offsets.tolist())]
+    assert low == [set(other.astype(np.uint16).tolist()) for other in others]

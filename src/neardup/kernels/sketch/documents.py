@@ -282,6 +282,8 @@ def count_sharing(batch, tables, form, key, wanted, shared):
     """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) that are shingles of each text.
 
     ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles.
+    Returns (outlines uint16, ends int64[n]): the low 16 bits of the shingles of each text, in its order and with
+    repeats; those of text k end before ``outlines[ends[k]]``.
     """
     bits = 4
     while (1 << bits) < 4 * wanted.size:
@@ -297,13 +299,22 @@ def count_sharing(batch, tables, form, key, wanted, shared):
     seen = np.full(wanted.size, -1, np.int64)
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
     hashes = np.empty(4096, np.uint64)
+    outlines = np.empty((batch.offsets[shared.size] - batch.offsets[0]) // 6 + 64, np.uint16)
+    ends = np.empty(shared.size, np.int64)
+    used = np.int64(0)
     for d in range(shared.size):
         texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
         if hashes.size < n:
             hashes = np.empty(2 * n, np.uint64)
         found = np.int64(0)
-        for i in range(shingle_hashes(texts[0], n, form[1], key.shingles, hashes)):
+        n_shingles = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
+        if used + n_shingles > outlines.size:
+            larger = np.empty((used + n_shingles) * 3 // 2 + 64, np.uint16)
+            copy_into(larger, 0, outlines, used)
+            outlines = larger
+        for i in range(n_shingles):
             value = hashes[i]
+            outlines[used + i] = np.uint16(value & np.uint64(0xFFFF))
             at = np.int64(value & np.uint64(mask))
             while places[at] >= 0:
                 k = places[at]
@@ -313,3 +324,6 @@ def count_sharing(batch, tables, form, key, wanted, shared):
                     break
                 at = (at + 1) & mask
         shared[d] = found
+        used += n_shingles
+        ends[d] = used
+    return outlines[:used], ends
