@@ -26,6 +26,7 @@ from neardup.errors import (
 if TYPE_CHECKING:
     from neardup.advice import Advice, advise
     from neardup.collection import Collection, Near
+    from neardup.collection.shards import Collections
     from neardup.collection.store import Store
     from neardup.collection.view import View
     from neardup.comparison.compare import Comparison, resemblance_by_chunks
@@ -65,6 +66,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "BucketMinHash",
     "Client",
     "Collection",
+    "Collections",
     "Comparison",
     "Contamination",
     "DESCRIPTIONS",
@@ -132,6 +134,7 @@ _LAZY = {
     "AsyncClient": "neardup.service.client",
     "Client": "neardup.service.client",
     "Collection": "neardup.collection",
+    "Collections": "neardup.collection.shards",
     "Comparison": "neardup.comparison.compare",
     "Contamination": "neardup.contamination.contamination",
     "DESCRIPTIONS": "neardup.comparison.result",

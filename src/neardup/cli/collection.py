@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as notation
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -30,23 +30,30 @@ from neardup.cli.options.on_collections import (
 from neardup.cli.output import CountedStages, watcher
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import Verdict
-from neardup.io.place import Place
+from neardup.io.place import Place, place_of
 from neardup.settings import COLLECTION_FIELDS
 
 if TYPE_CHECKING:
     from neardup.collection import Added, Collection, Near, StoredGroup
     from neardup.collection.pages import Hit, Page
+    from neardup.collection.query import Query
     from neardup.collection.records import GroupedPending
 
 
 def opened(path: Place, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
     """Open an existing collection. Raises InputError if there is no file."""
     from neardup.collection import Collection
+
+    require_there(path)
+    return Collection(path, wait=wait, upgrade=upgrade, readonly=readonly)
+
+
+def require_there(path: Place) -> None:
+    """Raise InputError if there is no collection."""
     from neardup.collection.store import is_there
 
     if not is_there(path):
         raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
-    return Collection(path, wait=wait, upgrade=upgrade, readonly=readonly)
 
 
 _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
@@ -223,7 +230,10 @@ def search(options: SearchOptions) -> int:
     why_not, explain, json = options.why_not, options.explain or asked.explain, options.json
     if why_not is not None and (explain or options.after is not None):
         raise InputError("--why-not was given with --explain or --after", "One or the other", "Leave one out")
-    with opened(options.path) as collection, collection.view() as lookups:
+    paths = [place_of(path) for path in options.paths]
+    if len(paths) > 1:
+        return _search_shards(paths, asked, options)
+    with opened(paths[0]) as collection, collection.view() as lookups:
         if why_not is not None:
             answer = asked_why_not(
                 lookups, asked, why_not, include_self=options.include_self, open_file=read_document
@@ -244,10 +254,37 @@ def search(options: SearchOptions) -> int:
                 fields=("" if json else "excerpt") if options.fields is None else options.fields,
                 open_file=read_document,
             )
-            for sentence in page.warnings:
-                warn(display.printable(sentence))
-            _say(page.as_dict() if json else list(_page_lines(page)))
+            _say_page(page, json)
     return DONE
+
+
+def _search_shards(paths: Sequence[Place], query: Query, options: SearchOptions) -> int:
+    from neardup.collection.shards import Collections
+    from neardup.io.readers import read_document
+
+    if options.why_not is not None or options.explain or query.explain:
+        raise InputError(
+            "--why-not and EXPLAIN were given with several collections", "One collection", "Ask one of the shards"
+        )
+    for path in paths:
+        require_there(path)
+    with Collections(paths) as collections:
+        page = collections.page_of(
+            query,
+            limit=options.limit,
+            after=options.after,
+            include_self=options.include_self,
+            fields=("" if options.json else "excerpt") if options.fields is None else options.fields,
+            open_file=read_document,
+        )
+    _say_page(page, options.json)
+    return DONE
+
+
+def _say_page(page: Page, json: bool) -> None:
+    for sentence in page.warnings:
+        warn(display.printable(sentence))
+    _say(page.as_dict() if json else list(_page_lines(page)))
 
 
 def _say(answer: dict[str, Any] | list[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -123,7 +123,9 @@ class SearchOptions:
     texts.
     """
 
-    path: Place = general.COLLECTION.field()
+    paths: list[str] = replace(
+        general.COLLECTION, read=None, help="The file of the collection; or several, the shards of one."
+    ).field()
     query: str = argument("QUERY", "The query, as one argument: put it in quotes.")
     limit: int = option("--limit", 20, "Documents on a page, from 1 to 1,000.", "NUMBER")
     after: str | None = option(
