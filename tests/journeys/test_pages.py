@@ -30,6 +30,7 @@ NOT_RUN = {
         "by lang": LARGER,
         "neardup --install-completion": "asks the shell that is its parent",
     },
+    "postgres.md": {"createdb letters": "names a server; tests/contract/test_postgres.py runs one"},
     "shards.md": {
         "#!/bin/bash\n#SBATCH": "needs Slurm",
         "first=$(sbatch": "needs Slurm",
