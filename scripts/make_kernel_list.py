@@ -80,6 +80,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
             if measure != Settings().search.measure
         ),
         ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
+        ("other", to("decontaminate", SAMPLE, "--against", MEMOS[0])),
         ("other", ["check", str(store)]),
         ("other", ["compact", str(store)]),
     ]

@@ -61,7 +61,7 @@ def test_near_documents_are_linked_and_shown_as_groups(run: Run, first: Path, ne
 
 
 def test_groups_come_in_pages(run: Run, first: Path) -> None:
-    assert run("groups", first).out == "no groups\n"
+    assert has_parts(run("groups", first).out, "no groups", "--complete")
     with Collection(first) as collection:
         collection.add([f"word{place // 2}" for place in range(4)], near=1, on_near="link")
     assert run("groups", first, "--limit", "1").out.splitlines()[-1] == "more: --after 1"
@@ -71,7 +71,7 @@ def test_near_is_only_told_unless_more_is_asked_for(run: Run, first: Path, new: 
     result = run("add", first, new, "--near", "0.8")
     assert has_parts(result.out, "2 documents", "recall 0.99 or more)\n")
     assert "b repeats a, 0.9793: kept" in result.out
-    assert run("groups", first).out == "no groups\n"
+    assert has_parts(run("groups", first).out, "no groups", "--complete")
     assert "near" not in run("add", first, new, "--replace", "--json").out
 
 
@@ -95,7 +95,7 @@ def test_decisions(run: Run, first: Path) -> None:
     assert run("decide", first, "a", "d", "duplicate", "--by", "ann").out == "duplicate: a and d\n"
     assert run("groups", first).out.splitlines()[-1] == "  d  0.0000, held by a decision"
     assert run("decide", first, "a", "d", "not alike").status == 0
-    assert run("groups", first).out == "no groups\n"
+    assert has_parts(run("groups", first).out, "no groups", "--complete")
     assert run("decide", first, "a", "d", "undecided").out == "withdrawn\n"
     again = run("decide", first, "a", "d", "undecided")
     assert (again.status, "no decision" in again.out) == (0, True)

@@ -111,6 +111,8 @@ def test_folders_and_single_files(run: Run, folder: Path, path: Path, monkeypatc
 
 def test_a_folder_that_changed_is_added_again(run: Run, folder: Path, path: Path) -> None:
     run("add", path, folder)
+    assert run("add", path, folder).out == f"0 documents added, 8 unchanged; {path} holds 8\n"
+    write(folder, {"a.txt": b"other words"})
     result = run("add", path, folder)
     assert result.status == 2
     assert has_parts(result.err, "'a.txt'", "already")
@@ -167,6 +169,7 @@ def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, pat
     run("add", path, folder, "--problems", listed)
     for name in BROKEN:
         (folder / name).unlink()
+    write(folder, {"a.txt": b"other words"})
     assert run("add", path, folder, "--problems", listed).status == 2
     assert listed.read_bytes().count(b"\n") == 4, "an addition that failed leaves it as it was"
     assert run("add", path, folder, "--replace", "--problems", listed).status == 0

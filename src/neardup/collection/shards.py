@@ -44,6 +44,7 @@ from neardup.collection.sets import texts_of
 from neardup.collection.view import View
 from neardup.errors import InputError, SettingError
 from neardup.io.place import DatabaseURL
+from neardup.settings import CollectionKeywords
 
 _LONGEST = 200_000
 """The most characters of a token of a page of several shards."""
@@ -55,7 +56,7 @@ def shard_of(id: str, shards: int) -> int:
     The bytes are big-endian, and the id is in UTF-8. The rule never changes.
 
     >>> [shard_of(id, 3) for id in ("a", "b", "c")]
-    [2, 0, 2]
+    [1, 1, 2]
     """
     return int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
@@ -110,7 +111,9 @@ class Collections:
             raise
 
     @classmethod
-    def create(cls, places: Sequence[str | os.PathLike[str]], **settings: Any) -> Collections:
+    def create(
+        cls, places: Sequence[str | os.PathLike[str]], **settings: Unpack[CollectionKeywords]
+    ) -> Collections:
         """Make new collections in files, with one secret, and open them. Raises OutputError if one exists."""
         if not places:
             raise InputError("No collection was named", "One or more", "Name the shards")

@@ -568,8 +568,8 @@ class DecontaminateOptions:
     EXAMPLES: ClassVar = (
         ("neardup decontaminate train/ --against eval.jsonl -o clean", "the documents without test items"),
         (
-            "neardup decontaminate train/ --against eval.jsonl --fields question,answer --dry-run",
-            "questions and answers by themselves and together; nothing is written",
+            "neardup decontaminate train/ --against eval.jsonl --fields q,a --dry-run",
+            "columns q and a by themselves and together; nothing is written",
         ),
     )
 
