@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from neardup.run.findings import Found, load
     from neardup.run.shards.merge import merge
     from neardup.run.shards.part import fingerprint_part
+    from neardup.run.top_pairs import TopPairs, top_pairs
     from neardup.service.client import AsyncClient, Client
     from neardup.settings import Settings
     from neardup.sketch.buckets import BucketMinHash
@@ -94,6 +95,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "SimHash",
     "Similarities",
     "Store",
+    "TopPairs",
     "UnknownIdError",
     "View",
     "__version__",
@@ -121,6 +123,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "shingles",
     "similarities",
     "tokens",
+    "top_pairs",
     "write_signatures",
 ]
 
@@ -154,6 +157,7 @@ _LAZY = {
     "Similarities": "neardup.walkthrough",
     "similarities": "neardup.walkthrough",
     "Store": "neardup.collection.store",
+    "TopPairs": "neardup.run.top_pairs",
     "View": "neardup.collection.view",
     "advise": "neardup.advice",
     "compare": "neardup.comparison.documents",
@@ -177,6 +181,7 @@ _LAZY = {
     "resemblance_by_chunks": "neardup.comparison.compare",
     "shingles": "neardup.sketch.features",
     "tokens": "neardup.sketch.features",
+    "top_pairs": "neardup.run.top_pairs",
     "write_signatures": "neardup.sketch.signatures",
 }
 

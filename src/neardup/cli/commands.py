@@ -66,6 +66,7 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "dedup": Command(on_files.DedupOptions, "runs.dedup"),
         "group": Command(on_files.GroupOptions, "runs.group"),
         "decontaminate": Command(on_files.DecontaminateOptions, "runs.decontaminate"),
+        "pairs": Command(on_files.PairsOptions, "runs.pairs"),
         "plan": Command(on_files.PlanOptions, "plan.plan"),
         "compare": Command(on_files.CompareOptions, "documents.compare"),
         "explain": Command(on_files.ExplainOptions, "documents.explain"),

@@ -271,7 +271,7 @@ def export(options: ExportOptions) -> int:
 
     if options.what in (DOCUMENTS, KEPT):
         return _export_documents(options)
-    form = options.form or _form_of(options.file)
+    form = options.form or form_of(options.file)
     require_export(options.what, form)
     what = cast("Exported", options.what)
     table = _table(options.out, what)
@@ -331,7 +331,7 @@ def import_tags(options: ImportOptions) -> int:
     from neardup.run.exchange import import_into
 
     added = import_into(
-        options.out, options.file, options.form or _form_of(options.file), options.by, options.columns
+        options.out, options.file, options.form or form_of(options.file), options.by, options.columns
     )
     if added.action is None:
         typer.echo("no tags to add")
@@ -353,7 +353,7 @@ def _unknown(ids: Sequence[str]) -> str:
     return f"{said}: {listed}{more}"
 
 
-def _form_of(file: Path) -> str:
+def form_of(file: Path) -> str:
     """Return the form that the suffix of a file names. Raises SettingError for any other."""
     from neardup.io.writers.exports import FORMS
 
@@ -364,6 +364,6 @@ def _form_of(file: Path) -> str:
         raise InputError(
             f"The suffix of {file} names no format",
             ", ".join(f".{name}" for name in FORMS),
-            "Give --format, or another name",
+            "Choose such a name; neardup export and import also have --format",
         )
     return form

@@ -1,4 +1,4 @@
-"""Commands that find near copies: ``dedup`` and ``group`` on their engines, ``decontaminate``, ``demo``."""
+"""Commands that find near copies: ``dedup`` and ``group`` on their engines, decontamination, pairs, demo."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
+from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -23,6 +24,7 @@ from neardup.cli.options.on_files import (
     DemoOptions,
     GroupOptions,
     LookOptions,
+    PairsOptions,
 )
 from neardup.cli.output import (
     STREAM,
@@ -310,7 +312,7 @@ Opened = tuple["Documents", "Chosen", "Reference | None"]
 """The documents, their columns, and the reference set."""
 
 
-def opened(options: Options, settings: Settings) -> Opened:
+def opened(options: Options | PairsOptions, settings: Settings) -> Opened:
     """Open the inputs of a run."""
     from neardup.io.readers import choose_columns, open_files
     from neardup.run.asked_columns import reference_of
@@ -515,3 +517,49 @@ def decontaminate(options: DecontaminateOptions) -> int:
             where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"
             warn(f"{display.counted(len(result.problems), 'row')} could not be read: {where}")
     return REJECTED if result.problems else DONE
+
+
+def pairs(options: PairsOptions) -> int:
+    """List the most similar pairs, without a threshold: exactly, and complete with ties."""
+    from neardup.cli.results import form_of
+    from neardup.io.writers import common_access
+    from neardup.io.writers.exports import OutputExport, as_bytes_of
+    from neardup.join.base_documents import open_base
+    from neardup.run.stages.records import Inputs
+    from neardup.run.top_pairs import lines_of, top_of, wanted_of
+
+    settings = options.settings.checked()
+    wanted = wanted_of(options.top, options.least, nearest=bool(options.against))
+    if options.out == STREAM:
+        raise OutputError("-o is -", "The name of a file", "Use --json for standard output")
+    form = "" if options.out is None else form_of(options.out)
+    documents, columns, against = opened(options, settings)
+    inputs = Inputs(
+        documents, columns, settings, against, ignore=open_base(options.ignore, columns, settings.reading)
+    )
+    with ExitStack() as stack:
+        progress = stack.enter_context(watcher())
+        if options.out is not None:  # opened before the work, so that an unwritable file is reported at once
+            access = common_access((*options.inputs, *options.against, *options.ignore))
+            file = stack.enter_context(OutputExport(options.out, overwrite=options.overwrite, access=access))
+        result = top_of(inputs, wanted, progress)
+        if options.out is not None:
+            for piece in as_bytes_of(result.pairs, form, ("id_a", "id_b")):
+                file.write_bytes(piece)
+    if options.json:
+        typer.echo(notation.dumps(result.as_dict(), indent=2, ensure_ascii=False))
+    else:
+        for line in (*result.notes, *lines_of(result)):
+            typer.echo(display.printable(line))
+        if options.out is not None:
+            typer.echo(f"written: {display.printable(options.out)}")
+    if result.problems:
+        warn(f"{display.counted(len(result.problems), 'row')} could not be read; --json lists all. The first:")
+    for problem in islice(result.problems, PROBLEMS):
+        row = "" if problem.row is None else f" row {problem.row}"
+        warn(display.printable(f"{problem.source}{row}: {problem.reason}"))
+    return REJECTED if result.problems else DONE
+
+
+PROBLEMS = 5
+"""Rows that could not be read of which the reasons are printed."""

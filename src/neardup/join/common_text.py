@@ -35,7 +35,7 @@ from neardup.kernels.match.tiling import MOST_RUNS, MOST_STEPS
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress, ordered_map
-from neardup.settings import SearchSettings, Shingles, ratio
+from neardup.settings import SearchSettings, Shingles
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Int32s, Int64s, UInt64s, column, verified_table
 from neardup.text.keys import salt
@@ -293,21 +293,22 @@ def join_in_order(rows: Rows, progress: Progress, rank: Int64s | None = None) ->
         held = bags.get(documents)  # the store keeps nothing alive by itself
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
-        criterion = of_multisets(settings.search.threshold)
+        wanted = criterion_of(settings.search)
+        criterion = of_multisets(wanted)
         index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
         del held
     with progress.stage("lcs", len(documents), "documents") as advance:
-        wanted, counting = criterion_of(settings.search), counting_of(settings.search, settings.shingles)
+        counting = counting_of(settings.search, settings.shingles)
         tokens = Streams(streams, wanted, counting, settings.work.threads)
         meets = partial(candidates_of, criterion)
         return pairs_of(index, meets, tokens, rows.first_new_document, rank, advance)
 
 
-def of_multisets(threshold: float) -> Criterion:
-    """The criterion that the token multisets of a pair meet if the pair reaches the ``threshold``.
+def of_multisets(wanted: Criterion) -> Criterion:
+    """The criterion that the token multisets of a pair meet if the pair meets the ``wanted`` one of common text.
 
-    >>> of_multisets(0.8)
+    >>> of_multisets(Criterion(4, 5, DICE))
     Criterion(numerator=4, denominator=6, measure=0)
     """
-    numerator, denominator = ratio(threshold)
+    numerator, denominator, _ = wanted
     return Criterion(numerator, 2 * denominator - numerator, RESEMBLANCE)

@@ -9,7 +9,7 @@ most shingles with many others have their frequent shingles as bits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -377,8 +377,17 @@ def pairs_of(
     return met.filtered(within, room) if over.any() else met, over
 
 
-def met_pairs(hubs: PrefixIndex, search: HubSearch, partners: Int64s, threads: int, most: int) -> Iterator[Int64s]:
+def met_pairs(
+    hubs: PrefixIndex,
+    search: HubSearch,
+    partners: Int64s,
+    threads: int,
+    most: int,
+    rising: Callable[[], Criterion] | None = None,
+) -> Iterator[Int64s]:
     """Yield the pairs of hub documents as rows (x, y, |x∩y|) of hub numbers, about ``most`` in a thread at a time.
+
+    ``rising`` returns the criterion that pairs must meet from now on: that of the search, or a stricter one.
 
     ``partners`` (int64[hubs]) counts the partners of each document; a document that exceeds the limit in the end
     may have some of its pairs among the yielded ones.
@@ -388,7 +397,7 @@ def met_pairs(hubs: PrefixIndex, search: HubSearch, partners: Int64s, threads: i
 
     def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
         found, until = met_kernels.met_pairs(
-            hubs, search.criterion, span, inside, partners, limit, search.first_new, most
+            hubs, rising() if rising else search.criterion, span, inside, partners, limit, search.first_new, most
         )
         return found, (int(until), span[1])
 
@@ -515,8 +524,8 @@ def _lists_of(listed: Prefixes) -> tuple[Int64s, Int64s, Int64s]:
     """(members, first, entry): the owners of each entry that several documents share, by size; its number."""
     order, starts, lengths = equal_groups(listed.entries)  # in input order, and owners arrive by size
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
-    entry = order[at]
+    places = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
+    entry = order[places]
     return listed.owner[entry].astype(np.int64), first, entry
 
 

@@ -17,10 +17,11 @@ from neardup.comparison import matching
 from neardup.join import common_text
 from neardup.join.common_text import of_multisets
 from neardup.join.criterion import criterion_of
+from neardup.kernels.formulas import DICE
 from neardup.kernels.match.lcs import banded_length, common_in_order
 from neardup.kernels.match.tiling import LCS_CAP
-from neardup.kernels.sets import largest_partner, least_shared, smallest_partner
-from neardup.settings import SearchSettings
+from neardup.kernels.sets import Criterion, largest_partner, least_shared, smallest_partner
+from neardup.settings import SearchSettings, ratio
 from support import reference_matching
 from support.full_run import FULL
 from support.messages import has_parts
@@ -64,7 +65,8 @@ def test_sizes_and_least_common_are_those_of_the_definition(size: int, other: in
 def test_a_pair_has_enough_equal_tokens_in_any_order(pair: tuple[list[int], list[int]], threshold: float) -> None:
     """The threshold of the multisets is the exact one: t / (2 − t)."""
     a, b = pair
-    asked, least = of_multisets(threshold), Fraction(repr(threshold))
+    wanted = Criterion(*ratio(threshold), DICE)
+    asked, least = of_multisets(wanted), Fraction(repr(threshold))
     assert Fraction(asked.numerator, asked.denominator) == least / (2 - least)
     if b and value(reference_matching.lcs(a, b), a, b) >= least:
         shared = (Counter(a) & Counter(b)).total()

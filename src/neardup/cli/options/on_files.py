@@ -622,3 +622,47 @@ class DecontaminateOptions:
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PairsOptions:
+    """List the most similar pairs, without a threshold: exactly, and complete with ties.
+
+    With --against, the nearest documents of the reference set for each new one. Rows with the same text are
+    one document, and no pair. Without -o, the first pairs are printed.
+
+    Exit status: 0 done; 1 done, but some input was rejected; 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup pairs posts.jsonl --top 1000 -o pairs.csv", "the 1,000 most similar pairs"),
+        (
+            "neardup pairs new.jsonl --against old/ --top 3 --measure containment",
+            "the three old documents that are nearest to each new one",
+        ),
+    )
+
+    inputs: list[str] = general.INPUTS.field()
+    against: list[str] = replace(
+        general.AGAINST, help="Reference set: list its nearest documents for each new one. May be repeated."
+    ).field()
+    out: Path | None = Declared(
+        ("-o", "--out"), None, "File for the pairs: .parquet, .csv, .jsonl or .dat.", "FILE", panel=OUTPUT
+    ).field()
+    top: int = option(
+        "--top", 100, "Number of pairs; with --against, for each new document.", "NUMBER", panel=SEARCH
+    )
+    least: float = option(
+        "--at", 0.0, "Least similarity of a pair; by default any above 0.", *general.SHARE, panel=SEARCH
+    )
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
+    against_text: list[str] = general.AGAINST_TEXT.field()
+    against_id: str | None = general.AGAINST_ID.field()
+    ignore: list[str] = general.IGNORE.field()
+    settings: SettingOptions = settings_of(
+        *COMPARISON, "ignore_common", "measure", "matching", "within", "across", *READING, "memory", "threads"
+    )
+    json: bool = general.JSON.field()
+    overwrite: bool = replace(general.OVERWRITE, help="Replace the file if it exists.").field()
+    explicit: frozenset[str] = frozenset()

@@ -35,10 +35,13 @@ _BEGINNINGS = (
     b"id,group,representative,",
     b"decision,id,other,",
     b"id,tags\n",
+    b"id_a,id_b,",
     b'{"id":',
+    b'{"id_a":',
     b'{"decision":',
     b"PAR1",
     b"\xef\xbb\xbf\xc3\xbeid\xc3\xbe\x14",
+    b"\xef\xbb\xbf\xc3\xbeid_a\xc3\xbe\x14",
     b"\xef\xbb\xbf\xc3\xbedecision\xc3\xbe\x14",
 )
 

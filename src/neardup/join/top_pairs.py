@@ -1,0 +1,245 @@
+"""Rows → their most similar pairs, without a threshold.
+
+Exact joins at falling thresholds. A join returns every pair at or above its threshold, so that the search has
+ended when it has enough of them; the last join has no threshold, and returns all pairs that have anything in
+common. Within a join the threshold rises: as soon as enough pairs are known, further ones count only if they
+are at least as similar as the last of these (Xiao, Wang, Lin and Shang 2009, "Top-k set similarity joins"). So
+a crowd of a million pairs at one threshold costs neither their memory nor their counts. Joins at high
+thresholds cost little, and those at falling ones more and more: all together cost about as much as the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from neardup.errors import SettingError
+from neardup.join.common_text import (
+    Meets,
+    Streams,
+    chunk_index,
+    counting_of,
+    equal_short_texts,
+    of_multisets,
+)
+from neardup.join.criterion import similarity_of
+from neardup.join.prefix_join import HubSearch, candidates_of, join_hubs, joined_sets, met_pairs, verified
+from neardup.join.rows import Rows
+from neardup.join.shingle_store import DocumentSets
+from neardup.kernels.join.cover_prefixes import meeting_pairs
+from neardup.kernels.join.prefix_index import PrefixIndex
+from neardup.kernels.sets import Criterion, part, whole
+from neardup.measures import MEASURES, Features
+from neardup.runtime import Progress, ordered_map
+from neardup.tables import VERIFIED, Bools, Floats, Int64s, column
+
+THRESHOLDS = tuple(Fraction(percent, 100) for percent in (95, 90, 80, 65, 50, 35, 20, 10, 5))
+"""The thresholds of the joins, before the one without a threshold."""
+
+MOST_TIES = 10_000_000
+"""Pairs that are held: the wanted ones, and those as similar as the last of them (40 bytes each)."""
+
+_AT_ONCE = 1 << 12
+"""Pairs that a thread finds between two looks at the threshold, about."""
+
+_PROPOSED = 1 << 14
+"""The same, of pairs whose common text is counted."""
+
+_SLICE = 256
+"""Documents whose partners by common text one task looks for (8 bytes for every document)."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The number of pairs, and the ``least`` similarity; 0: anything in common.
+
+    With ``nearest`` this many of each new document, with documents of the reference set, and else of all.
+    """
+
+    top: int
+    least: Fraction = Fraction(0)
+    nearest: bool = False
+
+
+class BestPairs:
+    """The most similar of the pairs that are added, with all that are as similar as the last of them.
+
+    ``groups`` (int64[documents]) are the groups of documents b, each of which has ``top`` pairs of its own; all
+    together have at most ``most``. Rows are int64[n, 5]: a, b, |A∩B|, |A|, |B|. ``bar`` is the similarity of the
+    last pair wanted, once it is known; None with several groups.
+    """
+
+    def __init__(self, top: int, formula: int, groups: Int64s, most: int = MOST_TIES) -> None:
+        self._most, self._top, self._formula, self._groups = most, top, formula, groups
+        self._parts: list[Int64s] = []
+        self._added, self._room = 0, max(_AT_ONCE, 2 * top)
+        self.bar: Fraction | None = None
+
+    def add(self, rows: Int64s) -> None:
+        """Add pairs, each of them once."""
+        self._parts.append(rows)
+        self._added += len(rows)
+        if self._added > self._room:
+            self._room = max(self._room, 2 * len(self.rows()))
+
+    def rows(self) -> Int64s:
+        """Return the best pairs so far, by group, and in it the most similar first, by their documents a and b.
+
+        Raises SettingError if there are more than ``most``.
+        """
+        rows = np.concatenate([np.empty((0, 5), np.int64), *self._parts])
+        values, groups = self.values(rows), self._groups[rows[:, 1]]
+        order = np.lexsort((rows[:, 1], rows[:, 0], -values, groups))
+        rows, values, groups = rows[order], values[order], groups[order]
+        sizes = np.bincount(groups, minlength=1)
+        lasts = np.minimum(np.cumsum(sizes) - 1, np.cumsum(sizes) - sizes + self._top - 1)
+        rows = rows[values >= values[lasts[groups]]] if len(rows) else rows
+        if len(rows) > self._most:
+            raise SettingError(
+                f"More than {self._most:,} pairs are the most similar, or as similar as the last of them",
+                f"At most {self._most:,} pairs",
+                "Give a smaller number with --top, or find such pairs with neardup dedup",
+            )
+        self._parts, self._added = [rows], len(rows)
+        if len(sizes) == 1 and sizes[0] >= self._top:
+            self.bar = self._fraction(rows[-1])
+        return rows
+
+    def values(self, rows: Int64s) -> Floats:
+        """float64[n]: the similarities, of containment the greater one.
+
+        Shares of integers below 2²⁶ are different as floats if they are different (a difference is 2⁻⁵² at least),
+        and equal if they are equal, since division rounds correctly.
+        """
+        least, most = np.minimum(rows[:, 3], rows[:, 4]), np.maximum(rows[:, 3], rows[:, 4])
+        return similarity_of(rows[:, 2], least, most, self._formula)
+
+    def _fraction(self, row: Int64s) -> Fraction:
+        shared, (size, other) = int(row[2]), sorted(map(int, row[3:]))
+        return Fraction(int(part(shared, self._formula)), int(whole(shared, size, other, self._formula)))
+
+    def complete(self) -> Bools:
+        """bool[documents]: the documents in groups that have all their pairs."""
+        full: Bools = np.bincount(self._groups[self.rows()[:, 1]], minlength=len(self._groups)) >= self._top
+        return full[self._groups]
+
+
+def most_similar(rows: Rows, sets: DocumentSets | None, wanted: Wanted, progress: Progress) -> Int64s:
+    """Return the wanted pairs (int64[n, 5]: a, b, |A∩B|, |A|, |B|), in the order of :meth:`BestPairs.rows`.
+
+    They are pairs by the measure of the settings, complete with those as similar as the last, and fewer than
+    wanted only if no others have anything in common, or ``wanted.least``. ``sets`` are the features of all
+    documents if they are known. Raises SettingError for too many ties.
+    """
+    documents, measure = len(rows.unique), MEASURES[rows.settings.search.measure]
+    if not documents:
+        return np.empty((0, 5), np.int64)
+    groups = np.arange(documents) if wanted.nearest else np.zeros(documents, np.int64)
+    join = _SetJoin(rows, sets) if measure.counting == "set" else _CommonTextJoin(rows)
+    first_new, parts = rows.first_new_document, []
+    done = np.zeros(documents, np.bool_)
+    for threshold in _falling(wanted.least):
+        best = BestPairs(wanted.top, measure.formula, groups)
+        with progress.stage("join", None, "pairs") as advance:
+            for similar in join.pairs(threshold, best, done):
+                best.add(similar[~done[similar[:, 1]]])
+                advance(len(similar))
+        ended, complete = best.rows(), best.complete()
+        parts.append(ended[complete[ended[:, 1]]] if threshold > wanted.least else ended)
+        done |= complete & (np.arange(documents) >= first_new)
+        if done[first_new:].all():
+            break
+    together = np.concatenate(parts)
+    return together[np.argsort(groups[together[:, 1]], kind="stable")]
+
+
+def _falling(least: Fraction) -> Iterator[Fraction]:
+    """Yield the thresholds of the joins; the last is ``least``."""
+    yield from (threshold for threshold in THRESHOLDS if threshold > least)
+    yield least
+
+
+def _criterion(threshold: Fraction, best: BestPairs, formula: int, sizes: Int64s) -> Criterion:
+    """The criterion of the pairs that count now; without a threshold, that of all with anything in common."""
+    least = max(threshold, best.bar or threshold)
+    if not least:
+        least = Fraction(1, 2 * int(sizes.max(initial=0)) + 1)  # no fraction of two documents has a larger whole
+    return Criterion(least.numerator, least.denominator, formula)
+
+
+class _SetJoin:
+    """The pairs of all documents by a measure of sets."""
+
+    def __init__(self, rows: Rows, sets: DocumentSets | None) -> None:
+        measure, self._rows = MEASURES[rows.settings.search.measure], rows
+        self._formula, self._documents = measure.formula, np.arange(len(rows.unique))
+        self._store = rows.sets(measure.features)
+        # those that may have a partner are known by another threshold, if at all
+        self._sets = self._store.get(self._documents) if sets is None else replace(sets, possible=None)
+
+    def pairs(self, threshold: Fraction, best: BestPairs, done: Bools) -> Iterator[Int64s]:
+        """Yield the pairs at or above the threshold, except those of documents that are ``done``."""
+        rows, sizes = self._rows, self._sets.sets.sizes
+        settings, total = rows.settings, len(self._documents)
+        now = partial(_criterion, threshold, best, self._formula, sizes)
+        threads, criterion = settings.work.threads, now()
+        hubs = joined_sets(self._documents, total, self._sets, criterion, threads, rows.related).hubs
+        search = HubSearch(
+            criterion, done[hubs.documents], np.zeros(total, np.int64), None, rows.first_new_document
+        )
+        for numbered in met_pairs(hubs, search, search.known.copy(), threads, _AT_ONCE, now):
+            pairs = verified(hubs, numbered)
+            yield np.column_stack([column(pairs, name) for name in VERIFIED.names])
+
+
+class _CommonTextJoin:
+    """The pairs of all documents by a measure of common text."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows, self._documents = rows, np.arange(len(rows.unique))
+        self._measure = MEASURES[rows.settings.search.measure]
+        self._in_order = self._measure.counting == "order"
+        features: Features = "bag" if self._in_order else "shingles" if rows.corpus.base is None else "runs"
+        self._store = rows.sets(features)
+        self._sets = self._store.get(self._documents)
+        self._tokens = rows.sets("tokens").get(self._documents).sets
+
+    def pairs(self, threshold: Fraction, best: BestPairs, done: Bools) -> Iterator[Int64s]:
+        """Yield the pairs at or above the threshold; those of documents that are ``done`` are not counted."""
+        rows, settings = self._rows, self._rows.settings
+        now = partial(_criterion, threshold, best, self._measure.formula, self._tokens.sizes)
+        counting, reference = counting_of(settings.search, settings.shingles), rows.first_new_document
+        streams = Streams(self._tokens, now(), counting, settings.work.threads)
+        index, meets = self._index(streams)
+
+        def work(first: int) -> list[Int64s]:
+            seen, until, parts = np.full(len(self._documents), -1, np.int64), first + _SLICE, []
+            until = min(until, len(self._documents))
+            while first < until:
+                pairs, first = meets(index, (first, until), seen, reference, _PROPOSED)
+                ends = np.sort(index.documents[pairs], axis=1)
+                parts.append(replace(streams, criterion=now()).count(ends[~done[ends[:, 1]]]).rows)
+            return parts
+
+        for parts in ordered_map(work, range(0, len(self._documents), _SLICE), settings.work.threads):
+            yield from parts
+        if not self._in_order:
+            short = equal_short_texts(
+                self._sets.sets, self._tokens, settings.shingles.length, rows.related, reference
+            )
+            yield np.column_stack([column(short, name) for name in VERIFIED.names])
+
+    def _index(self, streams: Streams) -> tuple[PrefixIndex, Meets]:
+        """The lists in which the pairs meet, and the kernel that looks through them."""
+        rows, criterion, threads = self._rows, streams.criterion, streams.threads
+        if self._in_order:
+            bags, total = of_multisets(criterion), len(self._documents)
+            return join_hubs(self._documents, total, self._store, bags, threads, rows.related), partial(
+                candidates_of, bags
+            )
+        texts = self._sets.sets, self._tokens, criterion, streams.counting, threads
+        return chunk_index(*texts, rows.corpus.key.shingles, rows.related), meeting_pairs
