@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 393,
+    "modules": 394,
     "import lines in 10,000 lines": 697,
     "modules below 100 lines": 17,
     "modules named by a participle": 5,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from support.environments import environment_of, python_with
 from support.journey_files import OWN
 from support.journeys import Reader, blocks_of, installed_by, pages
-from support.paths import DOCS
+from support.paths import DOCS, ROOT
 
 CLUSTER = "names a cluster; test_engine_alone.py and tests/contract/test_engines.py run the same on small ones"
 LARGER = "the figures of a larger input, which is not in the repository"
@@ -52,6 +53,15 @@ def test_a_reader_can_follow(name: str, tmp_path: Path) -> None:
     reader = Reader.of(PAGES[name], folder)
     reader.follow(PAGES[name], [*NOT_RUN.get(name, {})])
     assert not reader.faults, "\n\n".join(reader.faults)
+    for account in folder.rglob("run.json"):
+        verify(account.parent)
+
+
+def verify(result: Path) -> None:
+    """Count a result of the page again by the file that shares no code with the package; it may refuse some."""
+    code = [sys.executable, "-I", str(ROOT / "src" / "neardup" / "verifier.py"), str(result)]
+    done = subprocess.run(code, cwd=result.parent, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode != 1, f"{result}: {done.stdout}"
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)

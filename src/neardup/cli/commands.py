@@ -74,6 +74,7 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
     },
     "Look at a result": {
         "show": Command(on_files.ShowOptions, "results.show"),
+        "verify": Command(on_files.VerifyOptions, "results.verify"),
         "report": Command(on_files.ReportOptions, "results.report"),
         "review": Command(on_files.ReviewOptions, "servers.review"),
         "apply": Command(on_files.ApplyOptions, "results.apply"),

@@ -18,7 +18,7 @@ from neardup.cli.memory import drop_frames, limit, limited, no_memory
 from neardup.errors import NeardupError
 from neardup.runtime import is_memory_failure
 
-DONE, REJECTED, ERROR, INTERRUPTED = 0, 1, 2, 130
+DONE, REJECTED, DIFFERENT, ERROR, INTERRUPTED = 0, 1, 1, 2, 130
 SIGNALLED = 128
 """Offset of the exit status of a command that a signal ended, as in shells."""
 TRACEBACK = "NEARDUP_TRACEBACK"

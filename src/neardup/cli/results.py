@@ -17,7 +17,7 @@ import typer
 
 from neardup import display
 from neardup.cli.collection import opened
-from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
 from neardup.cli.options.on_files import (
     ApplyOptions,
     ExportOptions,
@@ -25,6 +25,7 @@ from neardup.cli.options.on_files import (
     RegroupOptions,
     ReportOptions,
     ShowOptions,
+    VerifyOptions,
 )
 from neardup.cli.output import (
     WIDTH,
@@ -36,7 +37,7 @@ from neardup.cli.output import (
     watcher,
 )
 from neardup.display import counted, printable
-from neardup.errors import InputError, OutputError, SettingError
+from neardup.errors import FormatError, InputError, OutputError, SettingError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,6 +50,38 @@ if TYPE_CHECKING:
 
 _BEGINNING = 300
 """Characters of the text to show."""
+
+
+def verify(options: VerifyOptions) -> int:
+    """Count a result again, check by check; print a line for each, and the first difference."""
+    from neardup.verifier import DifferenceError, Verifier
+
+    if options.sample < 0:
+        raise SettingError(
+            f"sample is {options.sample}", "A whole number, 0 or more; 0: all", "Leave out --sample"
+        )
+    lines: dict[str, str] = {}
+    difference = None
+    try:
+        verifier = Verifier(options.out, options.inputs, options.sample)
+        for check in Verifier.CHECKS:
+            lines[check] = verifier.check(check)
+            if not options.json:
+                typer.echo(f"{check:<14}{lines[check]}")
+    except DifferenceError as error:
+        difference = str(error)
+    except (OSError, ValueError, KeyError) as error:
+        raise FormatError(
+            f"{options.out} cannot be verified: {error}",
+            "A folder of neardup dedup or group, made without --ignore, --ignore-common, --mask, "
+            "--ignore-numbers, --stop-words and --tokenizer",
+            "Name the inputs after it if they were moved, or make the result again",
+        ) from error
+    if options.json:
+        typer.echo(notation.dumps({"checks": lines, "difference": difference}, indent=2))
+    else:
+        typer.echo(f"{'difference' if difference else 'verified':<14}{difference or 'no difference'}")
+    return DONE if difference is None else DIFFERENT
 
 
 def show(options: ShowOptions) -> int:

@@ -271,6 +271,24 @@ class ShowOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class VerifyOptions:
+    """Count a result again from its documents, in plain Python, and report the first difference.
+
+    The program that does it is one file of 300 lines without any of the code that made the result:
+    neardup/verifier.py, which runs by itself. Exit status: 0 no difference; 1 a difference; 2 error.
+    """
+
+    EXAMPLES: ClassVar = (("neardup verify cleaned", "every pair, group, fate and kept row is counted again"),)
+
+    out: Path = general.RESULT.field()
+    inputs: list[str] = Declared(
+        (), (), "The inputs, if they are elsewhere: files of the same names.", "IN"
+    ).field()
+    sample: int = option("--sample", 0, "Count this many pairs, drawn at random, in place of all.", "NUMBER")
+    json: bool = general.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ReportOptions:
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
 
