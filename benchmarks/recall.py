@@ -21,8 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from neardup.join.misses import missed_with
-from neardup.join.resketch import SEEDS
+from neardup.join.misses import SEEDS, missed_with
 from neardup.lsh.bands import plan
 from support import shared_data
 from support.simulated_families import runs_of, texts_of

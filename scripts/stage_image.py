@@ -7,8 +7,8 @@ from dataclasses import fields
 from html import escape
 from textwrap import wrap
 
+from neardup.run.find import STAGES
 from neardup.run.pipeline import Stage
-from neardup.run.stages.order import STAGES
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.settings import RECORDS

@@ -7,8 +7,6 @@
 Packages that are slow to import (Numba, Arrow) are loaded when they are first used.
 """
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from neardup.errors import (
@@ -42,13 +40,12 @@ if TYPE_CHECKING:
     from neardup.review.report.content import report_page
     from neardup.run.find import dedup, find
     from neardup.run.findings import Found, load
-    from neardup.run.shards.merge import merge
-    from neardup.run.shards.part import fingerprint_part
+    from neardup.run.shards.merge import fingerprint_part, merge
     from neardup.run.top_pairs import TopPairs, top_pairs
     from neardup.service.client import AsyncClient, Client
     from neardup.settings import Settings
     from neardup.sketch.buckets import BucketMinHash
-    from neardup.sketch.features import containment, hash_tokens, jaccard, shingles, tokens
+    from neardup.sketch.documents import containment, hash_tokens, jaccard, shingles, tokens
     from neardup.sketch.index import Index
     from neardup.sketch.minhash import MinHash
     from neardup.sketch.samples import BottomK, SampledShingles
@@ -161,26 +158,26 @@ _LAZY = {
     "View": "neardup.collection.view",
     "advise": "neardup.advice",
     "compare": "neardup.comparison.documents",
-    "containment": "neardup.sketch.features",
+    "containment": "neardup.sketch.documents",
     "decontaminate": "neardup.contamination.contamination",
     "dedup": "neardup.run.find",
     "distinct": "neardup.group.distinct",
     "explain": "neardup.walkthrough",
     "find": "neardup.run.find",
-    "fingerprint_part": "neardup.run.shards.part",
+    "fingerprint_part": "neardup.run.shards.merge",
     "from_datasketch": "neardup.sketch.signatures",
     "group_pairs": "neardup.group.leaders",
     "hamming_pairs": "neardup.lsh.hamming",
     "hamming_plan": "neardup.lsh.hamming_tables",
-    "hash_tokens": "neardup.sketch.features",
-    "jaccard": "neardup.sketch.features",
+    "hash_tokens": "neardup.sketch.documents",
+    "jaccard": "neardup.sketch.documents",
     "load": "neardup.run.findings",
     "merge": "neardup.run.shards.merge",
     "read_signatures": "neardup.sketch.signatures",
     "report_page": "neardup.review.report.content",
     "resemblance_by_chunks": "neardup.comparison.compare",
-    "shingles": "neardup.sketch.features",
-    "tokens": "neardup.sketch.features",
+    "shingles": "neardup.sketch.documents",
+    "tokens": "neardup.sketch.documents",
     "top_pairs": "neardup.run.top_pairs",
     "write_signatures": "neardup.sketch.signatures",
 }

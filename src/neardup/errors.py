@@ -13,8 +13,6 @@ NeardupError
 Each error has three parts: the given value, the allowed values and the way out. Their labels are added only here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from unicodedata import east_asian_width

@@ -1,7 +1,5 @@
 """Turn counts into shares with their 95 % intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import hypot, inf, log1p, sqrt

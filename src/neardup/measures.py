@@ -6,8 +6,6 @@ counts with a *formula* over the counts, |A∩B|, |A| and |B|. For a measure of 
 text, and |A| and |B| are the tokens of the documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """Machine services that every stage of a run shares: progress, threads, deadlines, memory."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

@@ -4,8 +4,6 @@ A *row* is a document of the input, numbered in input order. A *document number*
 that are not exact copies of an earlier one.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import numpy as np

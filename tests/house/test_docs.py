@@ -24,13 +24,13 @@ from neardup.comparison.alignment import Alignment
 from neardup.lsh.hamming import HammingPairs
 from neardup.lsh.hamming_tables import Design, HammingPlan
 from neardup.measures import MEASURES
-from neardup.run import lookup
 from neardup.run import records as run_groups
 from neardup.run.findings import Found
+from neardup.run.places import Outside
 from neardup.settings import FIELDS
-from neardup.sketch.estimates import Estimate
 from neardup.sketch.families import Signature
 from neardup.sketch.minhash import MinHashSketch
+from neardup.sketch.provenance import Estimate
 from neardup.sketch.samples import Sample, Samples
 from neardup.sketch.signatures import Signatures
 from neardup.text.units import Units
@@ -50,7 +50,7 @@ RETURNED: dict[str, tuple[type, ...]] = {
         run_groups.Decision,
         run_groups.NotJudged,
         run_groups.Looked,
-        lookup.Outside,
+        Outside,
     ),
     "Units": (Units,),
     "Alignment": (Alignment,),

@@ -36,7 +36,7 @@ def test_every_endpoint_is_listed(tmp_path: Path) -> None:
 
 
 def test_every_code_and_metric_is_listed() -> None:
-    refusals = pytest.importorskip("neardup.web.refusals", reason="the extra service is not installed")
+    refusals = pytest.importorskip("neardup.web.limits", reason="the extra service is not installed")
     package = Path(refusals.__file__).parents[1]
     rooms = [*package.glob("web/*.py"), *package.glob("service/*.py")]
     source = "".join(path.read_text(encoding="utf-8") for path in rooms)

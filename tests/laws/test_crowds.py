@@ -24,8 +24,8 @@ from neardup.join.search import ExactJoin
 from neardup.kernels import leaders as leader_kernels
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
+from neardup.run.find import run_stages
 from neardup.run.pipeline import Meter
-from neardup.run.stages.order import run_stages
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neardup.sketch.estimates import estimate
+from neardup.sketch.provenance import estimate
 from neardup.text.unicode import shingles
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.families import FAMILIES

@@ -22,7 +22,7 @@ from neardup.service.app import make_app  # noqa: E402
 from neardup.service.executor import Executor  # noqa: E402
 from neardup.service.server import warm  # noqa: E402
 from neardup.web.limits import Limits  # noqa: E402
-from neardup.web.tokens import Tokens  # noqa: E402
+from neardup.web.middleware import Tokens  # noqa: E402
 
 JSON = {"content-type": "application/json"}
 LOCAL = {"host": "127.0.0.1:8321"}

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import neardup as nd
-from neardup.join.misses import Missing, missed_with, of_families, of_pairs
-from neardup.join.resketch import SEEDS
+from neardup.join.misses import SEEDS, Missing, missed_with, of_families, of_pairs
 from neardup.kernels.components import best_of_tree, unite
 from neardup.lsh.bands import Plan, plan
 from neardup.run.recall import missed_pairs

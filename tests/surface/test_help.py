@@ -15,7 +15,7 @@ from neardup.cli import help
 from neardup.cli.app import app
 from neardup.cli.commands import COMMANDS, PURPOSES
 from neardup.settings import FIELDS
-from neardup.settings.fields import OTHER, PANELS
+from neardup.settings.rules import OTHER, PANELS
 from support.command_line import Run
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from neardup.cli import output
-from neardup.cli.memory import Noted
+from neardup.cli.messages import Noted
 from neardup.runtime import Silent
 
 

@@ -18,7 +18,7 @@ from neardup.errors import InputError
 from neardup.io.readers import open_files
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers.scratch import RunJournal, journal_of
-from neardup.run.journal import open_journal
+from neardup.run.find import open_journal
 from neardup.settings import Settings
 
 MOMENTS = 50

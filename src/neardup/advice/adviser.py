@@ -1,7 +1,5 @@
 """The adviser: one exact join of a sample far below the threshold, and the similarities of all pairs of a part."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The effect of thresholds and of other settings on the exact pairs of the sample, and their cost."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction

@@ -6,8 +6,6 @@ the weakest links and the most similar strangers, show the errors to expect from
 Where that is high, there is a gap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

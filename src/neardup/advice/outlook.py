@@ -1,7 +1,5 @@
 """Which shingles, measure, threshold and grouping separate the relatives of a sample from its strangers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log

@@ -1,7 +1,5 @@
 """The recommended command line, and a reason for each setting that it names."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any

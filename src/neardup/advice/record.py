@@ -1,7 +1,5 @@
 """The results of the adviser as plain frozen records; ``AdviceRecord`` contains all of them."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

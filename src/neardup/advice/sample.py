@@ -4,8 +4,6 @@ Only a bounded part is looked at by several kinds of shingles: every pair of it 
 strangers, which no join below a threshold returns.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -69,13 +67,13 @@ class SampledTexts:
         """The bytes of each text, int64[n]; 0 for a missing one."""
         return _lengths(self.texts)
 
-    def first(self, most_bytes: int) -> SampledTexts:
+    def first(self, most_bytes: int) -> "SampledTexts":
         """Return the sample of the first texts, of at most ``most_bytes`` bytes together, but at least one."""
         n = max(1, int(np.searchsorted(np.cumsum(self.sizes), most_bytes, side="right")))
         columns = {name: values.slice(0, n) for name, values in self.columns.items()}
         return replace(self, texts=self.texts.slice(0, n), ids=self.ids.slice(0, n), columns=columns)
 
-    def counted(self, settings: Settings) -> tuple[SampledTexts, Settings]:
+    def counted(self, settings: Settings) -> "tuple[SampledTexts, Settings]":
         """Return the sample without the text that the settings leave out, and settings that leave out no more."""
         made, base = cleaned(self.texts, settings), cleaned(self.base, settings)
         return replace(self, texts=made.texts, base=base.texts), replace(settings, cleaning=Cleaning())

@@ -1,7 +1,5 @@
 """``Advice`` as sections of sentences and small tables, shared by terminal and notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ differ, too, but a neighbouring version has most of the new text of one. The err
 contents are passages.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Properties of these documents and settings that mislead, with their numbers; passages that most texts share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ All text of the HTML and of the picture is escaped, because ids and texts are th
 the picture shows its number, so no information depends on colour alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap

@@ -1,7 +1,5 @@
 """The command line: parses options, calls the library, and prints results. It contains no algorithm."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

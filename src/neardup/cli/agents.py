@@ -1,7 +1,5 @@
 """Tools for agents by the Model Context Protocol: the folders they may read, the tools, and their server."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +30,7 @@ from neardup.io.readers.rows import read_file_row
 from neardup.measures import MEASURES
 from neardup.run.find import find as run_find
 from neardup.run.found_view import words_of
-from neardup.run.lookup import places_of
+from neardup.run.places import places_of
 from neardup.run.records import Group
 from neardup.run.texts import split_id
 from neardup.runtime import Deadline
@@ -56,7 +54,7 @@ class Roots:
     largest: int
 
     @classmethod
-    def of(cls, folders: Sequence[Path], largest: int) -> Roots:
+    def of(cls, folders: Sequence[Path], largest: int) -> "Roots":
         """Return the roots; without any, the working folder. Raises InputError for a folder that is missing."""
         found = tuple(Path(os.path.realpath(folder)) for folder in folders or [Path.cwd()])
         for folder in found:

@@ -1,7 +1,5 @@
 """The parser of the command line, built by typer from the table of commands, each when it is asked for."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect

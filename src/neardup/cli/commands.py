@@ -3,8 +3,6 @@
 The documentation of a record is the help of its command. A function is loaded when its command runs.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

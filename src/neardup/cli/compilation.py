@@ -1,7 +1,5 @@
 """The first run on a machine: messages while kernels compile, and a helping process."""
 
-from __future__ import annotations
-
 import functools
 import sys
 import threading

@@ -145,7 +145,7 @@ def _refuse_other_options(options: CompareOptions) -> None:
 
 def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
     from neardup.run.findings import load
-    from neardup.run.lookup import fate, typed_id
+    from neardup.run.places import fate, typed_id
 
     found = load(folder)
     a, b = (typed_id(found, id) for id in ids)
@@ -165,7 +165,7 @@ def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
 
 
 def _stored(found: Found, a: str | int, b: str | int) -> str:
-    from neardup.run.lookup import similarity_of_pair
+    from neardup.run.places import similarity_of_pair
 
     measure, threshold = (found.run.settings[name] for name in ("measure", "threshold"))
     pair = found.pair(a, b)

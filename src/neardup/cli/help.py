@@ -4,8 +4,6 @@ Long commands show their options by purpose, and examples at the end. ``main`` p
 is imported; the parser of ``app.py`` asks here, too, so that there is one form.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -15,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from neardup.cli.commands import COMMANDS, EXAMPLES, PURPOSES, Command
 from neardup.cli.option import REQUIRED, Option
 from neardup.cli.options.general import CONFIG, NO_CONFIG
-from neardup.settings.fields import OTHER, PANELS
+from neardup.settings.rules import OTHER, PANELS
 
 LONG = 15
 """Commands with this many options or more show them by purpose."""

@@ -5,8 +5,6 @@ adds the spelling, the default and the help. ``app.py`` reads the options, ``fil
 command receives the record, so that mypy follows each value from the command line into the library.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +30,7 @@ from neardup.settings import (
     Sketch,
     Work,
 )
-from neardup.settings.fields import INPUT, OTHER
+from neardup.settings.rules import INPUT, OTHER
 
 REQUIRED = inspect.Parameter.empty
 METAVARS = {float: "NUMBER", int: "NUMBER", str: "NAME"}
@@ -63,7 +61,7 @@ class Declared:
     choices: tuple[str, ...] = ()
 
     @classmethod
-    def of_field(cls, field: Field, *, more: str = "", from_file: str = TOP) -> Declared:
+    def of_field(cls, field: Field, *, more: str = "", from_file: str = TOP) -> "Declared":
         """Return the option of a setting; ``more`` is said after its help."""
         text = f"{field.help} {more}".rstrip()
         text = text if field.type is bool else f"{text} Allowed: {field.rule.allowed}."
@@ -123,7 +121,7 @@ class SettingOptions(
 ):
     """The options of all settings as they were given, not yet checked: of a run, and of a collection."""
 
-    def read(self) -> SettingOptions:
+    def read(self) -> "SettingOptions":
         """Return the options with the words of a file in place of its name."""
         if not self.stop_words:
             return self
@@ -180,7 +178,7 @@ class Option(Declared):
     type: Any = str
 
     @classmethod
-    def of(cls, name: str, type: Any, declared: Declared) -> Option:
+    def of(cls, name: str, type: Any, declared: Declared) -> "Option":
         """Return the option of a field, which is text before ``read``."""
         if declared.read is not None:
             type = str if declared.default is not None else str | None

@@ -16,8 +16,7 @@ import typer
 
 from neardup import display
 from neardup.cli.compilation import compiling_now, shown_by_bars
-from neardup.cli.memory import Noted
-from neardup.cli.messages import DONE, REJECTED, warn
+from neardup.cli.messages import DONE, REJECTED, Noted, warn
 from neardup.errors import OutputError, SettingError
 from neardup.run import show
 from neardup.runtime import Advance, Progress, Silent

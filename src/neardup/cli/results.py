@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from neardup.run.exchange import Exported
     from neardup.run.findings import Found
-    from neardup.run.lookup import Outside
+    from neardup.run.places import Outside
     from neardup.run.records import Group, Id, Looked
 
 
@@ -87,7 +87,7 @@ def verify(options: VerifyOptions) -> int:
 def show(options: ShowOptions) -> int:
     """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
     from neardup.run.findings import load
-    from neardup.run.lookup import typed_id
+    from neardup.run.places import typed_id
     from neardup.run.stored_review import as_reviewed
 
     if options.limit < 1:
@@ -147,7 +147,7 @@ class _Shown:
             )
 
     def _fate(self) -> str:
-        from neardup.run.lookup import fate
+        from neardup.run.places import fate
 
         said = fate(self._found, self._id)
         member = self._decision.member

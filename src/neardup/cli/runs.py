@@ -47,11 +47,10 @@ if TYPE_CHECKING:
     from neardup.io.writers.scratch import RunJournal
     from neardup.run.account import RunCounts
     from neardup.run.findings import Found
-    from neardup.run.largest import GroupMember
     from neardup.run.predict import RunCost
     from neardup.run.review_decisions import ReviewedResult
     from neardup.run.stages.records import Action
-    from neardup.run.stages.result import Outcome
+    from neardup.run.stages.result import GroupMember, Outcome
 
 
 def dedup(options: DedupOptions) -> int:
@@ -252,7 +251,7 @@ def _journal(
     if not options.resume or options.out is None:
         yield None
         return
-    from neardup.run.journal import open_journal
+    from neardup.run.find import open_journal
 
     decisions = options.decisions if isinstance(options, DedupOptions) else None
     journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
@@ -396,7 +395,7 @@ _ID = 28
 
 def _shown(outcome: Outcome) -> Iterator[str]:
     """The largest groups, each with its first members, and a line about all."""
-    from neardup.run.largest import largest_groups
+    from neardup.run.stages.result import largest_groups
 
     account = outcome.found.run
     groups = largest_groups(outcome, GROUPS, MEMBERS)

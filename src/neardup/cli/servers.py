@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from neardup.collection import Collection
     from neardup.review.live.app import ReviewApp
     from neardup.web.limits import Limits
-    from neardup.web.tokens import Tokens
+    from neardup.web.middleware import Tokens
 
 EXTRA = {
     "fastapi",
@@ -180,7 +180,7 @@ def service_required() -> Iterator[None]:
 
 def _tokens(host: str, file: Path | None) -> Tokens:
     """Return the tokens that open the pages. Raises SettingError if other machines reach ``host`` without one."""
-    from neardup.web.tokens import Tokens, read_tokens, require_tokens
+    from neardup.web.middleware import Tokens, read_tokens, require_tokens
 
     tokens, warning = read_tokens(file) if file else (Tokens(), "")
     require_tokens(host, tokens)

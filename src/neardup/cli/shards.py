@@ -16,7 +16,7 @@ from neardup.cli.output import open_output, print_result, refuse_unusable_out, r
 from neardup.errors import InputError, OutputError
 
 if TYPE_CHECKING:
-    from neardup.run.shards.part import Fingerprinted
+    from neardup.run.shards.merge import Fingerprinted
 
 
 def fingerprint(options: FingerprintOptions) -> int:
@@ -52,7 +52,7 @@ def _make_key(path: Path) -> int:
 
 def _fingerprinted(options: FingerprintOptions, out: Path) -> Fingerprinted:
     from neardup.io.readers import choose_columns, open_files
-    from neardup.run.shards.part import save_fingerprints
+    from neardup.run.shards.merge import save_fingerprints
 
     settings = options.settings.checked()
     documents = open_files(options.inputs, reading=settings.reading)

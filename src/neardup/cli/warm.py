@@ -1,7 +1,5 @@
 """``neardup warm``: compile before the first run, with all processors."""
 
-from __future__ import annotations
-
 import threading
 from subprocess import Popen
 from time import monotonic

@@ -6,8 +6,6 @@ groups that they would have got with ``near`` and on_near="link", if no document
 Existing groups keep their ids, representatives and members.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args

@@ -1,7 +1,5 @@
 """The records that a collection exchanges with its store, and the errors of a store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
@@ -45,7 +43,7 @@ class Entries:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, places: Sequence[int]) -> Entries:
+    def take(self, places: Sequence[int]) -> "Entries":
         """Return the documents at ``places``, in that order."""
         rows = np.array(places, np.int64)
         sizes = np.diff(self.offsets)[rows]

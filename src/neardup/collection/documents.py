@@ -1,7 +1,5 @@
 """The documents of a collection one by one and page by page, and changes of their metadata."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike

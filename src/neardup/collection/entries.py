@@ -11,8 +11,6 @@ needs a third fewer bytes for a text of 3 kB, but takes five times as long to un
 (measured).
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 The limits are checked before anything is stored, and are the same for every interface.
 """
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Check that a collection agrees with its texts: everything derived is recomputed and compared, groups too."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Documents of any kind on their way into a collection: converted chunk by chunk, duplicate ids resolved."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -15,8 +15,6 @@ With base texts, n counts the other shingles, and only those are looked up. The 
 the samples, which are made with base text, so short documents are looked up completely.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +70,7 @@ class Near:
             object.__setattr__(self, name, required_share(f"{name} of near", given))
 
     @classmethod
-    def of(cls, value: float | str | Near) -> Near:
+    def of(cls, value: "float | str | Near") -> "Near":
         """Convert a threshold to a ``Near`` with the default recall."""
         return value if isinstance(value, Near) else cls(value)
 

@@ -1,7 +1,5 @@
 """The results of a search: pages of hits with their evidence, and the token that requests the next page."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib

@@ -1,7 +1,5 @@
 """Evaluate a query on a collection: hits, each verified on the texts; or why a document is not among them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -64,7 +62,7 @@ class Counts:
     sizes: Int64s
     full_sizes: Int64s
 
-    def where(self, chosen: Bools) -> Counts:
+    def where(self, chosen: Bools) -> "Counts":
         """The counts of the chosen documents."""
         return Counts(*(column[chosen] for column in _columns(self)))
 
@@ -391,7 +389,7 @@ class _Ranking:
         document = self.documents[place : place + 1]
         return str(int(document[0])) if self.estimated else self.view.ids(document)[0]
 
-    def of(self, places: Int64s) -> _Shown:
+    def of(self, places: Int64s) -> "_Shown":
         """Return the documents at ``places`` with their counts."""
         return _Shown(self, places)
 

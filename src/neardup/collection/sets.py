@@ -3,8 +3,6 @@
 Base texts are stored documents, such as templates, whose shingles count in no document.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence

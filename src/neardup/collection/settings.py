@@ -1,7 +1,5 @@
 """The fingerprint settings of a collection: fixed when it is created, and stored in it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
@@ -45,7 +43,7 @@ class CollectionSettings:
     secret: bytes = field(default_factory=new_secret, repr=False, compare=False)
 
     @classmethod
-    def of(cls, **values: Unpack[CollectionKeywords]) -> CollectionSettings:
+    def of(cls, **values: Unpack[CollectionKeywords]) -> "CollectionSettings":
         """Return settings with the given values. Raises one SettingError that names all mistakes."""
         given: dict[str, Any] = {"slots": _SLOTS, **values}
         refuse_mistakes(given, COLLECTION_FIELDS, " of a collection")

@@ -5,8 +5,6 @@ shard that holds it for the document itself, and the others for its text. So eac
 counts as in one collection, and the hits have the same order: by score, then by id.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -113,7 +111,7 @@ class Collections:
     @classmethod
     def create(
         cls, places: Sequence[str | os.PathLike[str]], **settings: Unpack[CollectionKeywords]
-    ) -> Collections:
+    ) -> "Collections":
         """Make new collections in files, with one secret, and open them. Raises OutputError if one exists."""
         if not places:
             raise InputError("No collection was named", "One or more", "Name the shards")
@@ -264,7 +262,7 @@ class Collections:
         for shard in self.shards:
             yield from shard
 
-    def __enter__(self) -> Collections:
+    def __enter__(self) -> "Collections":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """The state of a collection at one moment: the look-ups of a search, in terms of texts and words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """Two texts side by side: rows of equal, changed, one-sided and moved text that together hold both texts."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property

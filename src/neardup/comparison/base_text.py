@@ -1,7 +1,5 @@
 """Base text in a comparison of two texts: which units do not count, and the counts without them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@
 (``matching.py``). *Lcs* compares text in order. *Minhash* and *simhash* are the estimates of a sketch.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Hashable, Iterable
 from time import monotonic
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack
@@ -34,7 +32,7 @@ from neardup.measures import MEASURES
 from neardup.runtime import Deadline
 from neardup.settings import Settings
 from neardup.sketch.documents import classic_coefficients
-from neardup.sketch.estimates import estimate
+from neardup.sketch.provenance import estimate
 from neardup.sketch.simhash import distance, of_codepoints
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text import stop_words as choices
@@ -217,7 +215,7 @@ def _base_runs(covered: tuple[Bools, Bools] | None) -> tuple[Int64s, Int64s]:
     return runs_of(a), runs_of(b)
 
 
-def _measured(counts: _Counts, literal: matching.Literal, information: matching.Information) -> dict[str, Any]:
+def _measured(counts: "_Counts", literal: matching.Literal, information: matching.Information) -> dict[str, Any]:
     """Return every measure but the estimates of sketches, by name."""
     (shared, shingles_a, shingles_b), (common, tokens_a, tokens_b) = counts["shingles"], counts["literal"]
     return {

@@ -1,7 +1,5 @@
 """``neardup.compare``: two documents, each a text or a file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Unpack
 

@@ -5,8 +5,6 @@ that repeats inside a document adds nothing, and may match anywhere in the other
 common subsequence, which ignores moved text. Tokens are compared by their 64-bit hashes, windows in full.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 

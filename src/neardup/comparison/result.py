@@ -1,7 +1,5 @@
 """The record of a comparison of two documents: every measure, and the evidence as places in both texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property

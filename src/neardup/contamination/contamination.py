@@ -1,7 +1,5 @@
 """``decontaminate``: the training documents without those that contain test items, and a proof of each removal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

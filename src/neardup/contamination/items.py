@@ -1,7 +1,5 @@
 """The test items: each field of an item is a text to look for, found by its windows of tokens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property

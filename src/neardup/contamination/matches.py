@@ -1,7 +1,5 @@
 """Training texts → the test items they contain, by complete counts of windows, and the evidence for each match."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from neardup.display.style import DARK, LIGHT
-from neardup.display.view import part
+from neardup.display.view import DARK, LIGHT, part
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -1,7 +1,5 @@
 """Format numbers, sizes and untrusted text for people, and measure the width of text on a terminal."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal

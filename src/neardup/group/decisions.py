@@ -1,7 +1,5 @@
 """Leaders of documents → the decision about every row: its group, its representative, kept or not."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,7 +26,7 @@ class Heads:
     listed: Int64s
 
     @classmethod
-    def of(cls, rows: Int64s) -> Heads:
+    def of(cls, rows: Int64s) -> "Heads":
         """The representatives before any decision of people."""
         return cls(rows, np.zeros(len(rows), np.bool_), np.empty(0, np.int64))
 
@@ -80,7 +78,7 @@ class Decisions:
         same: Bools = self.rows == self.representative_row
         return same
 
-    def part(self, which: slice | Bools) -> Decisions:
+    def part(self, which: slice | Bools) -> "Decisions":
         """The decisions about some members, without their lost passages."""
         names = ("rows", "representative_row", "similarity", "exact", "kept", "placed")
         lost = self.lost
@@ -88,12 +86,12 @@ class Decisions:
             lost = LostShingles(lost.shingles[which], lost.lost[which], lost.spared[which])
         return replace(self, lost=lost, **{name: getattr(self, name)[which] for name in names})
 
-    def all_kept(self) -> Decisions:
+    def all_kept(self) -> "Decisions":
         """The same groups with every member kept."""
         nothing = np.empty(0, np.int64)
         return replace(self, kept=np.ones(len(self.rows), np.bool_), none_goes=True, dropped=nothing, lost=None)
 
-    def none_kept(self, first_new: int) -> Decisions:
+    def none_kept(self, first_new: int) -> "Decisions":
         """The same groups with every member removed, except those of the reference set, before ``first_new``."""
         return replace(self, kept=self.rows < first_new)
 

@@ -1,7 +1,5 @@
 """Chunks of text in the order of a retriever → those that do not repeat an earlier one."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Where pairs or the index of an exact join exceed the memory, documents are group
 common.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -112,7 +110,7 @@ class GroupRules:
     threads: int
 
     @classmethod
-    def of(cls, search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> GroupRules:
+    def of(cls, search: SearchSettings, keep: Keep, grouping: GroupSettings, work: Work) -> "GroupRules":
         """Return the rules of these settings."""
         return cls(criterion_of(search), formula_of_old(search, keep.held), grouping, work.threads)
 

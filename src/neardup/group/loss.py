@@ -9,8 +9,6 @@ so far. Then, in the opposite order, a document is removed after all if the ones
 and if no removed document loses too much by that. Both steps are linear in the shingles.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -117,7 +115,7 @@ def cover(candidates: Residue, group: Int64s, rank: Int64s, allowed: Int64s) -> 
     return stays
 
 
-def _take_back(found: _Shared, stays: Bools, held: Int64s, allowed: Int64s, order: Int64s) -> None:
+def _take_back(found: "_Shared", stays: Bools, held: Int64s, allowed: Int64s, order: Int64s) -> None:
     """Let documents go that others made redundant; ``held`` counts the documents with each shingle that stay."""
     owner = np.repeat(np.arange(len(stays)), np.diff(found.starts))
     lost = np.bincount(owner[held[found.shingles] == 0], minlength=len(stays))
@@ -152,7 +150,7 @@ class _Shared:
     firsts: Int64s
 
     @classmethod
-    def of(cls, residue: Residue, group: Int64s) -> _Shared:
+    def of(cls, residue: Residue, group: Int64s) -> "_Shared":
         """Number the shingles of a residue; ``group`` is that of each document."""
         keys, shingles = np.unique(residue.by_group(group), return_inverse=True)
         starts = np.concatenate(([0], np.cumsum(residue.counts(len(group)))))
@@ -194,13 +192,13 @@ class Standing:
         several: Bools = stay[self.group] > 1
         return several
 
-    def staying(self, documents: Int64s) -> Standing:
+    def staying(self, documents: Int64s) -> "Standing":
         """The same with further ``documents`` that stay."""
         stays = self.stays.copy()
         stays[documents] = True
         return replace(self, stays=stays)
 
-    def at(self, decisions: Decisions, documents: CopyClasses) -> Standing:
+    def at(self, decisions: Decisions, documents: CopyClasses) -> "Standing":
         """The same as ``decisions`` of people leave the documents: also representatives may go.
 
         The text that goes with a group without a representative is unknown.

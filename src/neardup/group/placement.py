@@ -4,8 +4,6 @@ A group is changed only where a decision demands it. Where decisions contradict 
 documents apart hold, and of the others the latest ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 The keep policies, one after the other, are an order over all rows; the first of a group stays.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -38,7 +36,7 @@ class Ids:
     pieces: tuple[CorpusChunk, ...] = ()
 
     @classmethod
-    def of_run(cls, rows: Rows) -> Ids:
+    def of_run(cls, rows: Rows) -> "Ids":
         """The ids of the rows of a run."""
         parts = rows.corpus.parts
         return cls(
@@ -123,7 +121,7 @@ class JudgedRows:
     sources: pa.Array | None = None
 
     @classmethod
-    def of_run(cls, rows: Rows, rank: Int64s, sources: str) -> JudgedRows:
+    def of_run(cls, rows: Rows, rank: Int64s, sources: str) -> "JudgedRows":
         """The rows of a run in this order of preference; ``sources`` names a column, "" for none."""
         return cls(
             rows.copy_of,

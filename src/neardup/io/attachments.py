@@ -3,8 +3,6 @@
 Few documents have attachments: they are held by row, and rows without any are left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias

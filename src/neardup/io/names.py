@@ -5,8 +5,6 @@ JSON can hold. They are shown as ``\xff`` instead; the file itself is opened and
 shown without their passwords, and refused where a path of this machine is needed.
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

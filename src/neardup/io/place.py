@@ -1,7 +1,5 @@
 """The place of a collection: a file here, or a schema in a PostgreSQL database, named by a URL."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass, field
@@ -38,7 +36,7 @@ class DatabaseURL:
     options: dict[str, str] = field(repr=False, hash=False)
 
     @classmethod
-    def of(cls, url: str) -> DatabaseURL:
+    def of(cls, url: str) -> "DatabaseURL":
         """Read a URL. Raises InputError, without the password, for an impossible one."""
         matched = _URL.fullmatch(url)
         if matched is None:
@@ -82,7 +80,7 @@ class DatabaseURL:
         """The last part, as that of a path."""
         return self.schema
 
-    def absolute(self) -> DatabaseURL:
+    def absolute(self) -> "DatabaseURL":
         """The same from any folder."""
         return self
 

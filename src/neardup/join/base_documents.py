@@ -1,7 +1,5 @@
 """The documents of ``--ignore`` → the base text of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -8,8 +8,6 @@ search by SimHash does the same with crowds of fingerprints near each other. Can
 parts of a run, so that a killed run does not search for them again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ The leaders are those of the documents in long lists, the candidates. A document
 rank and has enough text in common with a candidate could change who leads: what is near it is counted in full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -48,7 +46,7 @@ class Crowds:
     leader: Int64s
     follower: Int64s
 
-    def without_doubtful(self, outside: Int64s, rank: Int64s) -> Crowds:
+    def without_doubtful(self, outside: Int64s, rank: Int64s) -> "Crowds":
         """Return the crowds without the members that the pairs ``outside`` (int64[n, 2]) make doubtful.
 
         These pairs have an end that is no member. A member is doubtful if it pairs with a document of better rank

@@ -6,8 +6,6 @@ with more, so a second pass counts only the shingles of such cells, one by one. 
 where they fit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -102,7 +100,7 @@ class _Tally:
     documents: Int64s
     first: Int64s
 
-    def __add__(self, other: _Tally) -> _Tally:
+    def __add__(self, other: "_Tally") -> "_Tally":
         hashes = np.union1d(self.hashes, other.hashes)
         documents, first = np.zeros(len(hashes), np.int64), np.full(len(hashes), np.iinfo(np.int64).max)
         for part in (self, other):  # the hashes of each are distinct
@@ -111,7 +109,7 @@ class _Tally:
             first[at] = np.minimum(first[at], part.first)
         return _Tally(hashes, documents, first)
 
-    def above(self, limit: int) -> _Tally:
+    def above(self, limit: int) -> "_Tally":
         """Those in more than ``limit`` documents."""
         many = self.documents > limit
         return _Tally(self.hashes[many], self.documents[many], self.first[many])
@@ -209,7 +207,7 @@ class _SignedAgain:
         else:
             self._read(rows.left, advance)
 
-    def only(self, stays: Bools) -> _SignedAgain:
+    def only(self, stays: Bools) -> "_SignedAgain":
         """The same for the documents that stay (bool[documents]) only."""
         self._stays = stays
         return self

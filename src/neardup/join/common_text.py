@@ -11,8 +11,6 @@ join on multisets of tokens (``prefix_join.py``) proposes every pair.
 Pairs are counted on the tokens as they are proposed, and only the pairs that meet the criterion are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -111,11 +109,11 @@ class Streams:
     counting: Counting
     threads: int
 
-    def count(self, ends: Int64s) -> _Part:
+    def count(self, ends: Int64s) -> "_Part":
         """Count the common text of pairs (int64[n, 2], a < b)."""
         return _counted(ends, ends, self.sets, self.counting, self.criterion)
 
-    def count_many(self, ends: Int64s) -> list[_Part]:
+    def count_many(self, ends: Int64s) -> "list[_Part]":
         """Count the common text of pairs in all threads."""
         slices = range(0, len(ends), _PAIRS)
         return list(ordered_map(lambda first: self.count(ends[first : first + _PAIRS]), slices, self.threads))
@@ -154,7 +152,7 @@ def pairs_of(
     return _total(_met(index, meets, streams, reference, advance))
 
 
-def _met(index: PrefixIndex, meets: Meets, streams: Streams, reference: int, advance: Advance) -> list[_Part]:
+def _met(index: PrefixIndex, meets: Meets, streams: Streams, reference: int, advance: Advance) -> "list[_Part]":
     documents, counted = len(index.documents), []
 
     def work(first: int) -> list[_Part]:

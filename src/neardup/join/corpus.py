@@ -4,8 +4,6 @@ A corpus is the new input, preceded by the reference input if one is given. Its 
 be read, numbered from 0 over both inputs, reference first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -111,7 +109,7 @@ class Corpus:
     empty_alike: bool = False
 
     @classmethod
-    def of(cls, parts: tuple[Part, ...], settings: JoinSettings, *, empty_alike: bool = False) -> Corpus:
+    def of(cls, parts: tuple[Part, ...], settings: JoinSettings, *, empty_alike: bool = False) -> "Corpus":
         """Return the corpus of these inputs, under the key of their saved fingerprints or a new one.
 
         With a memory limit it has room on disk. The finished parts of the run go to the journal of this context.
@@ -190,11 +188,11 @@ class Corpus:
         """
         return self._over(rows, lambda some: work(some.rows, some.places, some.texts()))
 
-    def _over(self, rows: Int64s, work: Callable[[_Some], Result]) -> Iterator[Result]:
+    def _over(self, rows: Int64s, work: "Callable[[_Some], Result]") -> Iterator[Result]:
         """Yield ``work(some of the rows)`` for all rows, in input order."""
         return ordered_map(work, self._some(rows), self.settings.work.threads)
 
-    def _some(self, rows: Int64s) -> Iterator[_Some]:
+    def _some(self, rows: Int64s) -> "Iterator[_Some]":
         """Yield the rows in the portions in which their texts are read."""
         firsts = np.array([piece.first for piece in self.pieces], np.int64)
         wanted = dict(enumerate(np.split(rows, np.searchsorted(rows, firsts[1:]))))

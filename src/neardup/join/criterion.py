@@ -3,8 +3,6 @@
 The similarity is computed from |A∩B|, |A| and |B| by the formula of a measure.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -111,14 +109,14 @@ class Related:
         """Whether some documents are not related to others."""
         return bool(len(self.within) or len(self.across))
 
-    def of(self, rows: Int64s) -> Related:
+    def of(self, rows: Int64s) -> "Related":
         """The same for some of the rows only, in that order."""
         return Related(
             self.within[rows] if len(self.within) else self.within,
             self.across[rows] if len(self.across) else self.across,
         )
 
-    def simplified(self) -> Related:
+    def simplified(self) -> "Related":
         """The same relations; if all have the same value within, nothing needs to be kept apart."""
         several = len(self.within) > 0 and bool((self.within != self.within[0]).any())
         return self if several else Related(across=self.across)

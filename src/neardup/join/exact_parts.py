@@ -7,8 +7,6 @@ as those of one index. Held for all documents are their outlines: 44 bytes and 2
 larger than the room is joined alone: its sets are mapped from a file, and its lists take the memory they need.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Every feature of the texts of a chunk adds its own columns. Sets that a later st
 fingerprints, so that no stage reads all texts for them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -346,7 +344,7 @@ def fingerprint(corpus: Corpus, slots: int, progress: Progress, plan: Plan | Non
     return _read_all(corpus, slots, progress, _RowsUnderWay(corpus, plan if slots else None)).finish()
 
 
-def _read_all(corpus: Corpus, slots: int, progress: Progress, growing: _RowsUnderWay) -> _RowsUnderWay:
+def _read_all(corpus: Corpus, slots: int, progress: Progress, growing: "_RowsUnderWay") -> "_RowsUnderWay":
     """Read all chunks into ``growing``, or as many as show that an expected exact join does not fit."""
     total = sum(part.documents.size_bytes or 0 for part in corpus.parts) or None
     chunks = read_chunks(corpus, slots, growing.sets, growing.plan)

@@ -9,8 +9,6 @@ because among equally frequent shingles the one with the smaller hash is looked 
 therefore counted again with hashes that are the same in every run.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -7,8 +7,6 @@ looked at. Most documents have too many shingles of their own for a partner, and
 most shingles with many others have their frequent shingles as bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain

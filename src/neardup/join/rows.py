@@ -1,7 +1,5 @@
 """The record of the first pass: all columns of every row, and the feature sets of some rows on request."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -95,7 +93,7 @@ class Rows:
         """With base text, int64[rows, 3]: see ``sketch.base_text.count_left``."""
         return self.columns.get("left")
 
-    def with_left(self, left: Int64s) -> Rows:
+    def with_left(self, left: Int64s) -> "Rows":
         """The same rows, with these counts of the rest."""
         return replace(self, columns={**self.columns, "left": left})
 
@@ -157,11 +155,11 @@ class Rows:
         """The store of the shingle sets, or other ``features``, of the documents; the same for all stages."""
         return self.stores.of(features)
 
-    def under(self, key: Key) -> Rows:
+    def under(self, key: Key) -> "Rows":
         """The same rows, with features hashed by another key from now on."""
         return replace(self, corpus=replace(self.corpus, key=key))
 
-    def unnamed(self, parts: set[int]) -> Rows:
+    def unnamed(self, parts: set[int]) -> "Rows":
         """The same rows; those of some ``parts`` are named by number and not by their id column."""
         if not parts:
             return self  # with the sets that its stores know

@@ -3,8 +3,6 @@
 The searches side by side: LSH, Hamming, exact, and common text.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -105,7 +103,7 @@ class SearchOutcome:
     in_buckets: Int64s | None = None
 
     @classmethod
-    def of(cls, proposal: Proposal) -> SearchOutcome:
+    def of(cls, proposal: Proposal) -> "SearchOutcome":
         """The outcome of a search that has proposed pairs, and proved nothing yet."""
         proposed = proposal.candidates
         return cls(

@@ -4,8 +4,6 @@ Under a memory limit, sets that several stages need and that do not fit are read
 working file, and fetched from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -57,7 +55,7 @@ class DocumentSets:
         """int64: the index of the set of each of ``documents``."""
         return np.searchsorted(self.documents, documents)
 
-    def only(self, documents: Int64s) -> DocumentSets:
+    def only(self, documents: Int64s) -> "DocumentSets":
         """The sets of ``documents`` (ascending) alone."""
         if len(documents) == len(self.documents):
             return self

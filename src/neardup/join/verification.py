@@ -7,8 +7,6 @@ which costs less for them. Comparing within families merges no two of them, so o
 missed are between documents that no chain connects.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ With bands of r₁ … r_b rows the probability is 1 − Π(1 − J^rᵢ) (Lesko
 Datasets, section 3.4, where all rᵢ are equal).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import prod
 from typing import Any

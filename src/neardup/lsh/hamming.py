@@ -10,8 +10,6 @@ its own tables, and segments of similar size are merged. Thus n fingerprints are
 each was sorted at most log₂ n times. Tables hold positions only: about 6 bytes per fingerprint each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,7 +42,7 @@ class FingerprintWords:
     high: UInt64s
 
     @classmethod
-    def of(cls, rows: UInt64s) -> FingerprintWords:
+    def of(cls, rows: UInt64s) -> "FingerprintWords":
         """From uint64[n, 1] or uint64[n, 2]."""
         high = rows[:, 1] if rows.shape[1] == 2 else np.empty(0, np.uint64)
         return cls(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(high))
@@ -52,7 +50,7 @@ class FingerprintWords:
     def __len__(self) -> int:
         return len(self.low)
 
-    def take(self, which: NDArray[Any] | slice) -> FingerprintWords:
+    def take(self, which: NDArray[Any] | slice) -> "FingerprintWords":
         """The words at the given positions."""
         return FingerprintWords(self.low[which], self.high[which] if len(self.high) else self.high)
 
@@ -435,7 +433,7 @@ class HammingIndex:
             return read_fingerprints(fingerprints.reshape(1, -1), self.bits)  # one row of sketch()
         return read_fingerprints(fingerprints, self.bits)
 
-    def _unsettled(self) -> _Segment:
+    def _unsettled(self) -> "_Segment":
         """The waiting additions as a segment without tables."""
         self._waiting = [np.concatenate([np.empty((0, self.bits // 64), np.uint64), *self._waiting])]
         return _Segment(self._waiting[0], self._size - len(self._waiting[0]), None)

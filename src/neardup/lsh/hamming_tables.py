@@ -8,8 +8,6 @@ the bits outside the first prefix once more (Manku, Jain and Das Sarma, Detectin
 2007, section 3).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Signatures are cut into bands of ``rows`` slots; documents that agree in all slo
 do not matter. Candidates are proposals: agreeing slots estimate resemblance, they do not prove it.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -5,8 +5,6 @@ of a document is its row in ``ranks.parquet``, and that of a group the one of it
 they are the internal number of the document and the permanent id of the group.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 

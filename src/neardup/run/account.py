@@ -4,8 +4,6 @@ The texts below the fields are in docs/reference/files.md (``scripts/docs`` copi
 left out of ``run.json`` while it has that default.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import msgspec

@@ -1,7 +1,5 @@
 """The columns that the settings of a run name: checked before the work, and read in the first pass."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A run by the values of a column: documents are compared within a value, and each value has its own counts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The groups, decisions and tags of a reviewed result as files for other programs, and tags from their files."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 They are not copies of each other or of anything else. A setting, never a finding, decides whether they stay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

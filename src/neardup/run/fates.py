@@ -1,7 +1,5 @@
 """Which rows of the input stay by a result: as a mask, in the caller's type, as Arrow data, and by file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any

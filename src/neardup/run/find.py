@@ -1,24 +1,126 @@
-"""The batch run: opened documents pass through the stages of ``stages/order.py``."""
+"""The batch run: its stages in order and the conditions of each, and the journal by which it goes on."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, Unpack, cast
 
+from neardup.display import printable
+from neardup.errors import InputError
+from neardup.io.names import without_secrets
 from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen, Reference
+from neardup.io.readers.sources import Source, refuse_stdin, whole_digest
+from neardup.io.writers.scratch import RunJournal, journal_of
 from neardup.join.base_documents import open_base
+from neardup.join.search import ExactJoin
 from neardup.run.asked_columns import FindKeywords, reference_of, require_reference
 from neardup.run.fates import refuse_files
 from neardup.run.findings import Found
-from neardup.run.pipeline import Meter
-from neardup.run.shares import require_most_removed
-from neardup.run.stages.order import run_stages
-from neardup.run.stages.records import Inputs
+from neardup.run.pipeline import Condition, Meter, Pipeline, Stage
+from neardup.run.stages import groups, result, search
+from neardup.run.stages.account import Run, require_most_removed
+from neardup.run.stages.records import Inputs, LearnedSets, Purpose
 from neardup.run.stages.result import Outcome
 from neardup.run.stored_review import reviewed
 from neardup.runtime import Progress, Silent
-from neardup.settings import SettingKeywords, Settings
+from neardup.settings import (
+    RECORDS,
+    BaseTextSettings,
+    GroupSettings,
+    Keep,
+    SearchSettings,
+    SettingKeywords,
+    Settings,
+)
+from neardup.settings.rules import KEEP_NONE
+from neardup.tables import FORMAT_VERSION
+from neardup.text.keys import new_secret
+from neardup.text.unicode import UNICODE_VERSION
+
+
+def _ignore(inputs: Inputs) -> bool:
+    return inputs.ignore is not None
+
+
+def _ignore_common(base: BaseTextSettings) -> bool:
+    return base.ignore_common > 0
+
+
+def _passages(keep: Keep, purpose: Purpose) -> bool:
+    return keep.keep != KEEP_NONE and purpose.action != "group"
+
+
+def _drop(keep: Keep) -> bool:
+    return keep.empty == "drop"
+
+
+def _audit(search: SearchSettings) -> bool:
+    return search.audit > 0
+
+
+def _kinds(grouping: GroupSettings) -> bool:
+    return grouping.kinds
+
+
+IGNORE = Condition("--ignore", _ignore)
+IGNORE_COMMON = Condition("--ignore-common", _ignore_common)
+DROP = Condition("--empty drop", _drop)
+PASSAGES = Condition("not with --keep none", _passages)
+AUDIT = Condition("--audit", _audit)
+KINDS = Condition("--kinds", _kinds)
+
+STAGES = (
+    Stage(search.bands),
+    Stage(search.corpus),
+    Stage(search.base_text, IGNORE),
+    Stage(search.first_pass),
+    Stage(search.common_text, IGNORE_COMMON),
+    Stage(search.names),
+    Stage(search.propose),
+    Stage(groups.group_rules),
+    Stage(groups.order),
+    Stage(groups.copies),
+    Stage(groups.resources),
+    Stage(search.prove, holds=(LearnedSets,)),
+    Stage(groups.group),
+    Stage(groups.people_groups, groups.DECISIONS),
+    Stage(groups.pairs_of_leaders),
+    Stage(groups.leader_distances, holds=groups.HELD),
+    *groups.FATES,
+    Stage(groups.reported_pairs),
+    Stage(groups.no_text, DROP),
+    Stage(groups.counts, groups.COUNT),
+    Stage(groups.no_removal, groups.GROUP),
+    Stage(groups.lost_passages, PASSAGES, holds=groups.HELD),
+    Stage(search.audit, AUDIT, holds=(ExactJoin,)),
+    Stage(groups.audited_rows, AUDIT),
+    Stage(search.missing),
+    Stage(groups.member_table),
+    Stage(result.people_reasons, groups.DECISIONS),
+    Stage(result.row_tables),
+    Stage(result.pair_form),
+    Stage(result.pairs),
+    Stage(result.kinds_of_copies, KINDS),
+    Stage(result.missed_pairs, AUDIT),
+    Stage(Run),
+    Stage(result.result),
+)
+
+
+def given_to(inputs: Inputs, meter: Meter) -> list[Any]:
+    """The records that a run begins with: the settings are taken apart here, and a stage reads its own records."""
+    settings = (getattr(inputs.settings, record) for record in RECORDS)
+    review = () if inputs.review is None else (inputs.review,)
+    return [inputs, Purpose(inputs.action), meter, *settings, *review]
+
+
+def run_stages(inputs: Inputs, meter: Meter, *, wanted: tuple[type, ...] = (Outcome,)) -> list[Any]:
+    """Run the stages over these inputs."""
+    given = given_to(inputs, meter)
+    return Pipeline.of(STAGES, given, wanted).run(*given)
 
 
 def find(
@@ -114,3 +216,61 @@ def dedup(
     require_most_removed(found.run)
     kept: Any = found.kept
     return cast(Given, kept)
+
+
+def open_journal(
+    out: Path,
+    action: str,
+    settings: Settings,
+    columns: Chosen,
+    inputs: Mapping[str, Documents | None],
+    against: Reference | None,
+    decisions: Path | None,
+) -> RunJournal:
+    """The journal of a run that writes ``out``: a new one, or that of the same run, killed earlier.
+
+    Raises InputError if that run had other ``inputs``, settings, columns or another version, and names the
+    difference.
+    """
+    if against is not None:
+        inputs = {**inputs, "against": against.documents}
+    asked = {name: value for name, value in settings.as_dict().items() if name != "threads"}
+    about: dict[str, Any] = {
+        "neardup_version": version("neardup"),
+        "format": FORMAT_VERSION,
+        "unicode": UNICODE_VERSION,
+        "command": action,
+        "setting": asked,
+        "column": {"text": columns.text, "id": columns.id, **_of_reference(against)},
+        "input": {name: _files(documents) for name, documents in inputs.items() if documents is not None},
+        "decisions": {} if decisions is None else _described(sorted(decisions.iterdir())),
+    }
+    return RunJournal(journal_of(out), about, new_secret())
+
+
+def _of_reference(against: Reference | None) -> dict[str, str | None]:
+    return {} if against is None else {"against_text": against.columns.text, "against_id": against.columns.id}
+
+
+def _files(documents: Documents) -> dict[str, Any]:
+    sources: tuple[Source, ...] = getattr(documents, "sources", ())
+    refuse_stdin(sources, "--resume goes on with documents")
+    found = {without_secrets(source.path): {"size": source.size} for source in sources if source.file is None}
+    files = dict.fromkeys(source.file for source in sources if source.file is not None)
+    return {**found, **_described(map(Path, files))}
+
+
+def _described(paths: Iterable[Path]) -> dict[str, Any]:
+    """Size and digest of each whole file, whatever its time: a copied or touched file is the same one."""
+    found: dict[str, Any] = {}
+    for path in paths:
+        try:
+            state, content = os.stat(path), whole_digest(path).hex()
+        except OSError as error:
+            raise InputError(
+                f"{printable(str(path))} cannot be identified: {error.strerror or error}",
+                "With --resume, regular files",
+                "Leave out --resume",
+            ) from error
+        found[os.path.abspath(path)] = {"size": state.st_size, "content": content}
+    return found

@@ -17,8 +17,7 @@ from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.found_view import ShownPairs, shown_pairs
-from neardup.run.lookup import Outside, is_known, links, looked, outside, stored_pairs
-from neardup.run.places import StoredPlaces
+from neardup.run.places import Outside, StoredPlaces, is_known, links, looked, outside, stored_pairs
 from neardup.run.records import (
     Decision,
     Group,

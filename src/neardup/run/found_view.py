@@ -1,7 +1,5 @@
 """Views of a result, for the prompt and for a notebook: its summary, its first groups, pairs with their words."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +12,7 @@ from neardup.display.charts import Histogram, bars
 from neardup.display.view import WORDS, excerpt, facts, heading, name_of, paragraph, table, view
 from neardup.errors import NeardupError
 from neardup.measures import LITERAL, MEASURES
-from neardup.run.lookup import similarities
+from neardup.run.places import similarities
 from neardup.run.records import Group, Id, ResultRecord
 from neardup.run.show import summary
 from neardup.run.views import HEAD, NUMBERS, SHOWN_MEMBERS, rows_of

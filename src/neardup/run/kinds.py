@@ -1,7 +1,5 @@
 """The kinds of difference of the reported pairs and copies: texts read in portions, pairs judged in threads."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING

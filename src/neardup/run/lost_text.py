@@ -1,7 +1,5 @@
 """The text that removed documents take with them: the columns of the table of groups, and the totals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -106,7 +104,7 @@ class LostText:
     lost: int
 
     @classmethod
-    def of(cls, lost: Lost) -> LostText:
+    def of(cls, lost: Lost) -> "LostText":
         """The totals of an account."""
         return cls(lost.removed, lost.losing, lost.unknown, lost.shingles, lost.lost)
 

@@ -1,7 +1,5 @@
 """A run as a list of stages: each declares its records, and those that no later one reads are dropped."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -149,7 +147,7 @@ class Pipeline:
             raise TypeError(f"no stage gives {', '.join(lacking)}")
 
     @classmethod
-    def of(cls, stages: Iterable[Stage], given: Sequence[Any], wanted: Sequence[type]) -> Pipeline:
+    def of(cls, stages: Iterable[Stage], given: Sequence[Any], wanted: Sequence[type]) -> "Pipeline":
         """Those of the stages whose conditions hold for the given records.
 
         >>> def is_long(text: str | None) -> bool:

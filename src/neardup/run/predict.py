@@ -7,8 +7,6 @@ pairs do not reach the threshold, and every stage after the first pass looks at 
 estimated, too.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The records that make up a result: groups, their members, and the decision on one document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

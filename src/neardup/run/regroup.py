@@ -4,8 +4,6 @@ The rows in the table of ranks are numbered anew, as if they were all the docume
 pair and no copy, so they are in no group. Grouping and decisions use the same code as a run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -4,8 +4,6 @@ Anyone may have made or changed the folder. Files are compared with the manifest
 read, not mapped; and all their content is checked before it is used.
 """
 
-from __future__ import annotations
-
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +35,7 @@ from neardup.run.account import Lost, RunAccount, decoded, read_account
 from neardup.run.kinds import KIND, counts_of
 from neardup.run.lost_text import COLUMNS as LOST_COLUMNS
 from neardup.run.lost_text import lost_counts
-from neardup.run.representation import COUNTED, SOURCES
+from neardup.run.tables import COUNTED, SOURCES
 from neardup.settings import SearchSettings
 from neardup.tables import FORMAT_VERSION, OPTIONAL_TABLES, PLACE_TABLES, RESULT_TABLES, TEXTS_FILE, Int64s, column
 

@@ -1,7 +1,5 @@
 """The decisions of a review, applied to the rows of a run: which apply, their consequences, and the reasons."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -97,7 +95,7 @@ class Applied:
     first_new: int
     reasons: list[tuple[Item, str]]
 
-    def place(self, heads: Heads, rank: Int64s, alike: Alike) -> tuple[Heads, Applied]:
+    def place(self, heads: Heads, rank: Int64s, alike: Alike) -> "tuple[Heads, Applied]":
         """Return the representatives after the decisions, and the decisions without those that have no effect."""
         together = self._where("duplicate", "keep both")
         apart, chosen = self._where("not alike"), self._where("represents")
@@ -111,7 +109,7 @@ class Applied:
         after = Heads(placement.heads, heads.moved | (placement.heads != heads.rows), self.goes)
         return after, self._without(dropped)
 
-    def _without(self, dropped: Mapping[int, str]) -> Applied:
+    def _without(self, dropped: Mapping[int, str]) -> "Applied":
         """The same without some decisions; ``dropped`` has their places and the reasons."""
         left = [place for place in range(len(self.items)) if place not in dropped]
         return replace(

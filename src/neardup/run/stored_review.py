@@ -1,7 +1,5 @@
 """The decisions in a result folder: read for another run, and applied to the result itself."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +23,6 @@ from neardup.run.exclusions import bytes_removed
 from neardup.run.lost_text import COLUMNS, lost_counts, with_lost_columns
 from neardup.run.records import ResultRecord
 from neardup.run.regroup import document_pairs, require, stored_rows
-from neardup.run.representation import represented
 from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import (
     Applied,
@@ -37,7 +34,7 @@ from neardup.run.review_decisions import (
     with_decided,
 )
 from neardup.run.stages.account import decided
-from neardup.run.tables import group_table
+from neardup.run.tables import group_table, represented
 from neardup.settings import Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import DECISIONS_FILE, Bools, Int64s
@@ -166,7 +163,7 @@ class _Stored:
     """Whether the result removes documents."""
 
     @classmethod
-    def of(cls, found: ResultRecord, rows: JudgedRows) -> _Stored:
+    def of(cls, found: ResultRecord, rows: JudgedRows) -> "_Stored":
         """A representative may be in the reference set, other members never are."""
         old, new = (rows.ids.of(np.arange(*span)) for span in ((0, rows.first_new), (rows.first_new, len(rows))))
 

@@ -1,7 +1,5 @@
 """The texts behind a result: those of the input of this run, and those stored in the folder of a result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -51,7 +49,7 @@ class _Piece:
     numbers: range | Int64s
 
     @classmethod
-    def of(cls, piece: CorpusChunk) -> _Piece:
+    def of(cls, piece: CorpusChunk) -> "_Piece":
         numbers = piece.row_numbers
         start, count = (int(numbers[0]) if len(numbers) else 0), len(numbers)
         whole = count and int(numbers[-1]) - start == count - 1

@@ -23,9 +23,9 @@ from neardup.join.shingle_store import DocumentSets
 from neardup.join.top_pairs import BestPairs, Wanted, most_similar
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import FindKeywords, reference_of
+from neardup.run.find import IGNORE, IGNORE_COMMON, given_to
 from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.stages import groups, search
-from neardup.run.stages.order import IGNORE, IGNORE_COMMON, given_to
 from neardup.run.stages.records import Inputs, Notes
 from neardup.run.tables import pair_table
 from neardup.runtime import Progress, Silent

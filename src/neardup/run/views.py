@@ -1,7 +1,5 @@
 """Groups, members, decisions and documents as HTML for a notebook, from plain values. All text is escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 All other answers are records of ``neardup.collection``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -118,7 +116,7 @@ class AddedAnswer:
     near: list[NearCopy]
 
     @classmethod
-    def of(cls, added: Added) -> AddedAnswer:
+    def of(cls, added: Added) -> "AddedAnswer":
         """Return the counts of an addition."""
         return cls(*(getattr(added, field.name) for field in fields(cls)))
 

@@ -1,7 +1,5 @@
 """The application: endpoints behind the checks of every server, and the rules of this one for requests."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from collections.abc import Mapping
 from importlib.resources import files
@@ -15,15 +13,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Scope
 
 from neardup import __version__
-from neardup.display.style import page_style
-from neardup.display.view import environment, policy_for, self_contained
+from neardup.display.view import environment, page_style, policy_for, self_contained
 from neardup.service.dispatch import Dispatch
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
-from neardup.web.limits import BODIES, MEGABYTE, Client, Limits
-from neardup.web.middleware import SECURITY, Middleware
-from neardup.web.refusals import RefusedError, internal, of_status
-from neardup.web.tokens import Right, Tokens
+from neardup.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, internal, of_status
+from neardup.web.middleware import SECURITY, Middleware, Right, Tokens
 
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:

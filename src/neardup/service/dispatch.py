@@ -3,8 +3,6 @@
 FastAPI describes the endpoints, and answers all other requests: invalid ones, and those to unknown addresses.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The endpoints of a collection, with their parameters, errors and records, which OpenAPI describes."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, get_args
 
@@ -31,8 +29,8 @@ from neardup.runtime import Deadline
 from neardup.service import answers, requests
 from neardup.service.executor import Executor, answer, bad_request_as, refusal_of, unknown
 from neardup.settings import as_compared
+from neardup.web.limits import RefusedError, stopping, timeout
 from neardup.web.monitoring import MEDIA_TYPE
-from neardup.web.refusals import RefusedError, stopping, timeout
 
 
 def add_endpoints(app: FastAPI, executor: Executor) -> None:

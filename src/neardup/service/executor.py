@@ -1,7 +1,5 @@
 """The collection as the endpoints use it: reads run in several threads, writes in one, together."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
@@ -23,9 +21,8 @@ from neardup.io.place import DatabaseURL, Place
 from neardup.runtime import Deadline
 from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
-from neardup.web.limits import Limits
+from neardup.web.limits import CODES, Limits, RefusedError, internal, overloaded, stopping, timeout
 from neardup.web.monitoring import Metrics
-from neardup.web.refusals import CODES, RefusedError, internal, overloaded, stopping, timeout
 from neardup.web.server import Job, Workers
 
 T = TypeVar("T")
@@ -345,7 +342,7 @@ class Writer:
             outcome.tell()
         return None not in batch
 
-    def _committed(self, writes: list[Job]) -> list[_Outcome]:
+    def _committed(self, writes: list[Job]) -> "list[_Outcome]":
         outcomes: list[_Outcome] = []
         begun = False
         try:

@@ -1,7 +1,5 @@
 """Bodies of requests: records that are checked while they are read from JSON, and described in OpenAPI."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from neardup.collection.search import NearMeasure
 from neardup.collection.sets import Role
 from neardup.io.decisions.records import Verdict
 from neardup.settings.rules import required_share
-from neardup.web.refusals import RefusedError
+from neardup.web.limits import RefusedError
 
 T = TypeVar("T")
 

@@ -1,7 +1,5 @@
 """A collection served over HTTP until a signal arrives, and what its first requests would wait for."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -23,8 +21,8 @@ from neardup.service.executor import Executor
 from neardup.settings import as_compared
 from neardup.web import monitoring
 from neardup.web.limits import Limits
+from neardup.web.middleware import Tokens
 from neardup.web.server import address_of, run
-from neardup.web.tokens import Tokens
 
 LOADING = 10.0
 """Seconds to wait, after the last request, for the thread that uses the collection once at the start."""
@@ -36,7 +34,7 @@ def serve(
     limits: Limits,
     listening: socket.socket,
     started: Callable[[str], None],
-    pages: Mapping[str, ThreadedApp] | None = None,
+    pages: "Mapping[str, ThreadedApp] | None" = None,
     *,
     warm_first: bool = False,
     helpers: bool = True,

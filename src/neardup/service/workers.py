@@ -9,8 +9,6 @@ input, whose end means that its supervisor is gone, and its event loop writes a 
 second from when it accepts requests on: a worker that is silent for too long is replaced, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import pickle
@@ -38,8 +36,8 @@ from neardup.service.executor import file_identity
 from neardup.service.server import LOADING, serve
 from neardup.web import monitoring
 from neardup.web.limits import Limits
+from neardup.web.middleware import Tokens
 from neardup.web.server import address_of
-from neardup.web.tokens import Tokens
 
 MOST = 64
 STEADY = 60.0

@@ -3,7 +3,6 @@
 The command line, the reference page, the validation and their tests are derived from ``FIELDS``.
 """
 
-from neardup.settings.fields import Field
 from neardup.settings.keywords import CollectionKeywords, SettingKeywords
 from neardup.settings.records import (
     CLEANING,
@@ -26,6 +25,7 @@ from neardup.settings.records import (
     Work,
     names_of,
 )
+from neardup.settings.rules import Field
 from neardup.settings.settings import JoinSettings, Settings, TextSettings, as_compared, ratio, refuse_mistakes
 
 __all__ = [

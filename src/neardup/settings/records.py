@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from neardup import measures
 from neardup.measures import MEASURES, aliases
-from neardup.settings.fields import COMPARED, GROUPS, INPUT, OUTPUT, SEARCH, STAY, WORK, Field, setting
 from neardup.settings.rules import (
+    COMPARED,
+    GROUPS,
+    INPUT,
     KEEP_NONE,
     KEEP_ORDERS,
     LONGEST_FEATURE,
     OPTIONAL_COLUMN,
+    OUTPUT,
+    SEARCH,
+    STAY,
     TRUE_OR_FALSE,
     WIDTHS,
+    WORK,
+    Field,
     Rule,
     features_of,
     is_delimiter,
@@ -33,6 +40,7 @@ from neardup.settings.rules import (
     of_keep,
     of_share,
     one_of,
+    setting,
     several,
     share,
     share_of,

@@ -2,8 +2,6 @@
 
 # ruff: noqa: RUF009  the records are frozen
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +9,6 @@ from typing import Any, Unpack
 
 from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
-from neardup.settings.fields import Field
 from neardup.settings.keywords import SettingKeywords
 from neardup.settings.records import (
     COMPARISON,
@@ -30,7 +27,7 @@ from neardup.settings.records import (
     Work,
     names_of,
 )
-from neardup.settings.rules import KEEP_NONE, check, near_miss
+from neardup.settings.rules import KEEP_NONE, Field, check, near_miss
 
 _NOT_BY_SIMHASH = ("slots", "recall")
 """Settings without meaning for a search by SimHash."""
@@ -79,7 +76,7 @@ class Settings(JoinSettings):
     reading: ReadingSettings = ReadingSettings()
 
     @classmethod
-    def of(cls, **values: Unpack[SettingKeywords]) -> Settings:
+    def of(cls, **values: Unpack[SettingKeywords]) -> "Settings":
         """Return settings with the given fields set.
 
         ``measure`` may be an alias (``measures.aliases``). Raises one SettingError that names all mistakes.

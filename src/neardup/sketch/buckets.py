@@ -13,8 +13,6 @@ the share of them in both documents is an unbiased estimate of resemblance, with
 The hashes are those of this program: its signatures are not comparable with those stored by an engine.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -5,8 +5,6 @@ a function of Python, dropped tokens are a kernel of ours. The result is a colum
 which all features are made; keys of exact copies, lengths and kept rows come from the texts themselves.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import pairwise

@@ -1,27 +1,30 @@
-"""Turn texts into fingerprints or shingle sets, with or without base text: pure stages over Arrow arrays.
+"""Texts → tokens, shingles, fingerprints or shingle sets: of one text as plain values, of many as Arrow arrays.
 
 *Base text* are shingles that do not count. Sets lose those of the base text. Measures of words or of common text
 count the units (tokens or characters) that no base shingle covers, as if the others were not in the text.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from neardup.errors import InputError
 from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.sketch.documents import count_sharing
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.keyed import AS_IS, PADDING, Key
+from neardup.kernels.text.keyed import hash_tokens as hash_all
 from neardup.measures import Features
-from neardup.settings import TextSettings
+from neardup.settings import Settings, TextSettings
 from neardup.settings.rules import features_of
 from neardup.sketch.cleaning import cleaned, some_cleaned, text_batch
 from neardup.tables import Int64s, UInt16s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode import unicode_tables
+from neardup.text.units import read
 
 SEED = 0x6E65_6172_6475_7031
 _STEP = 0x9E37_79B9_7F4A_7C15
@@ -229,7 +232,7 @@ class BaseText:
     def __len__(self) -> int:
         return len(self.counted)
 
-    def __or__(self, other: BaseText) -> BaseText:
+    def __or__(self, other: "BaseText") -> "BaseText":
         return BaseText(np.union1d(self.counted, other.counted), np.union1d(self.published, other.published))
 
     def table(self, key: Key) -> UInt64s:
@@ -292,3 +295,103 @@ def sign_left(texts: pa.Array, rows: Int64s, settings: TextSettings, base: BaseT
     classic = settings.sketch.sketch == "classic"
     sketch_sets(sets.hashes, sets.offsets, classic, *classic_coefficients(slots), signatures, chosen)
     return signatures
+
+
+TextOrSet: TypeAlias = str | Set[object]
+"""A text, which stands for the set of its shingles, or any set."""
+
+
+def tokens(text: str, *, unit: str = "word") -> list[str]:
+    """Return the tokens of a text in their compared form, in order; with ``unit="char"`` its characters.
+
+    Case, punctuation and layout are normalised as in every comparison (docs/explanation/tokens.md). Raises
+    InputError for anything but a str, and SettingError for another unit.
+
+    >>> tokens("Dr. Müller PAYS!")
+    ['dr', 'müller', 'pays']
+    >>> tokens("A b", unit="char")
+    ['a', ' ', 'b']
+    """
+    return read(text).units(_checked(5, unit)).strings
+
+
+def shingles(text: str, *, length: int = 5, unit: str = "word") -> set[str]:
+    """Return the shingles of a text: its runs of ``length`` tokens, joined by spaces, or of characters.
+
+    A text with fewer tokens has one shingle, all of it; a text without a token has none. Raises InputError for
+    anything but a str, and SettingError for a length or unit out of range.
+
+    >>> sorted(shingles("a rose is a rose is a rose", length=4))
+    ['a rose is a', 'is a rose is', 'rose is a rose']
+    """
+    by_word = _checked(length, unit)
+    units, joint = read(text).units(by_word).strings, " " if by_word else ""
+    if not units:
+        return set()
+    return {joint.join(units[at : at + length]) for at in range(max(1, len(units) - length + 1))}
+
+
+def jaccard(a: TextOrSet, b: TextOrSet, *, length: int = 5, unit: str = "word") -> float:
+    """Return the resemblance |A∩B| / |A∪B| of two texts, by their shingles, or of two sets of anything.
+
+    Two empty sets have resemblance 1. Raises InputError for anything else, and SettingError for a length or unit
+    out of range (Broder 1997, "On the resemblance and containment of documents", section 2).
+
+    >>> jaccard({1, 2, 3}, {2, 3, 4}), jaccard("the night is dark", "the night is red", length=2)
+    (0.5, 0.5)
+    """
+    one, other = _set_of(a, length, unit), _set_of(b, length, unit)
+    union = len(one | other)
+    return len(one & other) / union if union else 1.0
+
+
+def containment(a: TextOrSet, b: TextOrSet, *, length: int = 5, unit: str = "word") -> float:
+    """Return the containment |A∩B| / |A| of ``a`` in ``b``: the share of A that is in B.
+
+    The empty set is contained in the empty set only. Arguments and errors are those of :func:`jaccard`.
+
+    >>> containment("the night is", "the night is dark", length=2)
+    1.0
+    """
+    one, other = _set_of(a, length, unit), _set_of(b, length, unit)
+    return len(one & other) / len(one) if one else float(not other)
+
+
+def hash_tokens(tokens: Iterable[str]) -> UInt64s:
+    """Return the published hash of each token, uint64[n], in order; the tokens are not normalised.
+
+    The hashes are the same in every installation. They are those of the words that signatures are made from,
+    and they suit ``of_ids`` of any family. Raises InputError for anything but str.
+
+    >>> [hex(value) for value in hash_tokens(["night", ""]).tolist()]
+    ['0x4aee0ee892a2e805', '0x0']
+    """
+    if isinstance(tokens, str):
+        raise InputError("The tokens are one str", "A list of str", "Use tokens(text) to cut a text into tokens")
+    encoded = [_utf8(token) for token in tokens]
+    stops = np.cumsum(np.array([len(token) for token in encoded], np.int64), dtype=np.int64)
+    edges = np.column_stack((np.concatenate((np.zeros(1, np.int64), stops))[:-1], stops)).reshape(-1)
+    data = np.frombuffer(b"".join(encoded) + bytes(PADDING), np.uint8)
+    hashes = np.empty(len(encoded), np.uint64)
+    hash_all(data, edges, len(encoded), AS_IS, PUBLIC, hashes)
+    hashes[edges[::2] == edges[1::2]] = 0  # the kernel reads tokens of at least one byte
+    return hashes
+
+
+def _utf8(token: object) -> bytes:
+    if not isinstance(token, str):
+        raise InputError(f"A token is a {type(token).__name__}", "Tokens of type str", "Use of_ids for numbers")
+    return token.encode("utf-8", "replace")
+
+
+def _set_of(given: TextOrSet, length: int, unit: str) -> Set[object]:
+    if isinstance(given, str):
+        return shingles(given, length=length, unit=unit)
+    if not isinstance(given, Set):
+        raise InputError(f"One side is a {type(given).__name__}", "Two texts, or two sets", "Make a set of it")
+    return given
+
+
+def _checked(length: int, unit: str) -> bool:
+    """Return whether the unit is the word. Raises SettingError for a length or unit out of range."""
+    return Settings.of(length=length, unit=unit).shingles.unit == "word"

@@ -16,8 +16,7 @@ from neardup.kernels.shingles import mix_all
 from neardup.kernels.sketch.slots import equal_slots
 from neardup.settings import TextSettings
 from neardup.sketch.documents import ShingleSets, shingle_sets
-from neardup.sketch.estimates import Estimate, estimate, html
-from neardup.sketch.provenance import Provenance, require_same, signature_table
+from neardup.sketch.provenance import Estimate, Provenance, estimate, html, require_same, signature_table
 from neardup.tables import Floats, Int64s, UInt64s
 from neardup.text.keys import PUBLIC
 

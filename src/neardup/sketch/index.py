@@ -1,7 +1,5 @@
 """An index of signatures that arrive and leave: which stored ones may resemble a new one, by LSH."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,10 +15,9 @@ from neardup.errors import FormatError, InputError
 from neardup.io.readers.tables import read_table
 from neardup.io.writers.output import write_table
 from neardup.lsh.bands import Plan, plan
-from neardup.sketch.estimates import Estimate
 from neardup.sketch.families import Signature, SlotFamily
 from neardup.sketch.minhash import MinHash
-from neardup.sketch.provenance import KEY, require_same
+from neardup.sketch.provenance import KEY, Estimate, require_same
 from neardup.sketch.signatures import Signatures
 
 Id: TypeAlias = str | int
@@ -148,7 +145,7 @@ class Index:
         write_table(table.replace_schema_metadata(metadata), path, KEY, overwrite=overwrite)
 
     @classmethod
-    def load(cls, path: str | Path) -> Index:
+    def load(cls, path: str | Path) -> "Index":
         """Read the output of :meth:`save`. Raises InputError or FormatError for another or a damaged file."""
         table = read_table(path)
         try:

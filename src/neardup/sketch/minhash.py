@@ -12,9 +12,8 @@ import numpy as np
 from neardup.errors import FormatError, SettingError
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.settings import Settings, TextSettings
-from neardup.sketch.documents import SEED, classic_coefficients, sign
+from neardup.sketch.documents import SEED, classic_coefficients, hash_tokens, sign
 from neardup.sketch.families import Ids, Signature, SlotFamily, mix, mixed, text_arrays
-from neardup.sketch.features import hash_tokens
 from neardup.sketch.provenance import require_same
 from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s
 from neardup.text.unicode import UNICODE_VERSION

@@ -31,9 +31,8 @@ from neardup.kernels.sketch.samples import ALL, common, common_of_pairs, sample_
 from neardup.settings import Settings
 from neardup.sketch.cleaning import text_batch
 from neardup.sketch.documents import form_of
-from neardup.sketch.estimates import Estimate, html
 from neardup.sketch.families import Ids, ShingleFamily, mixed, offsets_of, pair_rows, text_arrays, whole_number
-from neardup.sketch.provenance import Provenance, require_same, signature_table
+from neardup.sketch.provenance import Estimate, Provenance, html, require_same, signature_table
 from neardup.tables import Bools, Floats, Int64s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode import unicode_tables

@@ -6,8 +6,6 @@ made here. The objects are recognised by their attributes (``hashvalues`` and ``
 needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +20,9 @@ from neardup.io.readers.tables import read_table
 from neardup.io.writers.output import write_table
 from neardup.settings import Settings
 from neardup.sketch.buckets import BucketMinHash
-from neardup.sketch.estimates import html
 from neardup.sketch.families import PlainSlotFamily, SlotFamily, whole_number
 from neardup.sketch.minhash import MinHash
-from neardup.sketch.provenance import KEY, Provenance, require_same, signature_column
+from neardup.sketch.provenance import KEY, Provenance, html, require_same, signature_column
 from neardup.sketch.samples import BottomK, SampledShingles, Samples
 from neardup.sketch.simhash import SimHash
 from neardup.sketch.textbook import BBit, ModP, MultiplyShift
@@ -145,7 +142,7 @@ class Signatures:
         """How they were made: family, parameters, seeds, versions."""
         return self.family.provenance(self.of_ids)
 
-    def resemblances(self, pairs: Any, other: Signatures | None = None) -> Floats:
+    def resemblances(self, pairs: Any, other: "Signatures | None" = None) -> Floats:
         """Return the estimated resemblance (float64[m]) of ``pairs`` of rows, the second of ``other`` if given.
 
         Raises FormatError, which names both, for signatures of another family, other parameters or versions, and
@@ -158,7 +155,7 @@ class Signatures:
         found: Floats = family.resemblances(self.values, pairs, theirs)
         return found
 
-    def distances(self, pairs: Any, other: Signatures | None = None) -> Int64s:
+    def distances(self, pairs: Any, other: "Signatures | None" = None) -> Int64s:
         """Return the number of bits (int64[m]) in which the SimHash fingerprints of ``pairs`` of rows differ.
 
         Arguments and errors are those of :meth:`resemblances`, which is for the other families.
@@ -175,7 +172,7 @@ class Signatures:
         return family.to_arrow(self.ids, self.values, **kind)
 
     @classmethod
-    def of(cls, table: pa.Table) -> Signatures:
+    def of(cls, table: pa.Table) -> "Signatures":
         """Read the ``to_arrow`` output of a family. Raises FormatError for other tables and other versions."""
         made = Provenance.of(table.schema.metadata)
         family = _family_of(made)
@@ -192,7 +189,7 @@ class Signatures:
             checked = _array(family, values, offsets, family.slots, family.dtype)
         return cls(family, table.column("id").combine_chunks(), checked, of_ids)
 
-    def _comparable(self, other: Signatures | None) -> NDArray[Any] | Samples | None:
+    def _comparable(self, other: "Signatures | None") -> NDArray[Any] | Samples | None:
         """Return the values of ``other``, if they are comparable with these."""
         if other is None:
             return None

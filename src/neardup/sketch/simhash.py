@@ -5,8 +5,6 @@ share .8 of their features still differ in about 10 bits, and unrelated ones in 
 fingerprints that differ in few bits.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections import Counter
@@ -20,9 +18,8 @@ from neardup.errors import InputError, SettingError
 from neardup.kernels.sketch.simhash import JOINED, SOLID, simhash_units, solid_units
 from neardup.settings.rules import LONGEST_FEATURE, WIDTHS, features_of
 from neardup.sketch.documents import simhash_rows
-from neardup.sketch.estimates import html
 from neardup.sketch.families import pair_rows, slots_array, text_arrays
-from neardup.sketch.provenance import Provenance, signature_table
+from neardup.sketch.provenance import Provenance, html, signature_table
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode import codepoints_of, tokens, unicode_tables

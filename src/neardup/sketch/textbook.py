@@ -6,8 +6,6 @@ rows, and estimates are biased by some hundredths, whatever the number of slots:
 third were estimated .05 too low. The MinHash of this program mixes first; prefer it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import exp, isqrt, lgamma, log
 from typing import Any

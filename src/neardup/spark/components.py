@@ -17,7 +17,7 @@ import pyarrow as pa
 from neardup.join.candidates import HUB
 from neardup.join.method import BYTES_A_SHINGLE
 from neardup.kernels.components import unite
-from neardup.spark.arrays import Batches, batch_of, concatenated, run_starts, whole
+from neardup.spark.job import Batches, batch_of, concatenated, run_starts, whole
 from neardup.tables import Int64s
 
 if TYPE_CHECKING:

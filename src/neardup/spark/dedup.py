@@ -21,8 +21,18 @@ from neardup.spark.job import (
     require_frame,
     require_free,
 )
-from neardup.spark.pairs import NEW, PAIRS, candidates, copies_of, fingerprints, require_ids, verified
-from neardup.spark.prefixes import chains, lookups, prefixes
+from neardup.spark.pairs import (
+    NEW,
+    PAIRS,
+    candidates,
+    chains,
+    copies_of,
+    fingerprints,
+    lookups,
+    prefixes,
+    require_ids,
+    verified,
+)
 from neardup.text.keys import new_key
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.fields import paths_of
-from neardup.spark.arrays import Batches
-from neardup.spark.job import OWN, Deduplicated, quoted, require_column, require_free
+from neardup.spark.job import OWN, Batches, Deduplicated, quoted, require_column, require_free
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -31,7 +31,7 @@ from neardup.run.stages.records import MemberTable, ShinglePairs
 from neardup.run.tables import copy_table, pair_table
 from neardup.runtime import Silent
 from neardup.settings import RECORDS, SearchSettings, Settings
-from neardup.spark.arrays import Batches, sets_in, whole, whole_runs
+from neardup.spark.job import Batches, sets_in, whole, whole_runs
 from neardup.tables import CANDIDATES, Bools, Int64s, one_array, verified_table
 
 if TYPE_CHECKING:

@@ -8,8 +8,6 @@ its tokens, as words, are then the rest. All features are those of the resulting
 the original, so that evidence is quoted from the original.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Functions that other packages register for texts, as entry points."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

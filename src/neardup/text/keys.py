@@ -10,8 +10,6 @@ under a key derived from the same secret. It is a pseudo-random function: seals 
 copies of each other.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import secrets

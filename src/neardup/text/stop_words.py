@@ -4,8 +4,6 @@ A choice is one string, which settings can hold: ``en@1a2b3c4d`` (a list of the 
 digest of it) or ``words:and the`` (tokens). ``chosen`` makes it from a language or from words.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Collection

@@ -11,8 +11,6 @@ are those of C, C++, C#, Go, Java, JavaScript, Kotlin, PHP, Python, Ruby, Rust, 
 rule for files of any of them, since a table of texts rarely says the language.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache

@@ -9,8 +9,6 @@ written without spaces (Han, Hiragana, Thai, Lao, Khmer, Myanmar) each grapheme 
 means toNFKC_Casefold of Unicode 15.0.0, regardless of the interpreter's version.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

@@ -5,8 +5,6 @@ places in the original, for code that shows or quotes a text. Normalisation chan
 soft hyphens, marks), so places are recorded code point by code point rather than searched for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 

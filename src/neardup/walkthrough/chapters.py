@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 
 from neardup.display import columns, counted, number, printable, shortened, similarity, tail
 from neardup.display.curves import ErrorBar, error_bars
-from neardup.display.style import page_style
 from neardup.display.svg import Picture
-from neardup.display.view import environment, part, preformatted, self_contained, table, view
+from neardup.display.view import environment, page_style, part, preformatted, self_contained, table, view
 
 if TYPE_CHECKING:
-    from neardup.sketch.estimates import Estimate
+    from neardup.sketch.provenance import Estimate
     from neardup.walkthrough.record import Bands, DrawnHashes, Exact, ExplanationRecord
 
 GENERATOR = "neardup explain"
@@ -181,7 +180,7 @@ def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
 
     | is the exact value; * marks the estimate and the exact value at the same position.
 
-    >>> from neardup.sketch.estimates import estimate
+    >>> from neardup.sketch.provenance import estimate
     >>> bar(estimate(8, 16), 0.3, 41)
     '           [|-------o--------]           '
     """

@@ -1,7 +1,5 @@
 """Compute the textbook tables of shingling and MinHash for a few small documents."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 from typing import Any
@@ -11,7 +9,7 @@ import numpy as np
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.settings import Settings
-from neardup.sketch.estimates import estimate
+from neardup.sketch.provenance import estimate
 from neardup.tables import Bools, UInt64s
 from neardup.text.unicode import Unit, shingles, tokens
 from neardup.walkthrough import chapters

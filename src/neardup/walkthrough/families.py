@@ -6,8 +6,6 @@ whatever p is, and if 2ᵘ is near the number of rows, two rows often get the sa
 program mix the bits of a number first, and are therefore the reliable ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The resemblances of a few documents, exact and estimated side by side, as tables and heat maps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -12,7 +10,7 @@ import numpy as np
 from neardup.display import columns, counted, shortened, similarity
 from neardup.display.curves import heat_map
 from neardup.display.view import heading, name_of, paragraph, table, view
-from neardup.sketch.features import jaccard, shingles
+from neardup.sketch.documents import jaccard, shingles
 from neardup.sketch.minhash import MinHash
 from neardup.tables import Floats
 from neardup.walkthrough.explanation import read_small

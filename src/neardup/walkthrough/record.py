@@ -1,12 +1,10 @@
 """The tables of a few small documents as data; ``chapters`` displays them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from neardup.sketch.estimates import Estimate
+from neardup.sketch.provenance import Estimate
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.walkthrough.families import NOTHING
 

@@ -3,8 +3,6 @@
 No line and no label has a text, a query, a document id or an address, only route templates, statuses and counts.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

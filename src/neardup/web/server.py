@@ -1,7 +1,5 @@
 """The HTTP server: listening, stopping without losing anything, and threads that read."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket
@@ -18,8 +16,7 @@ from starlette.types import ASGIApp
 
 from neardup.errors import OutputError, SettingError
 from neardup.runtime import Deadline
-from neardup.web.limits import CONNECTIONS, READING_SECONDS, Limits
-from neardup.web.refusals import stopping, timeout
+from neardup.web.limits import CONNECTIONS, READING_SECONDS, Limits, stopping, timeout
 
 KEEP_SECONDS = 15
 """Seconds for which a connection stays open without a request."""

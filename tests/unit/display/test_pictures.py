@@ -9,8 +9,8 @@ import pytest
 import neardup as nd
 from neardup.display.charts import Histogram, bars
 from neardup.display.curves import ErrorBar, SCurve, error_bars, heat_map
-from neardup.display.style import DARK, LIGHT, notebook_style, page_style
 from neardup.display.svg import MIDDLE, Picture
+from neardup.display.view import DARK, LIGHT, notebook_style, page_style
 from support.messages import has_parts
 from support.plain_pages import HOSTILE
 

@@ -16,8 +16,8 @@ from neardup.io.fingerprints.folder import FILES, FORMAT, MANIFEST, SavedFingerp
 from neardup.io.fingerprints.keys import SHARED, new_key_file, read_secret, shared_secret
 from neardup.io.readers import choose_columns, open_files
 from neardup.lsh.bands import plan
-from neardup.run.shards.bands import NewKeys, meeting
-from neardup.run.shards.part import save_fingerprints
+from neardup.run.shards.merge import save_fingerprints
+from neardup.run.shards.rows import NewKeys, meeting
 from support.made_texts import Writer
 
 PLAN = plan(0.8, 0.99, 128)

@@ -11,17 +11,20 @@ import pytest
 from neardup.intervals import Share
 from neardup.join import misses
 from neardup.join.misses import (
+    SEEDS,
     DrawnFamilies,
     Missing,
+    labels_of,
     missed_with,
     missing_among,
     missing_pairs,
+    mixed,
     of_families,
     of_pairs,
+    proposed_again,
 )
 from neardup.join.pairs import Pairs
 from neardup.join.prefix_join import no_hubs
-from neardup.join.resketch import SEEDS, labels_of, mixed, proposed_again
 from neardup.lsh.bands import plan
 from neardup.run.account import Interval
 from neardup.run.recall import Predicted, missed_pairs, recall_of

@@ -12,7 +12,7 @@ import pytest
 from neardup.review.live.app import Served
 from neardup.web import monitoring, server
 from neardup.web.limits import Limits
-from neardup.web.tokens import Tokens
+from neardup.web.middleware import Tokens
 from support.live_pages import OWN, Pages, live
 from support.made_review import MadeReview
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import neardup as nd
-from neardup.run import lookup
+from neardup.run import places
 from neardup.run.findings import Found
-from neardup.run.lookup import Outside, similarities
+from neardup.run.places import Outside, similarities
 from neardup.run.records import Id, Shared
 from neardup.run.views import DRAWN_MEMBERS
 
@@ -76,8 +76,8 @@ def test_objects_are_made_for_what_is_shown_alone(found: Found, monkeypatch: pyt
     def counting(kind: Any) -> Any:
         return lambda *values: (made.append(kind), kind(*values))[1]
 
-    monkeypatch.setattr(lookup, "Shared", counting(Shared))
-    monkeypatch.setattr(lookup, "Outside", counting(Outside))
+    monkeypatch.setattr(places, "Shared", counting(Shared))
+    monkeypatch.setattr(places, "Outside", counting(Outside))
     group = max(found.first_groups(None), key=lambda group: len(group.members))
     most = 2 * (len(group.members) + DRAWN_MEMBERS * (DRAWN_MEMBERS - 1) // 2)
     assert found.pairs.num_rows > 2 * most

@@ -8,9 +8,9 @@ import pytest
 import neardup as nd
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.base_documents import BaseDocuments
+from neardup.run.find import STAGES, given_to
 from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.review_decisions import ReviewedResult
-from neardup.run.stages.order import STAGES, given_to
 from neardup.run.stages.records import Action, Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Silent

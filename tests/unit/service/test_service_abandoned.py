@@ -22,7 +22,7 @@ from neardup.service.app import make_app
 from neardup.service.executor import Executor
 from neardup.web import server
 from neardup.web.limits import Limits
-from neardup.web.tokens import Tokens
+from neardup.web.middleware import Tokens
 from support.made_service import LOCAL, once_warm
 
 TEXT = " ".join(f"word{number}" for number in range(40))

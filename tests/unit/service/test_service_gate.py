@@ -19,9 +19,8 @@ from neardup import collection
 from neardup.errors import InputError, SettingError
 from neardup.web import limits as web_limits
 from neardup.web import middleware
-from neardup.web.limits import ALLOWED, Limits
-from neardup.web.refusals import RefusedError
-from neardup.web.tokens import Tokens, read_tokens, require_tokens
+from neardup.web.limits import ALLOWED, Limits, RefusedError
+from neardup.web.middleware import Tokens, read_tokens, require_tokens
 from support.full_run import FULL
 from support.made_service import Service, serving
 

@@ -16,7 +16,7 @@ from neardup.service import server
 from neardup.web import monitoring
 from neardup.web import server as web_server
 from neardup.web.limits import Limits
-from neardup.web.tokens import Tokens
+from neardup.web.middleware import Tokens
 from support.made_service import Service, serving
 
 

@@ -16,7 +16,7 @@ from neardup.runtime import Deadline
 from neardup.service import endpoints
 from neardup.service.executor import MOST_TOGETHER, Writer
 from neardup.service.server import warm
-from neardup.web.refusals import RefusedError, timeout
+from neardup.web.limits import RefusedError, timeout
 from neardup.web.server import Workers
 from support.made_service import Service, serving
 

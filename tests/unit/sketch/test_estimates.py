@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.sketch.estimates import Estimate, estimate
 from neardup.sketch.families import ShingleFamily
 from neardup.sketch.minhash import MinHash
+from neardup.sketch.provenance import Estimate, estimate
 from neardup.sketch.samples import SampledShingles
 
 Z = 1.959963984540054  # 97.5 % of a standard normal variable lie below

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.sketch.features import hash_tokens
+from neardup.sketch.documents import hash_tokens
 from neardup.text.units import read
 
 TEXTS = [

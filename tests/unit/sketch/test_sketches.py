@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.errors import FormatError, InputError, SettingError
-from neardup.sketch.estimates import estimate
 from neardup.sketch.minhash import MinHash, MinHashSketch
+from neardup.sketch.provenance import estimate
 from support import reference, strategies
 
 KINDS = ("one-permutation", "classic")

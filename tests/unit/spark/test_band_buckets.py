@@ -11,7 +11,7 @@ import pytest
 
 from neardup.join.candidates import HUB
 from neardup.join.candidates import band_candidates as on_one_machine
-from neardup.spark.arrays import batch_of, binary, truths, whole
+from neardup.spark.job import batch_of, binary, truths, whole
 from neardup.spark.pairs import _meet, spread_keys
 from neardup.tables import UInt64s, column
 

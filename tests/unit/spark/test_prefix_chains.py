@@ -15,9 +15,9 @@ from neardup.join.criterion import criterion_of, takes_any_subset
 from neardup.join.method import MOST_OF_A_LIST
 from neardup.kernels.join import prefix_index as kernels
 from neardup.settings import SearchSettings
-from neardup.spark import prefixes
-from neardup.spark.arrays import batch_of, binary, truths, whole
+from neardup.spark import pairs
 from neardup.spark.components import contract
+from neardup.spark.job import batch_of, binary, truths, whole
 from neardup.tables import UInt64s
 
 
@@ -59,13 +59,13 @@ def listed(made: list[UInt64s], search: SearchSettings) -> tuple[list[pa.RecordB
     np.add.at(repeats, (hashes[again] & np.uint64(len(repeats) - 1)).astype(np.int64), counts[again] - 1)
     half = len(made) // 2
     batches = [batch(made[:half], 0), batch(made[half:], half)]
-    entries = list(prefixes._list(criterion, broadcast(repeats), iter(batches)))
+    entries = list(pairs._list(criterion, broadcast(repeats), iter(batches)))
     if takes_any_subset(criterion.measure):
         marked = np.zeros(1 << 10, np.uint64)
         for one in entries:
             kernels.mark_entries(whole(one, "entry").view(np.uint64), marked)
         sent = broadcast(repeats), broadcast(marked)
-        entries = list(prefixes._list_hosts(criterion, *sent, iter(batches)))
+        entries = list(pairs._list_hosts(criterion, *sent, iter(batches)))
     return entries, repeats
 
 
@@ -85,19 +85,19 @@ def test_every_pair_lies_in_one_component(measure: str, threshold: float, size: 
     made = sets(seed)
     search = SearchSettings(measure=measure, threshold=threshold, method="exact")
     entries, _ = listed(made, search)
-    edges = list(prefixes._chain(in_order(entries, size)))
+    edges = list(pairs._chain(in_order(entries, size)))
     assert sum(one.num_rows for one in edges) < sum(one.num_rows for one in entries), "linear, not quadratic"
     root = np.arange(len(made))
     for one in contract(iter(edges)):
         root[whole(one, "a")] = whole(one, "b")
-    pairs = 0
+    found_pairs = 0
     for (x, y), shared in all_shared(seed).items():
         whole_of = {"resemblance": len(made[x]) + len(made[y]) - shared}
         least = whole_of.get(measure, min(len(made[x]), len(made[y])))
         if shared >= threshold * least:
-            pairs += 1
+            found_pairs += 1
             assert root[x] == root[y]
-    assert pairs > 20
+    assert found_pairs > 20
 
 
 @pytest.mark.parametrize("size", [3, 100_000])
@@ -105,7 +105,7 @@ def test_lookups_are_counted_as_on_one_machine(size: int) -> None:
     made = sets(5) * 3
     search = SearchSettings(threshold=0.5)
     entries, _ = listed(made, search)
-    counted = list(prefixes._count(in_order(entries, size)))
+    counted = list(pairs._count(in_order(entries, size)))
     table = pa.Table.from_batches(entries)
     entry, sizes, largest = (whole(table, name) for name in ("entry", "size", "largest"))
     rows = whole(table, "row")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.display import columns, shortened, tail
-from neardup.sketch.estimates import Estimate, estimate
+from neardup.sketch.provenance import Estimate, estimate
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.chapters import ShownTable, bar
 from neardup.walkthrough.families import FAMILIES

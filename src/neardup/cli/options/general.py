@@ -1,13 +1,10 @@
 """Options that several commands have."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from neardup.cli.option import NEVER, REQUIRED, TOP, Declared, typed_path
 from neardup.io.place import place_of
-from neardup.settings.fields import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK
-from neardup.settings.rules import share_of
+from neardup.settings.rules import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
 
 SHARE = ("NUMBER", share_of)
 """Metavariable and reader of an option that asks for a share: 0.8 or 80%."""

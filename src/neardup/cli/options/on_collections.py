@@ -1,7 +1,5 @@
 """The options of the commands for collections: one record a command, its fields in the order of the help."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -18,7 +16,7 @@ from neardup.cli.option import (
 from neardup.cli.options import general
 from neardup.io.place import Place
 from neardup.settings import ReadingSettings, names_of
-from neardup.settings.fields import ACCESS, COMPARED, INPUT, OUTPUT, WORK
+from neardup.settings.rules import ACCESS, COMPARED, INPUT, OUTPUT, WORK
 
 # ruff: noqa: RUF009  the calls return fields
 

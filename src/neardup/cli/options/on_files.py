@@ -1,7 +1,5 @@
 """The options of the commands that read files: one record a command, its fields in the order of the help."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -19,7 +17,7 @@ from neardup.cli.option import (
 )
 from neardup.cli.options import general
 from neardup.settings import COMPARISON, SELECTION, ReadingSettings, Shingles, names_of
-from neardup.settings.fields import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
+from neardup.settings.rules import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
 # ruff: noqa: RUF009  the calls return fields
 

@@ -1,7 +1,5 @@
 """Decisions of people about pairs of documents: stored in the log, applied to the groups, and undone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

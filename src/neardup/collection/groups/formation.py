@@ -7,8 +7,6 @@ documents by number. Each group formed keeps the id of the group that its leader
 before it took that id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -150,11 +148,11 @@ class About:
     undoes: int | None = None
     threshold: float | None = None
 
-    def counted(self, shared: int, size: int, of_size: int) -> About:
+    def counted(self, shared: int, size: int, of_size: int) -> "About":
         """The same reason with counts."""
         return replace(self, shared=shared, size=size, of_size=of_size)
 
-    def about(self, document: int) -> About:
+    def about(self, document: int) -> "About":
         """The same reason for one of several documents that were removed or replaced."""
         return replace(self, of=document) if self.why in ("removed", "replaced") and self.of else self
 
@@ -453,7 +451,7 @@ class Grouping:
         return named
 
     def _apply(
-        self, named: Mapping[int, Formed], old: Before, cause: About, gone: set[int], changed: set[int]
+        self, named: Mapping[int, Formed], old: "Before", cause: About, gone: set[int], changed: set[int]
     ) -> None:
         """Store and log the differences from before."""
         now = {one: group for group, made in named.items() for one in made.shared}

@@ -1,7 +1,5 @@
 """The methods of ``Collection`` for groups and decisions, which also export them as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, get_args

@@ -6,8 +6,6 @@ binds them. Groups that have the threshold already stay as they are. So the work
 later.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

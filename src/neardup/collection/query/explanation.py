@@ -1,7 +1,5 @@
 """Describe a plan in English, and name numbers of a query that surely mean something else than they say."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator

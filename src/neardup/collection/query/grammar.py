@@ -10,8 +10,6 @@ comparison = ( word | string ) ( ":" | "=" | "!=" | "<" | "<=" | ">" | ">=" ) ( 
 words      = word | string
 """
 
-from __future__ import annotations
-
 import re
 from decimal import Decimal
 from typing import NoReturn

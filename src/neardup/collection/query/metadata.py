@@ -5,8 +5,6 @@ another one if it holds for every single value that the other one holds for. "n>
 because a document may have both values.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from math import isfinite

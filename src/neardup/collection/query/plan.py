@@ -9,8 +9,6 @@ shingles at least c are shared, so at least one of any n − c + 1 is shared. Th
 again by postings or by words.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -165,7 +163,7 @@ class Worded:
     candidates: float
 
     @classmethod
-    def of(cls, counted: Mapping[str, int], total: int) -> Worded:
+    def of(cls, counted: Mapping[str, int], total: int) -> "Worded":
         """The words worth looking up, rarest first; ``counted``: the approximate number of documents with each."""
         rarest = sorted(counted, key=lambda word: (counted[word], word))
         words = [word for place, word in enumerate(rarest) if place < 2 or counted[word] * COMMON <= total]
@@ -277,7 +275,7 @@ class ComparisonStep:
 class NotStep:
     """The documents that ``part`` does not find."""
 
-    part: Step
+    part: "Step"
     candidates: float
 
     @property
@@ -290,7 +288,7 @@ class NotStep:
 class AllStep:
     """The documents that every part finds, in the order of evaluation: fewest candidates first, NOT last."""
 
-    parts: tuple[Step, ...]
+    parts: "tuple[Step, ...]"
     recall: float
 
     @property
@@ -303,7 +301,7 @@ class AllStep:
 class AnyStep:
     """The documents that any part finds."""
 
-    parts: tuple[Step, ...]
+    parts: "tuple[Step, ...]"
     recall: float
 
     @property

@@ -3,8 +3,6 @@
 The tree is independent of a collection: the planner determines which documents, words and fields exist.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from dataclasses import dataclass
@@ -99,14 +97,14 @@ class FieldClause:
 class Not:
     """Documents for which the part does not hold."""
 
-    part: Node
+    part: "Node"
 
 
 @dataclass(frozen=True)
 class And:
     """Documents for which every part holds; two parts or more. An AND in an AND is one AND."""
 
-    parts: tuple[Node, ...]
+    parts: "tuple[Node, ...]"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", _flat(self.parts, And))
@@ -116,7 +114,7 @@ class And:
 class Or:
     """Documents for which any part holds; two parts or more. An OR in an OR is one OR."""
 
-    parts: tuple[Node, ...]
+    parts: "tuple[Node, ...]"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parts", _flat(self.parts, Or))

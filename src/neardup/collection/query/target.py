@@ -1,7 +1,5 @@
 """The query document of a fingerprint clause: found by its id or read, and converted to a set of shingles."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """The stores of a collection: one SQLite file, or a schema in PostgreSQL. The only package that contains SQL."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Translate SQLite errors into messages that people can act on."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -12,8 +12,6 @@ state of the file. For a file that replaced another one, neither is true.
 Files of earlier format versions are converted in numbered steps; version 2 is the first that was released.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sqlite3
@@ -49,7 +47,7 @@ _AREA, _NAMES = 1 << 62, 1 << 32
 _FLOCK = struct.Struct("hhqqi0q")
 """``struct flock``: kind, whence, begin, length, process."""
 
-_held: dict[tuple[int, int], OpenFile] = {}
+_held: "dict[tuple[int, int], OpenFile]" = {}
 _guard = threading.Lock()
 
 

@@ -1,7 +1,5 @@
 """The tables of groups and of their changes. Each row has a seal: nothing else would reveal a changed row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any

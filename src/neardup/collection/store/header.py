@@ -1,7 +1,5 @@
 """The header of a collection: its settings and its secret, with a seal, and the version of its tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Look-ups in the tables. Numbers are passed as one JSON list: each look-up is one fixed statement."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The store in a schema of a PostgreSQL database: its connections, its transactions, and the schema as a whole."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

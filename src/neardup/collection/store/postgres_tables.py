@@ -5,8 +5,6 @@ word is its number times an odd constant modulo 2**32, which spreads the keys ov
 Values of metadata are in two columns, numbers as numeric: it orders whole numbers and floats exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import reduce

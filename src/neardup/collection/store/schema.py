@@ -1,7 +1,5 @@
 """The tables of a collection in SQLite, and the marks that identify a file as a collection."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 

@@ -15,8 +15,6 @@ segments to the new one, and leaves all of them whole. Nothing records that it i
 has no keys from some key on, after segments that have keys only from there, is one that they are moved to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -111,7 +109,7 @@ class _Located(NamedTuple):
     counts: Int64s
     places: Int64s
 
-    def of(self, chosen: Int64s) -> _Located:
+    def of(self, chosen: Int64s) -> "_Located":
         """The same for some of the hashes."""
         return _Located(self.data, self.counts[:, chosen], self.places[:, chosen])
 

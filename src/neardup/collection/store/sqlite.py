@@ -1,7 +1,5 @@
 """The store in one SQLite file: connections, transactions, and operations on the file as a whole."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

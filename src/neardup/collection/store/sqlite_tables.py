@@ -1,7 +1,5 @@
 """The tables of SQLite: words in its full-text index, values without a type, base texts on demand."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ SQL that is written once is SQL of SQLite which PostgreSQL understands, too, but
 ``postgres_session.py`` writes otherwise: the parameter ``?``, ``LISTED``, a join with a list, ``GROUP_CONCAT``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol

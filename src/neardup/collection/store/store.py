@@ -1,7 +1,5 @@
 """``Store``: the contract of a store, and the part of it that is the same for every database."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager

@@ -1,7 +1,5 @@
 """A transaction: documents stored in all tables and removed from all at once."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Iterator, Mapping

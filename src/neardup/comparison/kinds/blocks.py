@@ -1,7 +1,5 @@
 """The common text of two token sequences as blocks, the rest of each, and the lines that quote the other."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ docs/explanation/kinds.md defines the kinds. Each rule is symmetric: exchanging 
 the result and does not change its name.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from unicodedata import normalize

@@ -39,8 +39,7 @@ from neardup.comparison.show.words import (
     way_to,
 )
 from neardup.display import Line, counted, printable, tail
-from neardup.display.style import notebook_style, page_style
-from neardup.display.view import environment, fragment, self_contained
+from neardup.display.view import environment, fragment, notebook_style, page_style, self_contained
 from neardup.kernels.rows import CHANGED, EQUAL_ROW, MOVED
 
 if TYPE_CHECKING:

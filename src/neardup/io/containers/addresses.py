@@ -1,7 +1,5 @@
 """Open archives and mailboxes by their path, and members by their address: ``letters.zip!/2020/a.txt``."""
 
-from __future__ import annotations
-
 import os
 from functools import lru_cache
 from threading import RLock

@@ -1,7 +1,5 @@
 """Zip and tar archives, read with ``zipfile`` and ``tarfile``; a tar archive may be compressed as a whole."""
 
-from __future__ import annotations
-
 import os
 import stat
 import tarfile
@@ -261,7 +259,7 @@ class _Unpacked:
         except UNUSABLE as error:
             raise OSError(f"it cannot be unpacked: {error}") from error
 
-    def __enter__(self) -> _Unpacked:
+    def __enter__(self) -> "_Unpacked":
         return self
 
     def __exit__(self, *_: object) -> None:

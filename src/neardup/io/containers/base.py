@@ -1,7 +1,5 @@
 """The contract of archives and mailboxes, lists of members to be read at any time; any of them may be hostile."""
 
-from __future__ import annotations
-
 import posixpath
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol

@@ -1,7 +1,5 @@
 """Compression of whole files: gzip and zstd by Arrow, xz and bzip2 by the standard library."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma
@@ -168,7 +166,7 @@ class _Unpacking:
         self.closed = True
         self._raw.close()
 
-    def __enter__(self) -> _Unpacking:
+    def __enter__(self) -> "_Unpacking":
         return self
 
     def __exit__(self, *_: object) -> None:

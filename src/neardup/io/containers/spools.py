@@ -3,8 +3,6 @@
 Documents are read several times and by several threads; a pipe or a compressed archive can be read once, in order.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import shutil
@@ -37,7 +35,7 @@ class Held:
             self._file.seek(offset)
             return self._file.read(length)
 
-    def stretch(self, offset: int = 0, length: int | None = None) -> Stretch:
+    def stretch(self, offset: int = 0, length: int | None = None) -> "Stretch":
         """Return a part of the file as a file of its own."""
         return Stretch(self, offset, self.length - offset if length is None else length)
 

@@ -7,8 +7,6 @@ action, too: its rows are those of the other action, with ``before`` and ``after
 Anyone may have made or changed the file: each row has a seal, and every value that is read is checked.
 """
 
-from __future__ import annotations
-
 import json
 import zlib
 from collections.abc import Callable, Iterable, Sequence

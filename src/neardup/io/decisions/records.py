@@ -1,7 +1,5 @@
 """The decisions of reviewers, and the actions that record them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Anyone may have made or changed the file. Its tables must be exactly those that this program writes.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

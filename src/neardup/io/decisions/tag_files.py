@@ -1,7 +1,5 @@
 """Tags read from a file of another program: CSV, JSON Lines, Parquet, or a DAT load file."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping

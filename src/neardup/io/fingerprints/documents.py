@@ -1,7 +1,5 @@
 """Documents whose fingerprints were saved, part by part: their texts are read again only on request."""
 
-from __future__ import annotations
-
 import os
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
@@ -71,7 +69,7 @@ class FingerprintedDocuments:
         self._first_chunks = [0, *accumulate(part.saved.indexes for part in self._parts)]
         self._first_sources = [0, *accumulate(len(part.sources) for part in self._parts)]
 
-    def only(self, rows: Sequence[Int64s]) -> FingerprintedDocuments:
+    def only(self, rows: Sequence[Int64s]) -> "FingerprintedDocuments":
         """Return the same documents with some ``rows`` (ascending) of each part only; problems are left out."""
         chosen = copy(self)
         chosen._parts = [part.only(wanted) for part, wanted in zip(self._parts, rows, strict=True)]
@@ -158,7 +156,7 @@ def _under_own_name(reason: str, file: str | None, sources: Sequence[Source], ro
     return reason.replace(f"cannot read {file}: ", f"cannot read {sources[row].name}: ", 1)
 
 
-def _findings(parts: Sequence[_Part], several: bool) -> Findings:
+def _findings(parts: "Sequence[_Part]", several: bool) -> Findings:
     found = Findings()
     for part in parts:
         made = part.saved.manifest.input
@@ -185,7 +183,7 @@ class _Part:
         self.names = made.names if made.format == "text" else tuple(source.name for source in self.sources)
         self._positions: dict[int, Int64s] | None = None
 
-    def only(self, rows: Int64s) -> _Part:
+    def only(self, rows: Int64s) -> "_Part":
         """The part with some rows (ascending) only."""
         chosen = copy(self)
         indexes, firsts = list(self._first_rows), np.fromiter(self._first_rows.values(), np.int64)
@@ -225,7 +223,7 @@ class _Part:
             raise self.saved.unusable("its places name files that the part does not have")
         return places
 
-    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> Iterator[_Checked]:
+    def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> "Iterator[_Checked]":
         """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
         rows = {facts.index: facts.rows for facts in self.saved.facts}
         for chunk in self._documents.chunks(wanted, columns):

@@ -1,7 +1,5 @@
 """The key file of fingerprints: one secret that all parts which are to be compared share."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

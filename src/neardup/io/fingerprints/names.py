@@ -1,7 +1,5 @@
 """The names of groups beside fingerprints: a group that has a name keeps it when documents join it later."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Sequence

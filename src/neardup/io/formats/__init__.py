@@ -5,8 +5,6 @@ parser of its format allows. ``Extractor`` does the same in a separate process, 
 its limits.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The process of ``extractor.Extractor``: files arrive on standard input, texts leave on standard output."""
 
-from __future__ import annotations
-
 import faulthandler
 import json
 import os

@@ -1,7 +1,5 @@
 """The encoding of a text: by its byte order mark, its bytes, a detector, or as a page or mail declares it."""
 
-from __future__ import annotations
-
 import codecs
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias

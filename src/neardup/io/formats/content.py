@@ -1,7 +1,5 @@
 """The content read from a document, and its limits: any document may be hostile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

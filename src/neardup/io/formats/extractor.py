@@ -4,8 +4,6 @@ The PDF parsers are large native programs, and a thread cannot be stopped. The o
 interpreter lock, so that worker threads extract in parallel.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import struct
@@ -68,7 +66,7 @@ class Extractor:
             process.kill()
             process.communicate()
 
-    def __enter__(self) -> Extractor:
+    def __enter__(self) -> "Extractor":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,8 +5,6 @@ begin. So are 8-bit texts: their letters are invalid UTF-8, but they contain non
 make up a tenth of packed data. Signatures only name the kind of a file whose bytes are not text.
 """
 
-from __future__ import annotations
-
 import codecs
 import os
 import re

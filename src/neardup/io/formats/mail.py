@@ -3,8 +3,6 @@
 Outlook saves a mail as MAPI properties, which are the streams of an OLE file (MS-OXMSG).
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import struct
@@ -228,7 +226,7 @@ def read_msg(data: bytes) -> Content:
     return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments)
 
 
-def _metadata(message: _Message) -> Metadata:
+def _metadata(message: "_Message") -> Metadata:
     """Return the metadata of the header the mail arrived with; for a mail never sent, the values Outlook shows."""
     return {
         **described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),

@@ -4,8 +4,6 @@ Only the converters of markitdown are used, on bytes in memory: no plugin runs, 
 return is Markdown.
 """
 
-from __future__ import annotations
-
 import io
 import posixpath
 import re

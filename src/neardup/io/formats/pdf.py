@@ -1,7 +1,5 @@
 """Read the text of a PDF file with PDFium; its title, its author, and its creation date."""
 
-from __future__ import annotations
-
 import re
 import threading
 from datetime import datetime

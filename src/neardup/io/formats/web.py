@@ -1,7 +1,5 @@
 """Extract the visible text of a web page, its title and its author."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from html.parser import HTMLParser
@@ -83,7 +81,7 @@ def html_text(markup: str) -> str:
     return _read(markup).text().strip()
 
 
-def _read(markup: str) -> _VisibleText:
+def _read(markup: str) -> "_VisibleText":
     reader = _VisibleText()
     reader.feed(markup)
     reader.close()

@@ -1,7 +1,5 @@
 """Objects of the caller as documents: frames, lists, streams; their rows come back in the type of the object."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from typing import Any

@@ -1,7 +1,5 @@
 """Arrow data: tables, record batches, columns of strings, and any object with an Arrow capsule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A lazy frame is executed once, batch by batch; the rows that stay come back as a lazy frame.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Data sets of Hugging Face and of pyarrow (``pyarrow.dataset``), which are never held whole."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace

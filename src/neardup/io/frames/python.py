@@ -1,7 +1,5 @@
 """Rows of Python objects in memory: texts in a list or an array, records in a list of dict, columns in a dict."""
 
-from __future__ import annotations
-
 import datetime
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

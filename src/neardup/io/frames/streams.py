@@ -1,7 +1,5 @@
 """Streams of rows, read once: their blocks wait in memory or in an unnamed file, to be streamed again."""
 
-from __future__ import annotations
-
 import pickle
 from abc import ABC, abstractmethod
 from bisect import bisect_left

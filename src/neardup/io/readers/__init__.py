@@ -1,7 +1,5 @@
 """Reading documents: any input becomes chunks of rows, and bad rows become problems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import cast

@@ -1,7 +1,5 @@
 """Types and rows of Arrow data: kinds of columns, plain types, lengths of texts, and some rows of any type."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any

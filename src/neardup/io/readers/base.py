@@ -1,7 +1,5 @@
 """The contract of all readers: an input is a sequence of chunks, a chunk returns rows and problems."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

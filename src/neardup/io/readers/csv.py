@@ -6,8 +6,6 @@ from its first failure on, the reader of the standard library is used. Every col
 converted to a number, a date or a null.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -107,7 +105,7 @@ class CsvDocuments(StreamDocuments):
         """The field separator of the first file."""
         return self.dialects[0].delimiter
 
-    def _dialect(self, position: int, asked: str) -> Dialect:
+    def _dialect(self, position: int, asked: str) -> "Dialect":
         """Find the dialect of a file, and refuse a file with too many columns before they are processed."""
         source = self.sources[position]
         try:
@@ -196,7 +194,7 @@ class _RecordsChunk(FileChunk):
     """Some records of one file, decoded already."""
 
     owner: CsvDocuments
-    batch: Batch
+    batch: "Batch"
 
     def read(self, columns: Sequence[str]) -> ReadRows:
         table = self.owner.virtual.table(self.batch.table, columns)

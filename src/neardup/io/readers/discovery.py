@@ -1,7 +1,5 @@
 """Resolve the user's input (file, folder, glob, URL) to files and their format."""
 
-from __future__ import annotations
-
 import glob
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -6,8 +6,6 @@ the names and then of the lists, so the row compares like one document with thes
 out; a row with no part at all has no text.
 """
 
-from __future__ import annotations
-
 import csv
 import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -138,7 +136,7 @@ class VirtualColumns:
         self._id = id
 
     @classmethod
-    def of(cls, columns: Collection[str], text: str | None, id: str | None) -> VirtualColumns:
+    def of(cls, columns: Collection[str], text: str | None, id: str | None) -> "VirtualColumns":
         """Return the virtual ones among the names of a text and an id."""
         found = {name: paths_of(name, columns) for name in (text, id) if name is not None}
         return cls({name: paths for name, paths in found.items() if paths}, id)

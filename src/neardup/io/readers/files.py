@@ -1,7 +1,5 @@
 """The common base of all inputs made of files: numbers chunks across files and reports lost files."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ one of its files a sample is broken, so none of them is removed by itself. A Mai
 ``new`` and ``tmp``; each file in the first two is a mail, whatever its name.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

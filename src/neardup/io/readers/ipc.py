@@ -1,7 +1,5 @@
 """Arrow IPC files and streams (``.arrow``, ``.feather``): a chunk is several record batches, or part of one."""
 
-from __future__ import annotations
-
 import os
 import struct
 from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,6 @@ rows. The required fields are decoded in every read; the others are kept as raw 
 value that does not fit becomes null.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from array import array
@@ -253,7 +251,7 @@ class LinesChunk(FileChunk):
         block = self.load()
         return block.removeprefix(BYTE_ORDER_MARK) if self.first_row == 0 else block
 
-    def _problems(self, block: bytes, parsed: Parsed) -> LineProblems:
+    def _problems(self, block: bytes, parsed: "Parsed") -> LineProblems:
         lines = parsed.rejected
         bounds = zip(parsed.starts[lines].tolist(), parsed.stops[lines].tolist(), strict=True)
         same: dict[str, str] = {}
@@ -273,7 +271,7 @@ class Parsed:
     names: tuple[str, ...]
     kinds: dict[str, Kind]
     id: str | None
-    fields: JsonFields
+    fields: "JsonFields"
     records: list[Any]
     lines: Positions
     rejected: Positions
@@ -548,7 +546,7 @@ class JsonFields:
     columns: Mapping[str, tuple[tuple[str, tuple[Step, ...]], ...]]
 
     @classmethod
-    def of(cls, columns: Mapping[str, Sequence[FieldPath]], id: str | None) -> JsonFields:
+    def of(cls, columns: Mapping[str, Sequence[FieldPath]], id: str | None) -> "JsonFields":
         """Return the fields of virtual ``columns``; the values of the column ``id`` may be integers.
 
         Raises InputError for paths that contradict each other.

@@ -1,7 +1,5 @@
 """Files of lines, read as streams of UTF-8 in blocks of whole lines: the common base of JSONL and CSV."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

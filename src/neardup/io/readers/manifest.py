@@ -4,8 +4,6 @@ It proves that a folder is an unchanged result before anything in it is replaced
 damage and mistakes, not against deliberate changes to a table and the manifest together.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

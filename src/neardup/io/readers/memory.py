@@ -1,7 +1,5 @@
 """Rows that are held by this process: any run of them becomes an Arrow table, and some of them are given back."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -79,7 +77,7 @@ class ObjectDocuments:
         """The Arrow type of a column. Raises InputError for values without one."""
         raise NotImplementedError
 
-    def table_of(self, chunk: ObjectChunk, names: Sequence[str]) -> pa.Table:
+    def table_of(self, chunk: "ObjectChunk", names: Sequence[str]) -> pa.Table:
         """Return columns of a chunk; threads may call it at the same time."""
         raise NotImplementedError
 
@@ -90,7 +88,7 @@ class ObjectDocuments:
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[ObjectChunk]:
+    ) -> "Iterator[ObjectChunk]":
         """Yield runs of rows, which are read when they are needed."""
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self.bounds)):

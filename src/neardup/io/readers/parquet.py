@@ -1,7 +1,5 @@
 """Parquet: a chunk is several row groups, or some rows of a row group that is too big to decode at once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

@@ -5,8 +5,6 @@ The headers of pages show what the footer does not: a dictionary page of some ki
 hundred megabytes, and a million rows may repeat it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial

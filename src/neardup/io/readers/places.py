@@ -1,7 +1,5 @@
 """Where documents are: the files of an input, with digests to recognise them by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

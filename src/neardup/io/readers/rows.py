@@ -1,7 +1,5 @@
 """One row of a file: that a person names, such as ``mails.jsonl#17``, or by its number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

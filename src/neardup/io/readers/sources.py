@@ -1,7 +1,5 @@
 """Files of the input: local, behind a URL, or members of archives and mailboxes; their stamps and digests."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

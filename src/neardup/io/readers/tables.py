@@ -1,7 +1,5 @@
 """The common base of Parquet and Arrow files: typed columns, one schema over all files, partitions in folders."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

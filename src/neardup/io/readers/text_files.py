@@ -1,7 +1,5 @@
 """Files that are one document each, in common document formats; the id of a document is its path."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence

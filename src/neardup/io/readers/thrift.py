@@ -3,8 +3,6 @@
 Arrow reads both as well, but ends the process when some numbers in them contradict each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 

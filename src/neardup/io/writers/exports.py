@@ -1,7 +1,5 @@
 """Files for other programs: documents and tables as CSV, JSON Lines, Parquet and DAT (for review platforms)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -47,7 +45,7 @@ _BEGINNINGS = (
 
 
 def write_documents(
-    pages: Iterable[Rows], path: Path, form: str | None, *, overwrite: bool = False, access: int = EVERYBODY
+    pages: "Iterable[Rows]", path: Path, form: str | None, *, overwrite: bool = False, access: int = EVERYBODY
 ) -> int:
     """Write the file of :func:`document_bytes`, by default in the form of its suffix; return the number of rows.
 
@@ -62,7 +60,7 @@ def write_documents(
     return counted
 
 
-def document_bytes(pages: Iterable[Rows], form: str) -> Iterator[tuple[int, bytes]]:
+def document_bytes(pages: "Iterable[Rows]", form: str) -> Iterator[tuple[int, bytes]]:
     """Yield a file of documents in pieces, each with the number of its rows.
 
     A row has ``id``, ``text``, ``metadata``, ``role`` and ``group``. In Parquet, metadata is JSON text, because

@@ -1,7 +1,5 @@
 """Private folders, permissions, locks and durable names for outputs."""
 
-from __future__ import annotations
-
 import atexit
 import errno
 import os

@@ -1,7 +1,5 @@
 """The folder of a result, written atomically: in a temporary place first, renamed when all is on the disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kept documents that are files: copies in a folder, members in an archive or mailbox of the same kind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Kept rows in the formats of data files: JSONL byte for byte, CSV, Arrow, and Parquet laid out like the input."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

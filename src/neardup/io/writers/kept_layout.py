@@ -1,7 +1,5 @@
 """The files of the kept rows of a run: one, one for each file of the input, or several by size or value."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -55,7 +53,7 @@ class KeptLayout:
     by: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, documents: Documents, shard_size: int = 0, by: Sequence[str] = ()) -> KeptLayout:
+    def of(cls, documents: Documents, shard_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":
         """Return the layout for documents: files of about ``shard_size`` bytes, else as many as the input has.
 
         The rows of a single file, and files of one size, are in the folders ``by`` of their values, if any.

@@ -6,8 +6,6 @@ Decoding, filtering and encoding text takes most of the time of writing. Most ro
 is encoded again only if some of its rows are removed.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -319,7 +317,7 @@ class _Rows:
     numbers: Int64s
     table: Any
 
-    def slice(self, begin: int, end: int) -> _Rows:
+    def slice(self, begin: int, end: int) -> "_Rows":
         """Return some of the rows."""
         return _Rows(self.position, self.numbers[begin:end], self.table.slice(begin, end - begin))
 

@@ -1,7 +1,5 @@
 """Write the kept documents in the format of the input, or as JSON in a stream, while the next chunks are read."""
 
-from __future__ import annotations
-
 import tempfile
 import threading
 from collections import deque
@@ -90,7 +88,7 @@ class KeptWriter:
         except (OSError, pa.ArrowException) as error:
             raise _failed(self.path, error) from error
 
-    def __enter__(self) -> KeptWriter:
+    def __enter__(self) -> "KeptWriter":
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:

@@ -1,7 +1,5 @@
 """Outputs that are whole under their names or absent, and the kinds of a file: pages, images, tables, lists."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A filter in the query grammar of collections → the groups that it finds."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """A result as columns of numbers: its documents, groups, members and stored pairs. Made once, then only read."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +13,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.decisions.records import Id
 from neardup.run.kinds import KIND
-from neardup.run.lookup import similarities
+from neardup.run.places import similarities
 from neardup.run.records import ResultRecord
 from neardup.tables import Bools, Floats, Int64s, column
 
@@ -117,7 +115,7 @@ class StoredPairs:
         """Sort the pairs in all ways."""
         assert len(self._sorted[0]) == len(self.by_similarity) == len(self._adjacent[1]) // 2
 
-    def none(self) -> StoredPairs:
+    def none(self) -> "StoredPairs":
         """Return a record without pairs, of the same documents."""
         counts = tuple(numbers[:0] for numbers in self.counts)
         return StoredPairs(

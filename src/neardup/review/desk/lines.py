@@ -1,7 +1,5 @@
 """The lines of lists: groups, members and pairs, with their words and differences; kinds found meanwhile."""
 
-from __future__ import annotations
-
 import threading
 from math import isnan
 

@@ -1,7 +1,5 @@
 """The subjects of a review, with their tables, decisions and texts: a result, or the groups of a collection."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain

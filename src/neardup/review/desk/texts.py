@@ -17,7 +17,7 @@ from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
 from neardup.kernels.text.keyed import Key
 from neardup.review.desk.index import ResultDocuments
-from neardup.run.lookup import no_texts
+from neardup.run.places import no_texts
 from neardup.run.records import Looked, Places, Texts
 from neardup.tables import Int32s, Int64s, UInt64s, column
 from neardup.text.keys import process_key

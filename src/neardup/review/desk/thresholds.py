@@ -1,7 +1,5 @@
 """The effect of stricter thresholds on a result, and pairs around one of them to label."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The decisions on a result as columns beside its index, and the fates of documents that follow from them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

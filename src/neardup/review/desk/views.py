@@ -1,7 +1,5 @@
 """The pages of a group and a pair, and the lists of groups and pairs: their orders, queues and places."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, get_args
 
 from neardup.io.decisions.records import Fate, Verdict
-from neardup.review.live.pages import came_from, queue_of
-from neardup.review.live.requests import Elsewhere, ReviewRequest
+from neardup.review.live.pages import Elsewhere, ReviewRequest, came_from, queue_of
 from neardup.review.source import Acted, Asked, Decide
-from neardup.web.refusals import RefusedError
+from neardup.web.limits import RefusedError
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk

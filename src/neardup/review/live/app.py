@@ -24,7 +24,7 @@ from neardup.display.charts import Histogram
 from neardup.errors import ChangedMeanwhileError, InputError, LimitError, NeardupError, OutputError, QueryError
 from neardup.io.decisions.records import Action
 from neardup.review.live import acts, pages
-from neardup.review.live.requests import (
+from neardup.review.live.pages import (
     Download,
     Elsewhere,
     LivePage,
@@ -36,12 +36,10 @@ from neardup.review.live.requests import (
 from neardup.review.parts import style, templates_of
 from neardup.runtime import Deadline
 from neardup.web import monitoring
-from neardup.web.limits import Limits
-from neardup.web.middleware import Middleware
+from neardup.web.limits import Limits, RefusedError, internal, of_status, timeout
+from neardup.web.middleware import Middleware, Tokens
 from neardup.web.monitoring import Metrics
-from neardup.web.refusals import RefusedError, internal, of_status, timeout
 from neardup.web.server import Workers, run
-from neardup.web.tokens import Tokens
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk

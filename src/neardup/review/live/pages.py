@@ -1,8 +1,17 @@
-"""The pages to read: each is a function of a desk and a request."""
+"""A request to the review, with its session and the rules for its origin, and the pages that answer it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.middleware.sessions import SessionMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neardup.comparison.alignment import Alignment
 from neardup.comparison.kinds import KINDS
@@ -10,11 +19,216 @@ from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.page import ComparisonBody
 from neardup.comparison.show.words import common_sentence, differences_sentence, value_of
 from neardup.errors import QueryError
-from neardup.review.live.requests import Download, LivePage, ReviewRequest
 from neardup.review.source import ORDERS, QUEUES, Question, Queue
+from neardup.web.limits import Client, RefusedError
+from neardup.web.middleware import SECURITY
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk
+
+
+LONGEST = 2000
+"""Characters of a filter, a note or a name."""
+
+T = TypeVar("T", bound=str)
+
+
+@dataclass(frozen=True)
+class ReviewRequest:
+    """A request: the values in its address and in its form, and the person who sends it.
+
+    ``root`` is the beginning of all addresses; ``may_decide`` is False for readers.
+    """
+
+    path: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    form: Mapping[str, str] = field(default_factory=dict)
+    by: str = ""
+    may_decide: bool = True
+    root: str = ""
+
+    def text(self, name: str) -> str:
+        """Return a value of the form or else of the address, "" if it is missing."""
+        value = self.form.get(name, self.query.get(name, ""))
+        if len(value) > LONGEST:
+            raise RefusedError(422, f"{name} has more than {LONGEST:,} characters", "Less text")
+        return value
+
+    def whole(self, name: str) -> int | None:
+        """Return a whole number from 0 on, or None if it is missing."""
+        value = self.text(name)
+        if not value:
+            return None
+        if not (value.isascii() and value.isdigit()) or len(value) > 18:
+            raise RefusedError(422, f"{name} is not a whole number", "A number of this review")
+        return int(value)
+
+    def share(self, name: str) -> float | None:
+        """Return a number from 0 to 1, or None if it is missing."""
+        value = self.text(name).strip().replace(",", ".")
+        if not value:
+            return None
+        try:
+            number = float(value)
+        except ValueError:
+            number = float("nan")
+        if not isfinite(number) or not 0 <= number <= 1:
+            raise RefusedError(422, f"{name} is not a similarity", "A number from 0 to 1")
+        return number
+
+    def one_of(self, name: str, allowed: tuple[T, ...], otherwise: T | None = None) -> T:
+        """Return one of the allowed values; ``otherwise`` if it is missing."""
+        value = self.text(name)
+        if not value and otherwise is not None:
+            return otherwise
+        for each in allowed:
+            if each == value:
+                return each
+        raise RefusedError(422, f"{name} has a value that does not exist", ", ".join(allowed))
+
+    def pair(self, a: str, b: str) -> tuple[int, int] | None:
+        """Return two keys, or None if one is missing."""
+        keys = self.whole(a), self.whole(b)
+        return None if keys[0] is None or keys[1] is None else (keys[0], keys[1])
+
+    def need(self, name: str) -> int:
+        """Return a whole number that the form must have."""
+        value = self.whole(name)
+        if value is None:
+            raise RefusedError(422, f"{name} is missing", "A form of this review")
+        return value
+
+    def to(self, place: str, **values: Any) -> str:
+        """Return an address of the review; values that are empty or None are left out."""
+        given = {name: str(value) for name, value in values.items() if value is not None and value != ""}
+        return f"{self.root}{place}{'?' if given else ''}{urlencode(given)}"
+
+
+@dataclass(frozen=True)
+class LivePage:
+    """An answer: a template and its values."""
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """An answer: the address to look at now."""
+
+    address: str
+
+
+@dataclass(frozen=True)
+class Download:
+    """An answer: a file to save."""
+
+    name: str
+    media: str
+    pieces: Iterator[bytes]
+
+
+ReviewAnswer: TypeAlias = LivePage | Elsewhere | Download
+
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "style-src 'self'",
+        "script-src 'self'",
+        "img-src 'self'",
+        "connect-src 'self'",  # the module fetches the next page after a decision
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+FORM_BYTES = 65_536
+BODIES = 64
+"""Forms of the largest size that all requests together may hold."""
+HOURS = 12
+"""Hours after which a session ends."""
+COOKIE = "neardup-review"
+
+
+class PageRules:
+    """The rules of the pages; see ``neardup.web.middleware.Rules``. ``page`` makes the page of an error."""
+
+    # no-referrer would make browsers send the Origin "null" with every form, and the check of it impossible
+    headers: ClassVar[Mapping[str, str]] = {
+        **SECURITY,
+        "Content-Security-Policy": POLICY,
+        "Referrer-Policy": "same-origin",
+    }
+    unlimited: frozenset[str] = frozenset()
+    bodies = BODIES * FORM_BYTES
+
+    def __init__(self, page: Callable[[Scope, RefusedError], ASGIApp]) -> None:
+        self._page = page
+
+    def client(self, scope: Scope, headers: Headers) -> Client:
+        """Return None: a session is checked where the page is made."""
+        return None
+
+    def body_bytes(self, scope: Scope, headers: Headers) -> int | None:
+        """Return the largest size of a form. Raises RefusedError for a change from another page."""
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        require_own_page(headers)
+        return FORM_BYTES
+
+    def refused(self, scope: Scope, refusal: RefusedError, request_id: str) -> ASGIApp:
+        """Return the page of an error."""
+        return self._page(scope, refusal)
+
+
+class Sessions:
+    """An ASGI application with sessions, whose cookie is for HTTPS only if the browser speaks it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        secret = token_urlsafe(32)  # a restart ends all sessions
+        self._plain, self._secure = (
+            SessionMiddleware(app, secret, COOKIE, HOURS * 3600, same_site="strict", https_only=https)
+            for https in (False, True)
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        app = self._secure if _over_https(scope, Headers(scope=scope)) else self._plain
+        await app(scope, receive, send)
+
+
+def require_own_page(headers: Headers) -> None:
+    """Raise RefusedError unless a page of the same host sent the request, by the headers of the browser."""
+    origins, sites = headers.getlist("origin"), headers.getlist("sec-fetch-site")
+    host = headers.get("host", "").lower()
+    own = [_host_of(origin) == host for origin in origins] + [site == "same-origin" for site in sites]
+    if not host or not own or not all(own):
+        raise RefusedError(
+            403,
+            "The change did not come from a page of this review",
+            "Forms of this review, with the header Origin of their own address",
+            "Open the page again, and decide there",
+        )
+
+
+def _host_of(origin: str) -> str:
+    parts = urlsplit(origin)
+    return parts.netloc.lower() if parts.scheme in ("http", "https") else ""
+
+
+def _over_https(scope: Scope, headers: Headers) -> bool:
+    """Whether the browser speaks HTTPS, to this server or to a proxy before it.
+
+    A false header only makes the cookie of its own sender stricter.
+    """
+    named = headers.get("x-forwarded-proto", ""), headers.get("origin", "").partition(":")[0]
+    return "https" in (scope["scheme"], *named)
+
+
+__all__ = ["COOKIE", "FORM_BYTES", "PageRules", "Sessions", "require_own_page"]
+
 
 LINES = 50
 """Groups, pairs or actions on a page."""

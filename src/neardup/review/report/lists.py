@@ -15,8 +15,8 @@ from neardup.display import counted, number, percent, printable
 from neardup.errors import NeardupError
 from neardup.review.source import GroupLine, PairLine
 from neardup.run.account import DecisionAccount, DecisionsAccount, LostMost
-from neardup.run.lookup import similarities
 from neardup.run.lost_text import COLUMNS
+from neardup.run.places import similarities
 from neardup.run.records import SHINGLES, Shared
 from neardup.run.show import unit_of
 from neardup.run.stored_review import later_action

@@ -1,9 +1,15 @@
-"""The rows of one part that stay, by a merged result: equal to the rows of that part that one run would keep."""
+"""The rows of one part: those that stay by a merged result, and the keys by which new documents are looked up.
 
-from __future__ import annotations
+The rows that stay are equal to the rows of that part that one run would keep. The keys are those of the bands of a
+plan, in order for each part. Only saved documents that share a band or an exact copy with new ones take part in a
+run of new documents against saved ones: two saved documents are never paired, so that a saved document without
+such a partner changes nothing. New keys are looked up in the sorted keys of each part, in a time that depends on
+the new documents and on the logarithm of the saved ones. A part whose keys are sorted for another plan is scanned,
+one band at a time.
+"""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -14,18 +20,22 @@ import pyarrow.compute as pc
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.fingerprints.chunk import ReadChunk
+from neardup.io.fingerprints.folder import FingerprintFolder, SavedFingerprints, SortedBands
 from neardup.io.readers.base import Chunk, Documents, NativeRows
 from neardup.io.readers.columns import as_text
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
-from neardup.run.added_columns import flat, flat_schema
+from neardup.kernels.lsh.buckets import band_keys
+from neardup.lsh.bands import Plan
 from neardup.run.fates import FileFates
 from neardup.run.findings import Found
 from neardup.run.places import StoredPlaces, no_places
-from neardup.run.representation import COUNTED, SOURCES
+from neardup.run.save import flat, flat_schema
+from neardup.run.tables import COUNTED, SOURCES
 from neardup.runtime import Progress, Silent, ordered_map
 from neardup.settings import Settings
-from neardup.tables import FORMAT_VERSION, Int64s, column
+from neardup.tables import FORMAT_VERSION, Bools, Int64s, UInt32s, UInt64s, column
 
 
 @dataclass(frozen=True)
@@ -195,3 +205,93 @@ class CountedRows:
         given = values.is_valid().to_numpy(zero_copy_only=False)
         ends = np.concatenate(([0], np.cumsum(given))).astype(np.int32)
         return [pa.ListArray.from_arrays(pa.array(ends), values.drop_null().cast(pa.large_string()))]
+
+
+def write_sorted_bands(made: FingerprintFolder, plan: Plan) -> None:
+    """Sort the keys of all rows with text, band by band; the memory is that of one band."""
+    made.write_sorted(plan.bands, _sorted_bands(made, plan))
+
+
+def _sorted_bands(made: FingerprintFolder, plan: Plan) -> Iterator[tuple[UInt64s, UInt32s]]:
+    found = list(made.seals())
+    with_text = np.flatnonzero(np.concatenate([np.empty(0, np.int64), *(units for units, _ in found)]))
+    rows, seals = with_text.astype(np.uint32), [seals for _, seals in found]
+    first = 0
+    for band, count in enumerate(plan.bands):
+        blocks = [keys_of(block, band) for block in made.slots(first, count)]
+        yield _in_order(blocks, rows)
+        first += count
+    yield _in_order(seals, rows)
+
+
+def keys_of(slots: UInt32s, band: int) -> UInt64s:
+    """Return the keys uint64[n] of documents in a ``band`` from its slots, uint32[n, rows of the band]."""
+    keys = np.empty(len(slots), np.uint64)
+    band_keys(slots, 0, slots.shape[1], band, keys)
+    return keys
+
+
+def _in_order(blocks: list[UInt64s], rows: UInt32s) -> tuple[UInt64s, UInt32s]:
+    keys = np.concatenate([np.empty(0, np.uint64), *blocks])[rows]
+    order = np.argsort(keys, kind="stable")
+    return keys[order], rows[order]
+
+
+@dataclass(frozen=True, eq=False)
+class NewKeys:
+    """The distinct keys of new documents, ascending: of each band of the ``plan``, and of their seals."""
+
+    plan: Plan
+    bands: tuple[UInt64s, ...]
+    seals: UInt64s
+
+    @classmethod
+    def of(cls, chunks: Sequence[ReadChunk], plan: Plan) -> "NewKeys":
+        """The keys of fingerprinted chunks."""
+        nothing, found = np.empty(0, np.uint64), []
+        for band, (first, count) in enumerate(_slots(plan)):
+            keys = [
+                keys_of(np.ascontiguousarray(chunk.signatures[chunk.units > 0, first : first + count]), band)
+                for chunk in chunks
+            ]
+            found.append(np.unique(np.concatenate([nothing, *keys])))
+        seals = np.concatenate([nothing, *(chunk.keys[chunk.units > 0, 0] for chunk in chunks)])
+        return cls(plan, tuple(found), np.unique(seals))
+
+
+def meeting(part: SavedFingerprints, new: NewKeys) -> Int64s:
+    """Return the rows of a part, ascending, that share a key with new documents."""
+    meets = np.zeros(part.manifest.counts.rows, np.bool_)
+    if part.manifest.bands == new.plan.bands:
+        bands = SortedBands(part)
+        for place, keys in enumerate((*new.bands, new.seals)):
+            meets[bands.rows_with(place, keys)] = True
+        return np.flatnonzero(meets)
+    for keys, found in zip(new.bands, _scanned(part, new.plan), strict=True):
+        meets |= _among(found, keys)
+    seals = [seal for _, seal in part.seals()]
+    meets |= _among(np.concatenate([np.empty(0, np.uint64), *seals]), new.seals)
+    return np.flatnonzero(meets)
+
+
+def _scanned(part: SavedFingerprints, plan: Plan) -> Iterator[UInt64s]:
+    """Yield the keys of all rows of a part, band by band."""
+    for band, (first, count) in enumerate(_slots(plan)):
+        blocks = [keys_of(block, band) for block in part.slots(first, count)]
+        yield np.concatenate([np.empty(0, np.uint64), *blocks])
+
+
+def _slots(plan: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the first slot and the number of slots of each band."""
+    first = 0
+    for count in plan.bands:
+        yield first, count
+        first += count
+
+
+def _among(values: UInt64s, ascending: UInt64s) -> Bools:
+    if not len(ascending):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    found: Bools = ascending[at] == values
+    return found

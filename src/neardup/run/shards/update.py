@@ -1,7 +1,5 @@
 """New documents against saved fingerprints, which may then grow by them, and the names of groups, which stay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,8 +29,8 @@ from neardup.run.find import run
 from neardup.run.findings import Found
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.save import fill
-from neardup.run.shards.bands import NewKeys, meeting
-from neardup.run.shards.part import complete, saved_form, saved_sources
+from neardup.run.shards.merge import complete, saved_form, saved_sources
+from neardup.run.shards.rows import NewKeys, meeting
 from neardup.run.stages.account import Run
 from neardup.run.stages.records import Action, Inputs
 from neardup.run.stages.result import Outcome
@@ -157,7 +155,7 @@ def fill_against(
     action: Action,
     progress: Progress,
     store_texts: bool = True,
-) -> tuple[Found, NamedGroups]:
+) -> "tuple[Found, NamedGroups]":
     """Write a result of new documents with the names of the groups; ``compared`` are the saved documents."""
     found = fill(outcome, folder, action, progress, store_texts=store_texts)
     names = named_groups(outcome, compared)
@@ -168,7 +166,7 @@ def fill_against(
 @contextmanager
 def growing_by(
     new: ReadDocuments, columns: Chosen, settings: Settings, against: FingerprintedDocuments, parent: Path
-) -> Iterator[Callable[[NamedGroups], None]]:
+) -> "Iterator[Callable[[NamedGroups], None]]":
     """Add the new documents as a part to the folder ``parent``, when the block ends without an exception.
 
     The block calls the yielded function with the names of the groups. Raises InputError for documents that are

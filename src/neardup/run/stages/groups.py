@@ -1,7 +1,5 @@
 """The stages from pairs to the fate of every row: groups, decisions of people, and the text that is lost."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -22,10 +20,9 @@ from neardup.run.exclusions import dropped_rows
 from neardup.run.lost_text import with_lost_columns
 from neardup.run.pipeline import Condition, Meter, Stage
 from neardup.run.recall import Audit
-from neardup.run.representation import Represented, represented
 from neardup.run.review_decisions import Applied, ReviewedResult, alike_by, applied, leaders_at, settled
 from neardup.run.stages.records import HeadPairs, LeaderPairs, LookedAt, MemberTable, Purpose, ShinglePairs
-from neardup.run.tables import group_table
+from neardup.run.tables import Represented, group_table, represented
 from neardup.runtime import release_memory
 from neardup.settings import GroupSettings, Keep, SearchSettings, Shingles, Work
 from neardup.settings.rules import KEEP_NONE

@@ -1,7 +1,5 @@
 """The records that the stages of a run hand on: each is one idea, and lives until its last reader has ended."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

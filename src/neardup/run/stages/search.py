@@ -1,7 +1,5 @@
 """The stages from the inputs to proved pairs, and the estimate of those that were missed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
