@@ -20,6 +20,7 @@ from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.store import is_there
 from neardup.errors import FormatError, InputError, OutputError
 from neardup.io.place import DatabaseURL, place_of
+from support.command_line import exit_status
 from support.postgres_server import Server, missing, programs, server, url_for
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
@@ -291,6 +292,19 @@ def test_a_server_that_only_reads_is_searched(url: str) -> None:
         assert collection.search("harbour").found == 1
     with Collection(reading) as collection, pytest.raises(OutputError, match="replica"):
         collection.put("b", "more")
+
+
+@pytest.mark.parametrize("what", ["documents", "kept", "groups", "decisions"])
+def test_an_export_is_that_of_a_file(what: str, url: str, tmp_path: Path) -> None:
+    written = []
+    for number, place in enumerate((url, str(tmp_path / "mail.neardup"))):
+        with Collection(place) as collection:
+            collection.add(documents(30), near=0.5, on_near="link")
+            collection.decide("d3", "d7", "keep both", by="ann")
+        out = tmp_path / f"{number}.jsonl"
+        assert exit_status("export", place, "-o", out, "--what", what) == 0
+        written.append(re.sub(r'"at":"[^"]*"', "", out.read_text(encoding="utf-8")))
+    assert written[0] == written[1] != ""
 
 
 def test_a_dump_is_a_backup(url: str, tmp_path: Path) -> None:

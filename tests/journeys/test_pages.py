@@ -17,6 +17,7 @@ from support.environments import environment_of, python_with
 from support.journey_files import OWN
 from support.journeys import Reader, blocks_of, installed_by, pages
 from support.paths import DOCS, ROOT
+from support.postgres_server import USER, missing, programs, server
 
 CLUSTER = "names a cluster; test_engine_alone.py and tests/contract/test_engines.py run the same on small ones"
 LARGER = "the figures of a larger input, which is not in the repository"
@@ -31,7 +32,6 @@ NOT_RUN = {
         "by lang": LARGER,
         "neardup --install-completion": "asks the shell that is its parent",
     },
-    "postgres.md": {"createdb letters": "names a server; tests/contract/test_postgres.py runs one"},
     "shards.md": {
         "#!/bin/bash\n#SBATCH": "needs Slurm",
         "first=$(sbatch": "needs Slurm",
@@ -44,6 +44,18 @@ NOT_RUN = {
 PAGES = {page.name: page for page in pages()}
 
 
+def bring_a_server(reader: Reader) -> None:
+    """Give the reader a PostgreSQL server in place of the one of the page."""
+    if reason := missing():
+        pytest.skip(reason)
+    here, there = server().url("mails", "letters"), "postgresql://ann@db.example/letters?schema=mails"
+    reader.names[there] = here
+    folder = programs()
+    assert folder is not None
+    reader.names["createdb "] = f"{folder}/createdb "
+    reader.variables |= {"PGHOST": str(server().folder), "PGUSER": USER}
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_a_reader_can_follow(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "reader"
@@ -51,6 +63,8 @@ def test_a_reader_can_follow(name: str, tmp_path: Path) -> None:
     if name in OWN:
         OWN[name](folder)
     reader = Reader.of(PAGES[name], folder)
+    if name == "postgres.md":
+        bring_a_server(reader)
     reader.follow(PAGES[name], [*NOT_RUN.get(name, {})])
     assert not reader.faults, "\n\n".join(reader.faults)
     for account in folder.rglob("run.json"):

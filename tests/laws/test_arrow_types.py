@@ -127,6 +127,46 @@ def test_texts_of_all_types_in_memory_are_compared_and_come_back(form: str) -> N
         require_same(table, read(neardup.dedup(given(table), text="text")))
 
 
+ROLES: dict[str, dict[str, Any]] = {
+    "id": {"id": "name"},
+    "within": {"within": "label"},
+    "across": {"across": "label"},
+    "max": {"keep": "max:label"},
+    "min": {"keep": "min:number"},
+    "order": {"keep": "order:label=y,z"},
+    "sources": {"count": True, "sources": "label"},
+}
+ROWS = len(TEXTS)
+VALUES = {
+    "name": [f"n{i}" for i in range(ROWS)],
+    "label": ["x", "y", "x", None, "z", "x"],
+    "number": [str(100 - 9 * i) for i in range(ROWS)],
+}
+
+
+def _outcome(table: Any, path: Path, role: dict[str, Any]) -> tuple[Any, Any]:
+    _file(table, path)
+    found = neardup.find(path, text="text", **role)
+    return found.removed.to_pylist(), neardup.dedup(table, text="text", **role).to_pylist()
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_column_has_the_same_effect_in_any_type_of_strings(role: str, tmp_path: Path) -> None:
+    """Columns that options name, as text and as dictionaries of text: polars writes views and categories."""
+    plain = {name: pa.array(values, pa.string()) for name, values in VALUES.items()}
+    path = tmp_path / "in.arrow"
+    expected = _outcome(pa.table({"text": TEXTS, **plain}), path, ROLES[role])
+    assert expected[0]
+    for kind in (pa.large_string(), pa.string_view()):
+        codes = {name: array.dictionary_encode() for name, array in plain.items()}
+        categories = {
+            name: pa.DictionaryArray.from_arrays(code.indices.cast(pa.uint32()), code.dictionary.cast(kind))
+            for name, code in codes.items()
+        }
+        for columns in ({name: array.cast(kind) for name, array in plain.items()}, categories):
+            assert _outcome(pa.table({"text": TEXTS, **columns}), path, ROLES[role]) == expected
+
+
 @pytest.mark.parametrize("form", FILES)
 def test_a_type_without_single_rows_is_refused_by_its_name(form: str, tmp_path: Path) -> None:
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([6], pa.int32()), pa.array(["x"]))

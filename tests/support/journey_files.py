@@ -63,6 +63,15 @@ def of_notices(folder: Path) -> None:
     changed = NOTICE.replace("Friday", "Monday").replace(" at the gate", "")
     texts = {"notice-1": NOTICE, "notice-2": changed, "library": LIBRARY, "notice-3": NOTICE.upper()}
     jsonl(folder / "notices.jsonl", [{"id": id, "text": text} for id, text in texts.items()])
+    write_tokens(folder)
+
+
+def of_collected_mails(folder: Path) -> None:
+    jsonl(folder / "mails.jsonl", [{**row, "id": str(number)} for number, row in enumerate(sample())])
+    write_tokens(folder)
+
+
+def write_tokens(folder: Path) -> None:
     (folder / "tokens").write_text("write 0123456789abcdef0123\n", encoding="utf-8")
     (folder / "tokens").chmod(0o600)
 
@@ -138,6 +147,7 @@ OWN: dict[str, Callable[[Path], None]] = {
     "README.md": of_readme,
     "mail.md": of_mail,
     "pairs.md": of_notices,
+    "postgres.md": of_collected_mails,
     "report.md": of_notices,
     "review.md": of_notices,
     "pipes-and-config.md": of_posts,

@@ -108,6 +108,10 @@ class Reader:
     printed: list[str] = field(default_factory=list)
     """The lines that the last command printed."""
     faults: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=lambda: {CLONE: str(ROOT)})
+    """Names on pages that mean something of the reader, with what they are here."""
+    variables: dict[str, str] = field(default_factory=dict)
+    """Variables of the environment besides the usual ones."""
 
     @classmethod
     def of(cls, page: Path, folder: Path) -> Reader:
@@ -140,18 +144,24 @@ class Reader:
 
     def type(self, command: Command) -> None:
         """Run a command, and compare its output with the page."""
-        line = command.line.replace(CLONE, str(ROOT))
+        line = command.line
+        for name, here in self.names.items():
+            line = line.replace(name, here)
         if line.startswith(_SERVERS):
             self.serve(f"exec {line} --port 0", command)
         elif self.run(["bash", "-c", line], command.line, refused=_is_refusal(command)) and command.shown:
             self.compare(command.line, command.shown, self.printed)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return environment_of(self.python, self.folder) | self.variables
 
     def serve(self, line: str, command: Command) -> None:
         """Start a server, wait until it has said where it answers, decide there, and stop it as people do."""
         with subprocess.Popen(
             ["bash", "-c", line],
             cwd=self.folder,
-            env=environment_of(self.python, self.folder),
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -174,7 +184,7 @@ class Reader:
         done = subprocess.run(
             words,
             cwd=self.folder,
-            env=environment_of(self.python, self.folder),
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

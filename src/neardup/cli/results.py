@@ -38,6 +38,7 @@ from neardup.cli.output import (
 )
 from neardup.display import counted, printable
 from neardup.errors import FormatError, InputError, OutputError, SettingError
+from neardup.io.place import DatabaseURL, Place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -314,9 +315,8 @@ def export(options: ExportOptions) -> int:
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
         return DONE
-    inside = options.out.iterdir() if options.out.is_dir() else ()
     with OutputExport(
-        options.file, overwrite=options.overwrite, access=common_access([options.out, *inside])
+        options.file, overwrite=options.overwrite, access=common_access(_files_of(options.out))
     ) as file:
         for part in parts:
             file.write_bytes(part)
@@ -326,7 +326,7 @@ def export(options: ExportOptions) -> int:
 
 def _export_documents(options: ExportOptions) -> int:
     """Write the documents of a collection, or those that stay."""
-    if not options.out.is_file():
+    if not isinstance(options.out, DatabaseURL) and not options.out.is_file():
         raise InputError(
             f"{options.out} is not a collection",
             "A collection; neardup apply writes the documents that stay after the review of a result",
@@ -343,9 +343,16 @@ def _export_documents(options: ExportOptions) -> int:
     return DONE
 
 
-def _table(path: Path, what: Exported) -> pa.Table:
+def _files_of(place: Place) -> list[Path]:
+    """Return the files whose readers may read the export: none of a database, which has rights of its own."""
+    if isinstance(place, DatabaseURL):
+        return []
+    return [place, *place.iterdir()] if place.is_dir() else [place]
+
+
+def _table(path: Place, what: Exported) -> pa.Table:
     """Return the table to export from a result folder or a collection."""
-    if path.is_file():
+    if isinstance(path, DatabaseURL) or path.is_file():
         from neardup.collection.groups.methods import collection_table
 
         with opened(path) as collection:

@@ -16,6 +16,7 @@ from neardup.cli.option import (
     settings_of,
 )
 from neardup.cli.options import general
+from neardup.io.place import Place, place_of
 from neardup.settings import COMPARISON, SELECTION, ReadingSettings, Shingles, names_of
 from neardup.settings.rules import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
@@ -324,7 +325,7 @@ class ExportOptions:
     done; 2 error.
     """
 
-    out: Path = replace(general.RESULT, help="A result folder, or a collection.").field()
+    out: Place = replace(general.RESULT, help="A result folder, or a collection.", read=place_of).field()
     file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
     what: str = option(
         "--what",

@@ -57,29 +57,29 @@ def as_binary(values: Any) -> Any:
 
 
 def column_type(documents: Documents, name: str) -> Any:
-    """Return the Arrow type of a column before anything is read; None where the format has no types."""
+    """Return the Arrow type of the values that will be read, before any is; None where the format has no types."""
     of_held = getattr(documents, "type_of", None)
     if of_held is not None:
-        return of_held(name)
+        return plain_type(of_held(name))
     schema = getattr(documents, "schema", None)
-    return schema.field(name).type if schema is not None and name in schema.names else None
+    return plain_type(schema.field(name).type) if schema is not None and name in schema.names else None
 
 
 def plain(table: Any) -> Any:
     """Return the table with text in dictionaries, views and extension types as large_string or large_binary."""
     for position, field in enumerate(table.schema):
-        target = _plain_type(field.type)
-        if target is not None:
+        target = plain_type(field.type)
+        if target is not field.type:
             table = table.set_column(position, field.name, _decoded(table.column(position), target))
     return table
 
 
-def _plain_type(type_: Any) -> Any:
-    """Return the type to decode to, or None when the type is plain already."""
+def plain_type(type_: Any) -> Any:
+    """Return the type that values of this type have after ``plain``: the same object if it is plain already."""
     if isinstance(type_, pa.BaseExtensionType):
-        return _large(type_.storage_type) if is_text(type_.storage_type) else None
+        return _large(type_.storage_type) if is_text(type_.storage_type) else type_
     if not (pt.is_dictionary(type_) or is_view(type_)):
-        return None
+        return type_
     value = type_.value_type if pt.is_dictionary(type_) else type_
     if not is_text(value):
         return value
@@ -106,7 +106,7 @@ def without_views(schema: Any) -> Any:
 def without_view(type_: Any) -> Any:
     """Return the type with large strings for views at any depth; Arrow chooses rows in other types with views."""
     if is_view(type_):
-        return _plain_type(type_)
+        return plain_type(type_)
     if pt.is_map(type_):
         key, item = without_view(type_.key_type), without_view(type_.item_type)
         return pa.map_(type_.key_field.with_type(key), type_.item_field.with_type(item), type_.keys_sorted)

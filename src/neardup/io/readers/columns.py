@@ -23,7 +23,7 @@ from neardup.io.attachments import ATTACHMENTS
 from neardup.io.formats.content import LISTS
 from neardup.io.readers.arrow import column_type, row_lengths
 from neardup.io.readers.base import Column, Documents, Kind
-from neardup.io.readers.fields import EACH, FieldPath, joined, paths_of, require_paths, texts_in
+from neardup.io.readers.fields import EACH, FieldPath, joined, paths_of, require_paths, texts_in, unnameable
 from neardup.tables import UInt64s
 
 if TYPE_CHECKING:  # it takes a second to import, and the readers need no kernel
@@ -124,6 +124,8 @@ def _only_text(documents: Documents, of_input: str, id: str | None) -> str | Non
 def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str = "--") -> str:
     if not name:
         raise _nameless(f"{option}{role} names a column without a name")
+    if name in getattr(documents, "unnameable", ()):
+        raise unnameable(name)
     paths = paths_of(name, [column.name for column in documents.columns])
     if paths is not None:
         for path in paths:

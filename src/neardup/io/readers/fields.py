@@ -117,6 +117,15 @@ def _path_of(part: str, name: str, columns: Collection[str]) -> FieldPath:
     return FieldPath(part[:at], tuple(steps))
 
 
+def unnameable(name: str) -> InputError:
+    """Return the error for a field of JSON lines that their parser cannot look up."""
+    return InputError(
+        f'The field "{name}" cannot be chosen',
+        'Names without ", \\ and control characters',
+        "Rename the field",
+    )
+
+
 def _malformed(name: str, why: str) -> InputError:
     return InputError(
         f'"{name[:200]}" does not name a text: {why}',

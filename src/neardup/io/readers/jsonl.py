@@ -38,7 +38,7 @@ from neardup.io.readers.base import (
     shown,
     too_long,
 )
-from neardup.io.readers.fields import EACH, JOINED, FieldPath, Step, VirtualColumns
+from neardup.io.readers.fields import EACH, JOINED, FieldPath, Step, VirtualColumns, unnameable
 from neardup.io.readers.files import UNREADABLE, FileChunk
 from neardup.io.readers.lines import (
     BYTE_ORDER_MARK,
@@ -87,6 +87,7 @@ class JsonlDocuments(StreamDocuments):
         self.find_charsets(encoding)
         self._spans: dict[int, list[Span]] = {}
         self.types: dict[str, Any] = {}
+        self.unnameable: tuple[str, ...] = ()
         self.columns = self._guess()
         self.parser = Parser(self.columns)
 
@@ -182,7 +183,12 @@ class JsonlDocuments(StreamDocuments):
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
                 self.types = guess_types(objects)
-                return guess_columns(objects)
+                columns = guess_columns(objects)
+                self.unnameable = tuple(column.name for column in columns if UNNAMEABLE.search(column.name))
+                if any(column.kind == "text" and column.name in self.unnameable for column in columns):
+                    names = ", ".join(f'"{printable(name)}"' for name in self.unnameable)
+                    self.findings.notes.append(f"fields that cannot be the text or the id by their names: {names}")
+                return tuple(column for column in columns if column.name not in self.unnameable)
             bad = bad or (f"its first line is {shown(lines[0])[:80]!r}" if lines else "")
         if bad and not without_keys:
             raise InputError(
@@ -508,7 +514,7 @@ def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
             values.setdefault(name, [])
             if value is not None:
                 values[name].append(value)
-    return tuple(Column(name, _kind(found)) for name, found in values.items() if not UNNAMEABLE.search(name))
+    return tuple(Column(name, _kind(found)) for name, found in values.items())
 
 
 def guess_types(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -577,11 +583,7 @@ def _grow(tree: Tree, path: FieldPath, leaf: Any) -> None:
     node, names = tree, (path.root, *path.steps)
     for number, name in enumerate(names, 1):
         if name is not EACH and UNNAMEABLE.search(name):
-            raise InputError(
-                f'The field "{printable(path.spelled)}" cannot be chosen',
-                'Names without ", \\ and control characters',
-                "Rename the field",
-            )
+            raise unnameable(path.spelled)
         last, known = number == len(names), node.get(name)
         if (node and (name is EACH) != (EACH in node)) or (known is not None and isinstance(known, dict) == last):
             raise _contradicted(path)
