@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as notation
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 from itertools import islice
@@ -292,24 +292,32 @@ def _refuse_same_folder(out: Path, result: Path) -> None:
         )
 
 
-DOCUMENTS, KEPT = "documents", "kept"
+DOCUMENTS, KEPT, PAIRS = "documents", "kept", "pairs"
 _SHOWN = 10
 """Unknown ids to name."""
 
 
 def export(options: ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
-    from neardup.io.writers import common_access
-    from neardup.io.writers.exports import OutputExport
     from neardup.run.exchange import described, export_bytes, require_export
 
     if options.what in (DOCUMENTS, KEPT):
         return _export_documents(options)
+    _refuse_walk(options)
+    if options.what == PAIRS:
+        return _export_pairs(options)
     form = options.form or form_of(options.file)
     require_export(options.what, form)
     what = cast("Exported", options.what)
     table = _table(options.out, what)
-    parts = export_bytes(table, what, form)
+    return _write(export_bytes(table, what, form), described(table, what, form), options)
+
+
+def _write(parts: Iterable[bytes], described: str, options: ExportOptions) -> int:
+    """Write an export to its file, and say what it holds, or to standard output."""
+    from neardup.io.writers import common_access
+    from neardup.io.writers.exports import OutputExport
+
     if options.file == Path("-"):
         for part in parts:
             sys.stdout.buffer.write(part)
@@ -320,8 +328,46 @@ def export(options: ExportOptions) -> int:
     ) as file:
         for part in parts:
             file.write_bytes(part)
-    typer.echo(f"{described(table, what, form)} written to {options.file}")
+    typer.echo(f"{described} written to {printable(options.file)}")
     return DONE
+
+
+def _export_pairs(options: ExportOptions) -> int:
+    """Write the pairs as a graph or an edge list: all of them, or those around a document."""
+    from neardup.io.writers.exports import GRAPH_FORMS, as_bytes_of
+    from neardup.run.findings import load
+    from neardup.run.graph import around, edges_of, edges_of_members
+
+    form = options.form or form_of(options.file, GRAPH_FORMS)
+    if form not in GRAPH_FORMS:
+        raise SettingError(f"The export is {form!r}", f"One of {', '.join(GRAPH_FORMS)}")
+    place = options.out
+    if isinstance(place, DatabaseURL) or place.is_file():
+        edges = edges_of_members(_table(place, "groups"))
+    else:
+        edges = edges_of(load(place))
+    if options.around is None:
+        described = counted(edges.num_rows, "pair")
+    else:
+        near = around(edges, options.around, 1 if options.hops is None else options.hops, options.most)
+        edges, described = (
+            near.edges,
+            f"{counted(near.edges.num_rows, 'pair')} of {counted(near.documents, 'document')}",
+        )
+        if near.left_out:
+            documents = counted(near.left_out, "document")
+            warn(f"{documents} at the last hop left out, and all behind: --most is {options.most:,}")
+    return _write(as_bytes_of(edges, form, ("id_a", "id_b")), described, options)
+
+
+def _refuse_walk(options: ExportOptions) -> None:
+    """Raise SettingError for options of the pairs around a document without them."""
+    if options.around is not None and options.what != PAIRS:
+        raise SettingError(
+            f"--around was given with {options.what}", "--around with --what pairs", "Add --what pairs"
+        )
+    if options.hops is not None and options.around is None:
+        raise SettingError("--hops was given without --around", "Both", "Name a document with --around ID")
 
 
 def _export_documents(options: ExportOptions) -> int:
@@ -393,17 +439,18 @@ def _unknown(ids: Sequence[str]) -> str:
     return f"{said}: {listed}{more}"
 
 
-def form_of(file: Path) -> str:
+def form_of(file: Path, allowed: Iterable[str] = ()) -> str:
     """Return the form that the suffix of a file names. Raises SettingError for any other."""
     from neardup.io.writers.exports import FORMS
 
+    forms = [*(allowed or FORMS)]
     if file == Path("-"):
-        raise SettingError("No format was given for standard output", "", f"Give --format {', '.join(FORMS)}")
+        raise SettingError("No format was given for standard output", "", f"Give --format {', '.join(forms)}")
     form = file.suffix.lower().removeprefix(".")
-    if form not in FORMS:
+    if form not in forms:
         raise InputError(
             f"The suffix of {file} names no format",
-            ", ".join(f".{name}" for name in FORMS),
+            ", ".join(f".{name}" for name in forms),
             "Choose such a name; neardup export and import also have --format",
         )
     return form

@@ -17,6 +17,7 @@ from neardup.io.writers import OutputFolder, common_access
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.found_view import ShownPairs, shown_pairs
+from neardup.run.graph import Neighbourhood, around, edges_of
 from neardup.run.places import Outside, StoredPlaces, is_known, links, looked, outside, stored_pairs
 from neardup.run.records import (
     Decision,
@@ -177,6 +178,19 @@ class Found(ResultRecord):
         Pairs below the threshold are not stored. An exact copy is represented by the first of its kind.
         """
         return outside(self, id, limit)
+
+    def around(self, id: Id, hops: int = 1, most: int = 1000) -> Neighbourhood:
+        """Return the documents within ``hops`` pairs of a document, at most ``most``, and the pairs among them.
+
+        Raises InputError if no pair or copy has the id, and SettingError for values out of range.
+
+        >>> from neardup.run.find import find
+        >>> text = "the quick brown fox jumps over the lazy dog and runs far away"
+        >>> found = find([text, text + " today", text + " to the hills"], threshold=0.6, pairs="all")
+        >>> found.around(0).edges.select(["id_a", "id_b", "similarity"]).to_pylist()[0]
+        {'id_a': '0', 'id_b': '1', 'similarity': 0.9}
+        """
+        return around(edges_of(self), str(id), hops, most)
 
     def at(self, threshold: float) -> Found:
         """Return the result at a stricter threshold, from the stored pairs; no document is read again.

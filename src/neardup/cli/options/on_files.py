@@ -318,11 +318,11 @@ class ReviewOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ExportOptions:
-    """Write the groups, decisions or tags of a reviewed result as a file for another program.
+    """Write the groups, decisions, tags or pairs of a reviewed result as a file for another program.
 
     csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
-    character 20 between them. Also the groups, decisions and documents of a collection. Exit status: 0
-    done; 2 error.
+    character 20 between them; pairs also as graphml. Also the groups, decisions, pairs and documents of a
+    collection. Exit status: 0 done; 2 error.
     """
 
     out: Place = replace(general.RESULT, help="A result folder, or a collection.", read=place_of).field()
@@ -331,12 +331,29 @@ class ExportOptions:
         "--what",
         "groups",
         "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
-        "author and time. tags: the documents with tags. documents: the documents of a collection, as jsonl or "
-        "parquet. kept: those of them that stay: in no group, representatives, and by decision (keep both).",
+        "author and time. tags: the documents with tags. pairs: the edges of a graph, which are the pairs and"
+        " exact copies of a result, or the members of groups of a collection, each with its representative. "
+        "documents: the documents of a collection, as jsonl or parquet. kept: those of them that stay: in no "
+        "group, representatives, and by decision (keep both).",
         "NAME",
     )
+    around: str | None = option(
+        "--around", None, "With --what pairs: only those among this document and its neighbours.", "ID"
+    )
+    hops: int | None = option(
+        "--hops",
+        None,
+        "With --around: the longest way to a neighbour, 1 to 10; 2: also neighbours of neighbours. Default: 1.",
+        "NUMBER",
+    )
+    most: int = option(
+        "--most", 1000, "With --around: the most documents, the nearest first, up to 100,000.", "NUMBER"
+    )
     form: str | None = option(
-        "--format", None, "csv, jsonl, parquet or dat. Default: the suffix of the file.", "NAME"
+        "--format",
+        None,
+        "csv, jsonl, parquet or dat; pairs also graphml. Default: the suffix of the file.",
+        "NAME",
     )
     overwrite: bool = replace(general.OVERWRITE, help="Replace an earlier export.").field()
 
@@ -653,10 +670,7 @@ class PairsOptions:
 
     EXAMPLES: ClassVar = (
         ("neardup pairs posts.jsonl --top 1000 -o pairs.csv", "the 1,000 most similar pairs"),
-        (
-            "neardup pairs new.jsonl --against old/ --top 3 --measure containment",
-            "the three old documents that are nearest to each new one",
-        ),
+        ("neardup pairs new.jsonl --against old/ --top 3", "the old documents nearest to each new one"),
     )
 
     inputs: list[str] = general.INPUTS.field()

@@ -1,4 +1,4 @@
-"""Files for other programs: documents and tables as CSV, JSON Lines, Parquet and DAT (for review platforms)."""
+"""Files for other programs: tables as CSV, JSON Lines, Parquet, DAT (for review platforms) and GraphML."""
 
 import csv
 import io
@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
+from xml.sax.saxutils import XMLGenerator
+from xml.sax.xmlreader import AttributesImpl
 
 import msgspec
 import pyarrow as pa
@@ -34,6 +36,7 @@ _BEGINNINGS = (
     b"decision,id,other,",
     b"id,tags\n",
     b"id_a,id_b,",
+    b'<?xml version="1.0" encoding="utf-8"?>\n<graphml ',
     b'{"id":',
     b'{"id_a":',
     b'{"decision":',
@@ -122,11 +125,11 @@ class _Pieces(io.BytesIO):
 
 
 def as_bytes_of(table: pa.Table, form: str, ids: tuple[str, ...] = ("id",)) -> Iterator[bytes]:
-    """Yield the table as a file; ``form`` is one of FORMS, and ``ids`` are columns that must not change.
+    """Yield the table as a file; ``form`` is one of GRAPH_FORMS, and ``ids`` are columns that must not change.
 
     Raises InputError for an id that a DAT file cannot hold, before the first byte.
     """
-    return FORMS[form](table, ids)
+    return GRAPH_FORMS[form](table, ids)
 
 
 MULTIPLE = "; "
@@ -242,3 +245,64 @@ FORMS: dict[str, Callable[[pa.Table, tuple[str, ...]], Iterator[bytes]]] = {
     "dat": _dat,
 }
 """The forms of a file, by the names that also are their suffixes."""
+
+_GRAPHML = "http://graphml.graphdrawing.org/xmlns"
+_KEYS = (
+    ("id", "node", "string"),
+    ("reference", "node", "boolean"),
+    ("weight", "edge", "double"),
+    ("kind", "edge", "string"),
+)
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that XML cannot hold, and the carriage return, which a reader would change."""
+
+
+def _graphml(table: pa.Table, ids: tuple[str, ...]) -> Iterator[bytes]:
+    """An undirected graph: a node for each document, a weight for each edge that has one.
+
+    Nodes are n0, n1, …; their data has the id, in which characters that XML cannot hold are escaped as in Python.
+    """
+    pieces, nodes = _Pieces(), dict[tuple[str, bool], int]()
+    xml = XMLGenerator(pieces, "utf-8", short_empty_elements=True)
+    xml.startDocument()
+    xml.startElement("graphml", AttributesImpl({"xmlns": _GRAPHML}))
+    for name, of, kind in _KEYS:
+        about = {"id": name, "for": of, "attr.name": name, "attr.type": kind}
+        xml.startElement("key", AttributesImpl(about))
+        xml.endElement("key")
+    xml.startElement("graph", AttributesImpl({"edgedefault": "undirected"}))
+    for rows in _rows(table):
+        for row in rows:
+            ends = (row["id_a"], row["a_in_reference"]), (row["id_b"], False)
+            for id, old in ends:
+                if (id, old) not in nodes:
+                    nodes[id, old] = len(nodes)
+                    of_node = {"id": _NOT_XML.sub(_escaped, id), "reference": "true" if old else ""}
+                    _element(xml, "node", {"id": f"n{nodes[id, old]}"}, of_node)
+            source, target = (f"n{nodes[end]}" for end in ends)
+            weight = "" if row["similarity"] is None else repr(row["similarity"])
+            _element(xml, "edge", {"source": source, "target": target}, {"weight": weight, "kind": row["kind"]})
+        yield pieces.taken()
+    xml.endElement("graph")
+    xml.endElement("graphml")
+    xml.endDocument()
+    yield pieces.taken()
+
+
+def _element(xml: XMLGenerator, name: str, attributes: dict[str, str], values: dict[str, str]) -> None:
+    xml.startElement(name, AttributesImpl(attributes))
+    for key, value in values.items():
+        if value or key == "id":
+            xml.startElement("data", AttributesImpl({"key": key}))
+            xml.characters(value)
+            xml.endElement("data")
+    xml.endElement(name)
+    xml.ignorableWhitespace("\n")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+GRAPH_FORMS = {**FORMS, "graphml": _graphml}
+"""The forms of a table of pairs."""
