@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.readers.base import Documents, NativeFiles, NativeLines, NativeTable, Problem
+from neardup.io.readers.base import Documents, NativeFiles, NativeLines, NativeRecords, NativeTable, Problem
 
 
 def read_all(
@@ -70,6 +70,9 @@ def native_length(native: Any) -> int:
     if isinstance(native, NativeLines):
         assert len(native.starts) == len(native.ends)
         return len(native.starts)
+    if isinstance(native, NativeRecords):
+        assert len(native.rows) <= len(native.starts) == len(native.ends) == len(native.events)
+        return len(native.rows)
     assert isinstance(native, NativeFiles)
     return len(native.sources)
 

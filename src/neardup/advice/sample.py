@@ -113,7 +113,7 @@ def take(
                 complete = False
                 break
     together = pa.concat_arrays(ids)
-    notes = (*columns.notes, *documents.findings.encoding_notes(), *_repeated(together))
+    notes = (*columns.notes, *documents.findings.reading_notes(), *_repeated(together))
     ignored = pa.concat_arrays([_no_texts(), *(read_texts(base) if base else ())])
     of_columns = {name: one_array(join_ids(arrays)) for name, arrays in asked.items() if arrays}
     return SampledTexts(pa.concat_arrays(texts), together, complete, tuple(problems), notes, of_columns, ignored)

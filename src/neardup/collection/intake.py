@@ -206,7 +206,7 @@ class Adding:
             self._say_what_is_stored(failure)
             raise
         if intake.opened:
-            self._outcome.notes = (*intake.notes, *intake.opened.findings.encoding_notes())
+            self._outcome.notes = (*intake.notes, *intake.opened.findings.reading_notes())
         return self._outcome
 
     def _run_in_portions(self, pieces: Iterator[Prepared], counted: Callable[[Prepared], None]) -> None:

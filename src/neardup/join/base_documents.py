@@ -95,7 +95,7 @@ def read_base(opened: BaseDocuments, settings: TextSettings, key: Key, progress:
                 found, pending = found | pending, NO_BASE_TEXT
             advance(int(array.nbytes))
     found |= pending
-    notes = [f"--ignore: {note}" for note in (*opened.notes, *documents.findings.encoding_notes())]
+    notes = [f"--ignore: {note}" for note in (*opened.notes, *documents.findings.reading_notes())]
     if aside:
         notes.append(f"--ignore: {counted(len(aside), 'file')} without readable text left aside: {aside[0]}, …")
     if not len(found):

@@ -14,7 +14,7 @@ from msgspec import structs
 from neardup.display import counted
 from neardup.errors import InputError
 from neardup.io.readers import open_sources
-from neardup.io.readers.base import Chunk, Documents, Format, NativeRows, Problem
+from neardup.io.readers.base import WITHOUT_COLUMNS, Chunk, Documents, Format, NativeRows, Problem
 from neardup.io.readers.folders import Discovered, partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
@@ -58,14 +58,15 @@ def added_names(keep: Keep, format: Format, *, annotate: bool) -> tuple[str, ...
 
     Text files have no place for counts; groups.parquet has them for every format.
     """
-    counted = (*COUNTED, *((SOURCES,) if keep.sources else ())) if keep.count and format != "text" else ()
+    has_counts = keep.count and format not in WITHOUT_COLUMNS
+    counted = (*COUNTED, *((SOURCES,) if keep.sources else ())) if has_counts else ()
     return (*(ANNOTATIONS if annotate else ()), *counted)
 
 
 def added_to(run: Run, format: Format, *, annotate: bool) -> AddedColumns | None:
     """The columns that a run adds to its kept rows, or None."""
     found: list[AddedColumns] = [Annotations(run)] if annotate else []
-    if run.represented is not None and format != "text":
+    if run.represented is not None and format not in WITHOUT_COLUMNS:
         found.append(_Flat(run.represented) if format == "csv" else run.represented)
     return _Together(found) if found else None
 

@@ -48,13 +48,13 @@ def test_letters_are_read_whatever_program_wrote_them(tmp_path: Path, encoding: 
     found = documents.findings.encodings
     if encoding.startswith("utf-8"):
         assert not found
-        assert not documents.findings.encoding_notes()
+        assert not documents.findings.reading_notes()
     else:
         assert list(found) == ["a.txt"]
         assert found["a.txt"].encoding in (encoding, f"{encoding}-le")
         assert found["a.txt"].certainty > 0.9
         assert documents.findings.as_dict()["encodings"] == {found["a.txt"].encoding: 1}
-        assert "--encoding overrides" in documents.findings.encoding_notes()[0]
+        assert "--encoding overrides" in documents.findings.reading_notes()[0]
 
 
 @pytest.mark.part(2)

@@ -107,7 +107,7 @@ def test_texts_are_extracted_once_while_there_is_room(tmp_path: Path, monkeypatc
 
 def _with_room(room: int):  # type: ignore[no-untyped-def]
     make = text_files._Known.__init__
-    return lambda self, *given: make(self, *given, room=room)
+    return lambda self, *given: make(self, *given, texts=text_files.ExtractedTexts(room))
 
 
 def test_a_file_that_turns_bad_between_two_passes_is_an_error(tmp_path: Path) -> None:

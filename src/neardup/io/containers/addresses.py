@@ -12,6 +12,8 @@ MARK = "!/"
 """Separates the file of an archive or mailbox from the name of a member."""
 
 MAILBOXES = (".mbox", ".mbx")
+WEB_ARCHIVE = ".wacz"
+"""A zip archive with WARC files in its folder ``archive``."""
 _SHORT = {".tgz": "gzip", ".txz": "xz", ".tbz2": "bz2", ".tbz": "bz2", ".tzst": "zstd"}
 _LOCK = RLock()
 
@@ -41,7 +43,7 @@ def _kind(name: str) -> tuple[str, str | None] | None:
     codec = codec_of(name)
     if codec is not None:
         suffix = os.path.splitext(stem)[1]
-    if suffix == ".zip":
+    if suffix in (".zip", WEB_ARCHIVE):
         return None if codec else ("zip", None)
     if suffix == ".tar":
         return "tar", codec

@@ -6,7 +6,6 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable
-from pathlib import PurePosixPath
 from threading import Lock
 from typing import IO, Any
 
@@ -130,7 +129,18 @@ UNUSABLE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error, V
 """The errors of ``zipfile`` for damaged and unusual archives, besides OSError."""
 
 # Formats that are read at many places, and so unpacked first.
-_READ_AT_PLACES = frozenset((".parquet", ".pq", ".arrow", ".arrows", ".feather", ".ipc"))
+_READ_AT_PLACES = (
+    ".parquet",
+    ".pq",
+    ".arrow",
+    ".arrows",
+    ".feather",
+    ".ipc",
+    ".warc",
+    ".warc.gz",
+    ".wet",
+    ".wet.gz",
+)
 
 
 class ZipMembers:
@@ -186,7 +196,7 @@ class ZipMembers:
                 file = _Unpacked(self._zip.open(info), self._lock)
         except UNUSABLE as error:
             raise OSError(f"it cannot be unpacked: {error}") from error
-        if PurePosixPath(name).suffix.lower() not in _READ_AT_PLACES:
+        if not name.lower().endswith(_READ_AT_PLACES):
             return file
         with file:
             if name not in self._spools:

@@ -22,6 +22,9 @@ BINARY = "binary"
 
 MAILBOX = "mailbox"
 
+RESOURCE = "web resource"
+"""A style sheet, script or data of a web page, by its media type."""
+
 # Controls that occur in texts: line ends, tabs, page feeds, backspaces of old printers, terminal escapes.
 _TEXT_CONTROLS = b"\t\n\v\f\r\b\x1b\x1a"
 _CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in _TEXT_CONTROLS)

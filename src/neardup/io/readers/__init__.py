@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import cast
 
-from neardup.errors import InputError
+from neardup.errors import InputError, unusable
 from neardup.io.names import without_secrets
 from neardup.io.readers.base import CHUNK_BYTES, Documents, Format
 from neardup.io.readers.columns import choose_columns, choose_reference
@@ -19,10 +19,21 @@ from neardup.settings import ReadingSettings
 
 AUTO = ReadingSettings()
 
+
+def _warc_documents(files: Discovered, size: int, reading: ReadingSettings) -> Documents:
+    try:  # it needs warcio
+        from neardup.io.readers.warc import WarcDocuments
+    except ImportError as error:
+        why, do = unusable("warcio", "warc", error)
+        raise InputError(f"A WARC file needs warcio, which {why}", "", do) from None
+    return WarcDocuments(files.sources, size, reading)
+
+
 _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] = {
     "parquet": lambda found, size, _: ParquetDocuments(found.sources, size),
     "ipc": lambda found, size, _: IpcDocuments(found.sources, size),
     "jsonl": lambda found, size, reading: JsonlDocuments(found.sources, size, reading.encoding),
+    "warc": _warc_documents,
     "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
     "text": lambda found, size, reading: TextDocuments(
         found.name, found.sources, size, reading.encoding, reading.pages

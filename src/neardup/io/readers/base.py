@@ -44,6 +44,9 @@ class Findings:
     roots: list[str] = field(default_factory=list)
     """The folders that were named as input, and the fixed parts of patterns: names of outputs begin there."""
 
+    other_records: dict[str, Counter[str]] = field(default_factory=dict)
+    """For each WARC file, the number of the records of each type that are not documents."""
+
     def tell(self, name: str, charset: Charset) -> None:
         """Record the encoding of a file, unless it is plain UTF-8."""
         if charset != UTF_8:
@@ -60,8 +63,16 @@ class Findings:
             "encoded_files": [{"file": name, **asdict(encoded)} for name, encoded in encodings[:LISTED]],
         }
 
-    def encoding_notes(self) -> list[str]:
-        """Return a sentence about the files that are not UTF-8; complete when all files have been read."""
+    def reading_notes(self) -> list[str]:
+        """Return sentences about the encodings and the other records; complete when all files have been read."""
+        return [*self._encoding_notes(), *self._record_notes()]
+
+    def _record_notes(self) -> list[str]:
+        total = sum(self.other_records.values(), Counter[str]())
+        kinds = ", ".join(f"{count:,} {kind or 'without a type'}" for kind, count in sorted(total.items()))
+        return [f"records that are not documents, not judged: {kinds}"] if total else []
+
+    def _encoding_notes(self) -> list[str]:
         if not self.encodings:
             return []
         by_name: dict[str, list[float]] = {}
@@ -99,7 +110,9 @@ def _certainty(sure: Sequence[float]) -> str:
     return f" (certainty {low:.2f})" if low == high else f" (certainty {low:.2f} to {high:.2f})"
 
 
-Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "text", "arrow"]
+Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "warc", "text", "arrow"]
+WITHOUT_COLUMNS: frozenset[Format] = frozenset(("text", "warc"))
+"""Formats whose documents have no place for further columns."""
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -190,7 +203,36 @@ class NativeFiles:
     left_aside: tuple[Source, ...] = ()
 
 
-NativeRows: TypeAlias = NativeTable | NativeLines | NativeFiles
+@dataclass(frozen=True, eq=False)
+class NativeRecords:
+    """The records of a WARC chunk of the file ``position``: ``data[starts[i]:ends[i]]`` is record i.
+
+    ``rows`` has the record of each good row. A record that is no row belongs to the rows with the same of
+    ``events``; without such a row it always stays. ``packed``: each record is a gzip member.
+    """
+
+    row_numbers: RowNumbers
+    data: bytes
+    starts: RowNumbers
+    ends: RowNumbers
+    events: RowNumbers
+    rows: RowNumbers
+    packed: bool = False
+    problems: tuple[Problem, ...] = ()
+    position: int = 0
+
+    def staying(self, keep: Bools) -> Bools:
+        """Return which records stay, bool[records], if ``keep`` tells that of the good rows."""
+        count = int(self.events.max(initial=-1)) + 1
+        of_row = self.events[self.rows]
+        with_rows = np.bincount(of_row, minlength=count) > 0
+        with_kept = np.bincount(of_row[keep], minlength=count) > 0
+        stay: Bools = (with_kept | ~with_rows)[self.events]
+        stay[self.rows] = keep
+        return stay
+
+
+NativeRows: TypeAlias = NativeTable | NativeLines | NativeFiles | NativeRecords
 
 
 class Chunk(Protocol):

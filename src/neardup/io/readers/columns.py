@@ -225,7 +225,7 @@ def _guess_text(documents: Documents) -> tuple[str, tuple[str, ...]]:
     texts = [column for column in documents.columns if column.kind == "text" and column.name]
     if not texts and any(column.kind == "text" for column in documents.columns):
         raise _nameless(f"{documents.names[0]} has strings in a column without a name only")
-    if documents.format == "text":
+    if documents.format in ("text", "warc"):
         return "text", ()
     if not texts:
         nested = [path for name, type_ in _types(documents).items() for path in texts_in(name, type_)]

@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from neardup.errors import InputError
-from neardup.io.containers.addresses import MARK, is_container, opened, split_address
+from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, opened, split_address
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
@@ -71,6 +71,7 @@ def matching(folder: str, parts: Sequence[str], allowed: Callable[[str], bool]) 
             yield entry.path
 
 
+_INDEX = "the index of a web archive"
 _MAC = "__MACOSX"  # copies of file properties that macOS adds to archives
 
 
@@ -88,7 +89,7 @@ def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
         return [Source(source.name, source.path, source.size, failure=error.strerror or str(error))]
     found: list[Source] = []
     for name, size in container.members:
-        why = _not_input(name)
+        why = _not_input(name) or (_INDEX if is_index(source.path, name) else None)
         if why:
             aside.append(Aside(f"{source.name}{MARK}{shown_name(name)}", why))
         else:
@@ -98,6 +99,16 @@ def unfolded(source: Source, aside: list[Aside]) -> list[Source]:
     if container.broken is not None:
         found.append(Source(source.name, source.path + MARK, 0))
     return found
+
+
+def is_index(container: str, name: str) -> bool:
+    """Return whether a member of a web archive is not one of its WARC files.
+
+    >>> is_index("a.wacz", "pages/pages.jsonl"), is_index("a.wacz", "archive/data.warc.gz"), is_index("a.zip", "b")
+    (True, False, False)
+    """
+    web = container.lower().endswith(WEB_ARCHIVE)
+    return web and not (name.startswith("archive/") and format_of(name) == "warc")
 
 
 def is_lost(source: Source) -> bool:

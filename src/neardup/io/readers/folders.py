@@ -113,6 +113,7 @@ _FORMATS: dict[str, Format] = {
     **dict.fromkeys((".jsonl", ".ndjson", ".jsonlines", ".json"), "jsonl"),
     **dict.fromkeys((".csv", ".tsv"), "csv"),
     **dict.fromkeys((".arrow", ".arrows", ".feather", ".ipc"), "ipc"),
+    **dict.fromkeys((".warc", ".wet", ".wat"), "warc"),
 }
 SUFFIXES = tuple(_FORMATS)
 _BINARY: frozenset[Format] = frozenset(("parquet", "ipc"))
@@ -263,7 +264,7 @@ def _counted(sources: Sequence[Source]) -> str:
 
 
 def _called(kind: Format) -> str:
-    return {"ipc": "Arrow", "parquet": "Parquet", "jsonl": "JSON", "csv": "CSV"}.get(kind, kind)
+    return {"ipc": "Arrow", "parquet": "Parquet", "jsonl": "JSON", "csv": "CSV", "warc": "WARC"}.get(kind, kind)
 
 
 def _pattern(folder: str, data: Sequence[Source]) -> str:

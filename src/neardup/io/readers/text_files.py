@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -49,6 +49,35 @@ _OPEN_COST = 16 << 10
 # Extracting a text again costs a hundred times as much as storing it. Texts are stored up to this many bytes; the
 # others are extracted again in each pass.
 _KEPT_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class ReadContent:
+    """The content of a document: its text in UTF-8 or as raw bytes, its metadata and its attachments."""
+
+    text: bytes
+    metadata: Metadata
+    attachments: tuple[Attachment, ...] = ()
+
+
+class ExtractedTexts:
+    """The extracted contents of documents, while there is ``room`` in bytes."""
+
+    def __init__(self, room: int = _KEPT_BYTES) -> None:
+        self._contents: dict[Hashable, ReadContent] = {}
+        self._room = room
+        self._lock = threading.Lock()
+
+    def get(self, document: Hashable) -> ReadContent | None:
+        """Return the content of a document, or None."""
+        return self._contents.get(document)
+
+    def keep(self, document: Hashable, content: ReadContent) -> None:
+        """Store the content of a document, if there is room."""
+        with self._lock:
+            if document not in self._contents and len(content.text) <= self._room:
+                self._contents[document] = content
+                self._room -= len(content.text)
 
 
 # For a larger file, the beginning is checked before the rest is read.
@@ -112,15 +141,6 @@ class TextDocuments:
         return document_sink(folder, self.sources)
 
 
-@dataclass(frozen=True)
-class _Read:
-    """The content of a file: its text in UTF-8 or as raw bytes, its metadata and its attachments."""
-
-    text: bytes
-    metadata: Metadata
-    attachments: tuple[Attachment, ...] = ()
-
-
 class _Remembered(msgspec.Struct, array_like=True):
     """The results of the first read of a file, except its content."""
 
@@ -133,8 +153,8 @@ class _Remembered(msgspec.Struct, array_like=True):
 class _Known:
     """The results of the first read of each file; later reads must agree with them.
 
-    ``reasons`` has for each row its problem, or None; ``read`` the extracted contents, while there is room;
-    ``charsets`` the encoding of plain text, ``stamps`` the state of the file; ``beside`` the files beside it.
+    ``reasons`` has for each row its problem, or None; ``texts`` the extracted contents; ``charsets`` the encoding
+    of plain text, ``stamps`` the state of the file; ``beside`` the files beside it.
     """
 
     encoding: str
@@ -144,10 +164,8 @@ class _Known:
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
     reasons: dict[int, Problem | None] = field(default_factory=dict)
-    read: dict[int, _Read] = field(default_factory=dict)
-    room: int = _KEPT_BYTES
+    texts: ExtractedTexts = field(default_factory=ExtractedTexts)
     digests: dict[int, bytes] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
 
     def decode(self, row: int, file: Source, data: bytes) -> bytes:
         """Return plain text as UTF-8, decoded with the encoding of the first read."""
@@ -160,12 +178,6 @@ class _Known:
     def require_unchanged(self, row: int, file: Source) -> None:
         """Raise InputError if the file has changed since it was first read."""
         require_same(file, self.stamps.setdefault(row, file.stamp()))
-
-    def keep(self, row: int, read: _Read) -> None:
-        with self.lock:
-            if row not in self.read and len(read.text) <= self.room:
-                self.read[row] = read
-                self.room -= len(read.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +242,7 @@ class _FilesChunk:
         found = (self.known.reasons[row] for row in range(self.first_row, self.first_row + len(self.files)))
         return tuple(problem for problem in found if problem is not None)
 
-    def _load(self) -> tuple[list[_Read], list[int]]:
+    def _load(self) -> tuple[list[ReadContent], list[int]]:
         """Return the contents of the good files and their places in the chunk."""
         contents, good = [], []
         with Extractor(self.known.pages) as extractor:
@@ -241,14 +253,15 @@ class _FilesChunk:
                     good.append(i)
         return contents, good
 
-    def _content(self, row: int, file: Source, extractor: Extractor) -> _Read | None:
+    def _content(self, row: int, file: Source, extractor: Extractor) -> ReadContent | None:
         """Return the content of a file, or None if it is rejected; the same at every read."""
         reasons = self.known.reasons
         if reasons.get(row) is not None:
             return None
         self.known.require_unchanged(row, file)
-        if row in self.known.read:
-            return self.known.read[row]
+        known = self.known.texts.get(row)
+        if known is not None:
+            return known
         try:
             content = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
         except (*UNREADABLE, InputError) as error:
@@ -262,7 +275,7 @@ class _FilesChunk:
         reasons[row] = None
         return content
 
-    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> _Read:
+    def _extracted(self, row: int, file: Source, extractor: Extractor, seconds: float) -> ReadContent:
         name, codec = document_name(file), file.compression
         if codec is None and (file.size or 0) > _LARGE:
             with file.open_raw() as stream:
@@ -274,10 +287,10 @@ class _FilesChunk:
             data = unpacked(data, codec, FILE_BYTES)
         _refuse_other_kinds(name, data[:HEAD_BYTES])
         if format_of(name, data) == "text":
-            return _Read(self.known.decode(row, file, data), {})
+            return ReadContent(self.known.decode(row, file, data), {})
         found = extractor.read(data, name, seconds)
-        content = _Read(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
-        self.known.keep(row, content)
+        content = ReadContent(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
+        self.known.texts.keep(row, content)
         return content
 
 

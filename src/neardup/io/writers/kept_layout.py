@@ -19,8 +19,10 @@ from neardup.io.names import name_below, shown_name
 from neardup.io.readers.arrow import cut_by_bytes, row_lengths
 from neardup.io.readers.base import (
     LISTED,
+    WITHOUT_COLUMNS,
     Documents,
     NativeLines,
+    NativeRecords,
     Natives,
     NativeTable,
     Separate,
@@ -34,6 +36,8 @@ from neardup.io.writers.kept_parquet import GROUP_BYTES, PagesSink
 from neardup.tables import Int64s
 
 Form = Literal["one file", "as the input", "shards", "by value"]
+
+_Rows = NativeTable | NativeLines | NativeRecords
 
 OPEN_FILES = 64
 """Values whose files are open at the same time; the rows of further values are written in further passes."""
@@ -66,9 +70,10 @@ class KeptLayout:
                     "Parquet, JSONL, CSV or Arrow with --shard-size",
                     "Leave out --shard-size: the files that stay are copied",
                 )
-            return cls("by value" if by else "shards", shard_size, tuple(by))
+            split = tuple(by) if documents.format not in WITHOUT_COLUMNS else ()
+            return cls("by value" if split else "shards", shard_size, split)
         several = isinstance(documents, SeparateFiles) and len(documents.sources) > 1
-        if by and not several and documents.format != "text":
+        if by and not several and documents.format not in WITHOUT_COLUMNS:
             return cls("by value", 0, tuple(by))
         return cls("as the input" if several else "one file")
 
@@ -174,9 +179,9 @@ class SeparateSink:
         self.rows = [0] * len(places)
         path.mkdir()
 
-    def prepare(self, native: NativeTable | NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+    def prepare(self, native: _Rows, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the rows; they are chosen when their file is open."""
-        return (native, keep, extra) if keep.any() else None
+        return (native, keep, extra) if keep.any() or isinstance(native, NativeRecords) else None
 
     def write(self, item: Any) -> None:
         """Write the kept rows into the output of their file."""
@@ -184,7 +189,9 @@ class SeparateSink:
         self._go_to(native.position)
         assert self._sink is not None
         self.rows[native.position] += int(keep.sum())
-        self._sink.write(self._sink.prepare(native, keep, extra))
+        prepared = self._sink.prepare(native, keep, extra)
+        if prepared is not None:
+            self._sink.write(prepared)
 
     def close(self) -> None:
         """Finish the last file, and write those without rows after it."""
@@ -295,21 +302,23 @@ class ShardsSink:
         self.rows: list[int] = []
         self._sink: SizedSink | None = None
 
-    def prepare(self, native: NativeTable | NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+    def prepare(self, native: _Rows, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the rows; they are chosen when their file is open."""
-        return (native, keep, extra) if keep.any() else None
+        return (native, keep, extra) if keep.any() or isinstance(native, NativeRecords) else None
 
     def write(self, item: Any) -> None:
         """Write the kept rows into the current file, and begin the next when it is full."""
         native, keep, extra = item
         for begin, end in self._portions(native):
-            if not keep[begin:end].any():
+            if not keep[begin:end].any() and not isinstance(native, NativeRecords):
                 continue
             if self._sink is not None and self._sink.size >= self._size:
                 self._end_file()
             sink = self._sink or self._next()
             more = None if extra is None else extra.slice(begin, end - begin)
-            sink.write(sink.prepare(_slice(native, begin, end), keep[begin:end], more))
+            prepared = sink.prepare(_slice(native, begin, end), keep[begin:end], more)
+            if prepared is not None:
+                sink.write(prepared)
             self.rows[-1] += int(keep[begin:end].sum())
 
     def close(self) -> None:
@@ -319,7 +328,10 @@ class ShardsSink:
         if self._sink is not None:
             self._end_file()
 
-    def _portions(self, native: NativeTable | NativeLines) -> Iterator[tuple[int, int]]:
+    def _portions(self, native: _Rows) -> Iterator[tuple[int, int]]:
+        if isinstance(native, NativeRecords):  # other records are between the rows
+            yield 0, len(native.rows)
+            return
         lines = isinstance(native, NativeLines)
         lengths = native.ends - native.starts if lines else row_lengths(native.table)  # type: ignore[union-attr]
         yield from pairwise([0, *cut_by_bytes(np.maximum(lengths, 1), self._portion)])
@@ -341,7 +353,9 @@ class ShardsSink:
         sink.path.parent.rmdir()
 
 
-def _slice(native: NativeTable | NativeLines, begin: int, end: int) -> NativeTable | NativeLines:
+def _slice(native: _Rows, begin: int, end: int) -> _Rows:
+    if isinstance(native, NativeRecords):
+        return native
     numbers = native.row_numbers[begin:end]
     if isinstance(native, NativeLines):
         return replace(native, row_numbers=numbers, starts=native.starts[begin:end], ends=native.ends[begin:end])

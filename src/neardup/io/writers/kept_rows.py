@@ -18,7 +18,17 @@ import pyarrow.types as pt
 
 from neardup.errors import OutputError
 from neardup.io.readers.arrow import is_bytes, plain, size_of, valid_strings
-from neardup.io.readers.base import Chunk, Documents, NativeLines, NativeRows, Natives, NativeTable, Sink
+from neardup.io.readers.base import (
+    WITHOUT_COLUMNS,
+    Chunk,
+    Documents,
+    NativeLines,
+    NativeRecords,
+    NativeRows,
+    Natives,
+    NativeTable,
+    Sink,
+)
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_formats import kept_rows, line_pieces
 from neardup.io.writers.kept_layout import ONE_FILE, KeptLayout, OpenedKept, SplitSink, opened_kept
@@ -192,9 +202,9 @@ def open_kept(
 
 def check_extra(documents: Documents, extra: Sequence[str]) -> None:
     """Raise OutputError if these columns cannot be added to the documents."""
-    if documents.format == "text":
+    if documents.format in WITHOUT_COLUMNS:
         raise OutputError(
-            "Text files have no place for further columns",
+            f"{'WARC records' if documents.format == 'warc' else 'Text files'} have no place for further columns",
             "Parquet, JSONL, CSV or a table",
             "Use groups.parquet, which holds the same",
         )
@@ -212,7 +222,7 @@ def _weight(native: NativeRows) -> int:
     """Return how much memory the rows use while they wait to be written."""
     if isinstance(native, NativeTable):
         return size_of(native.table)
-    return len(native.data) if isinstance(native, NativeLines) else 0
+    return len(native.data) if isinstance(native, NativeLines | NativeRecords) else 0
 
 
 def _size(path: Path) -> int:
@@ -367,13 +377,13 @@ class StreamSink:
 
 def stream_natives(documents: Documents, wanted: Collection[int] | None) -> Natives:
     """Yield each wanted chunk and a function that reads its rows; documents that are files become id and text."""
-    files = documents.format == "text"
-    for chunk in documents.chunks(wanted, ["id", "text"] if files else None):
-        yield chunk, partial(_file_rows, chunk) if files else chunk.read_native
+    columns = {"text": ["id", "text"], "warc": [column.name for column in documents.columns]}.get(documents.format)
+    for chunk in documents.chunks(wanted, columns):
+        yield chunk, chunk.read_native if columns is None else partial(_rows_of, chunk, columns)
 
 
-def _file_rows(chunk: Chunk) -> NativeRows:
-    read = chunk.read(["id", "text"])
+def _rows_of(chunk: Chunk, columns: Sequence[str]) -> NativeRows:
+    read = chunk.read(columns)
     return NativeTable(read.row_numbers, read.table, tuple(read.problems))
 
 

@@ -22,7 +22,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.folder import FingerprintFolder, SavedFingerprints, SortedBands
-from neardup.io.readers.base import Chunk, Documents, NativeRows
+from neardup.io.readers.base import WITHOUT_COLUMNS, Chunk, Documents, NativeRows
 from neardup.io.readers.columns import as_text
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
@@ -77,7 +77,7 @@ def kept_of_part(
         kept = [fates.kept(chunk, rows.row_numbers) for chunk, rows in ordered_map(read_native, natives, threads)]
         return KeptPart(sum(map(len, kept)), sum(int(rows.sum()) for rows in kept))
     counted = None  # text files have no place for the columns of --count
-    if found.run.settings["count"] and documents.format != "text":
+    if found.run.settings["count"] and documents.format not in WITHOUT_COLUMNS:
         counted = CountedRows(found, recorded, names, as_json=documents.format == "csv")
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:

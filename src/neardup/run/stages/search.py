@@ -101,8 +101,8 @@ def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple
 def _read_notes(rows: Rows) -> list[str]:
     """Notes available after reading everything; for a reference input also the notes from before reading."""
     *references, new = (part.documents.findings for part in rows.corpus.parts)
-    before = [note for old in references for note in (*old.notes, *old.encoding_notes())]
-    return [*new.encoding_notes(), *(f"--against: {note}" for note in before)]
+    before = [note for old in references for note in (*old.notes, *old.reading_notes())]
+    return [*new.reading_notes(), *(f"--against: {note}" for note in before)]
 
 
 def _fault_of_ids(rows: Rows, number: int, name: str) -> str | None:
