@@ -24,6 +24,9 @@ LARGER = "the figures of a larger input, which is not in the repository"
 NOT_RUN = {
     "README.md": {"pip install . && neardup demo": "installs, and runs the suite that this is part of"},
     "agents.md": {'pip install ".[mcp]"\nneardup mcp': "an agent starts it, as tests/surface/test_mcp.py does"},
+    "collection-shards.md": {
+        "neardup serve mail-0.neardup": "three servers at once; tests/surface/test_serve_shards.py runs them"
+    },
     "deploy.md": {"docker build": "needs Docker", "python3 -m venv": "changes the system that it runs on"},
     "first-run.md": {
         "neardup warm": "compiles for minutes; tests/surface/test_first_run.py runs it with one kernel"

@@ -1,17 +1,26 @@
-"""Several collections answer as one with all documents does: the hits, their order, totals, pages and evidence."""
+"""Several collections answer as one with all documents does: the hits, their order, totals, pages and evidence.
+
+They are files, schemas in PostgreSQL, and services over HTTP.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from neardup.collection import Collection
 from neardup.collection.pages import Page
+from neardup.collection.shard import OpenShard
 from neardup.collection.shards import Collections, shard_of
-from neardup.errors import InputError, QueryError, SettingError
+from neardup.collection.store import store_at
+from neardup.errors import InputError, OutputError, QueryError, SettingError
+from neardup.io.place import place_of
+from support import postgres_server
 
 DRAW = random.Random(12)
 WORDS = [f"word{number}" for number in range(300)]
@@ -54,53 +63,80 @@ QUERIES = [
 ]
 
 
+def files(folder: Path, number: int) -> list[Any]:
+    return [folder / f"{number}-{place}.neardup" for place in range(number)]
+
+
+def mixed(folder: Path) -> list[Any]:
+    """A file, a schema in PostgreSQL, and another file."""
+    if postgres_server.missing():
+        pytest.skip(postgres_server.missing())
+    return [folder / "mixed-0.neardup", postgres_server.url_for(folder / "mixed"), folder / "mixed-2.neardup"]
+
+
+KINDS: dict[str, Callable[[Path], list[Any]]] = {
+    "1": lambda folder: files(folder, 1),
+    "2": lambda folder: files(folder, 2),
+    "7": lambda folder: files(folder, 7),
+    "mixed": mixed,
+    "services": lambda folder: [folder / f"service-{place}.neardup" for place in range(3)],
+}
+
+
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, Collection | Collections]]:
-    """One collection, and 1, 2 and 7 shards, with the same documents and one secret."""
-    folder = tmp_path_factory.mktemp("shards")
-    first = Collections.create([folder / f"{number}.neardup" for number in range(7)])
-    made: dict[int, Collection | Collections] = {7: first}
-    for count in (1, 2):
-        places = [folder / f"{count}-{number}.neardup" for number in range(count)]
-        for place in places:
-            first.shards[0].backup(place)
-        made[count] = Collections(places)
-    first.shards[0].backup(folder / "all.neardup")
-    made[0] = Collection(folder / "all.neardup")
-    for source in made.values():
-        source.add(RECORDS)
-    yield made
-    for source in made.values():
-        source.close()
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shards")
+
+
+@pytest.fixture(scope="module")
+def one(folder: Path) -> Iterator[Collection]:
+    """One collection with all documents."""
+    with Collection(folder / "all.neardup") as made:
+        made.add(RECORDS)
+        yield made
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def several(request: pytest.FixtureRequest, folder: Path, one: Collection) -> Iterator[Collections]:
+    """The same documents in shards with the same secret, two of the services over HTTP."""
+    places = KINDS[request.param](folder)
+    for place in places:
+        store_at(place_of(place), one.settings).close()
+    with ExitStack() as stack:
+        if request.param == "services":
+            served = pytest.importorskip("support.served_shards", reason="the extra service is not installed")
+            places = [*(stack.enter_context(served.remote(place)) for place in places[:2]), places[2]]
+        made = stack.enter_context(Collections(places))
+        made.add(RECORDS)
+        yield made
 
 
 def in_order(page: Page) -> list[object]:
-    """The hits, those of equal score by their ids."""
+    """The hits, those of equal score by their ids; a service cuts long clauses."""
     rows = [hit.as_dict() for hit in page.hits]
+    for row in rows:
+        if "clause" in row:
+            row["clause"] = row["clause"].removesuffix(" …")[:200]
     scores = [hit.evidence.score if hit.evidence else 0.0 for hit in page.hits]
     return [row for _, _, row in sorted(zip([-s for s in scores], [r["id"] for r in rows], rows, strict=True))]
 
 
-@pytest.mark.parametrize("shards", [1, 2, 7])
 @pytest.mark.parametrize("query", QUERIES, ids=range(len(QUERIES)))
-def test_the_answer_of_one_collection(
-    sources: dict[int, Collection | Collections], shards: int, query: str
-) -> None:
-    one = sources[0].search(query, limit=1000, fields="metadata,text")
-    several = sources[shards].search(query, limit=1000, fields="metadata,text")
-    assert in_order(several) == in_order(one)
-    assert (several.found, several.next, several.recall, several.query) == (one.found, None, one.recall, one.query)
+def test_the_answer_of_one_collection(one: Collection, several: Collections, query: str) -> None:
+    whole = one.search(query, limit=1000, fields="metadata,text")
+    page = several.search(query, limit=1000, fields="metadata,text")
+    assert in_order(page) == in_order(whole)
+    assert (page.found, page.next, page.recall, page.query) == (whole.found, None, whole.recall, whole.query)
+    assert page.missing == ()
 
 
 @pytest.mark.parametrize("query", QUERIES[:14:3] + QUERIES[-7:])
 @pytest.mark.parametrize("limit", [1, 3, 10])
-def test_pages_go_through_all_hits_once(
-    sources: dict[int, Collection | Collections], query: str, limit: int
-) -> None:
-    whole = sources[7].search(query, limit=1000)
+def test_pages_go_through_all_hits_once(several: Collections, query: str, limit: int) -> None:
+    whole = several.search(query, limit=1000)
     seen, after = [], None
     while True:
-        page = sources[7].search(query, limit=limit, after=after)
+        page = several.search(query, limit=limit, after=after)
         assert page.found == whole.found
         assert len(page.hits) <= limit
         seen += page.hits
@@ -110,26 +146,85 @@ def test_pages_go_through_all_hits_once(
     assert seen == list(whole.hits)
 
 
-def test_the_query_document_is_a_hit_if_it_is_asked_for(sources: dict[int, Collection | Collections]) -> None:
-    for source in sources.values():
-        assert "d30" in [hit.id for hit in source.search("FINGERPRINT:d30_90", include_self=True).hits]
-        assert "d30" not in [hit.id for hit in source.search("FINGERPRINT:d30_90").hits]
+def test_the_query_document_is_a_hit_if_it_is_asked_for(several: Collections) -> None:
+    assert "d30" in [hit.id for hit in several.search("FINGERPRINT:d30_90", include_self=True).hits]
+    assert "d30" not in [hit.id for hit in several.search("FINGERPRINT:d30_90").hits]
 
 
-def test_documents_are_where_the_rule_says(sources: dict[int, Collection | Collections]) -> None:
-    several = sources[7]
-    assert isinstance(several, Collections)
-    assert len(several) == len(RECORDS)
-    for record in RECORDS:
+def test_documents_are_where_the_rule_says(several: Collections) -> None:
+    count = len(several.parts)
+    assert len(several) == several.info()["documents"] == len(RECORDS)
+    for record in RECORDS[::7]:
         id = str(record["id"])
-        assert id in several.shards[shard_of(id, 7)]
+        assert id in several.shards[shard_of(id, count)]
         assert several.get(id).text == record["text"]
+    listed, after = [], 0
+    while after is not None:
+        page = several.list(after, 40)
+        listed += [line.id for line in page.documents]
+        assert page.next is None or page.next > after
+        after = page.next
+    assert sorted(listed) == sorted(str(record["id"]) for record in RECORDS) == sorted(several)
     assert [shard_of(id, 7) for id in ("a", "ä", "mail/1")] == [4, 5, 5]
 
 
-def test_what_cannot_be_asked_is_refused(sources: dict[int, Collection | Collections], tmp_path: Path) -> None:
-    several = sources[7]
-    assert isinstance(several, Collections)
+def test_arrivals_are_compared_as_in_one_collection(one: Collection, several: Collections) -> None:
+    for number in (3, 50, 99):
+        text = f"{RECORDS[number]['text']} and more"
+        given: Any = {"near": 0.5, "on_near": "reject"}
+        here, there = (source.put("x", text, **given) for source in (one, several))
+        assert there == here
+        assert there.left_out == len(there.near) == 1
+    assert "x" not in several
+    here, there = (source.put("y", str(RECORDS[9]["text"]), near=0.5) for source in (one, several))
+    assert there == here
+    assert there.added == there.repeats == 1
+    assert one.remove("y") == several.remove("y") == several.remove(["y", "z"], missing="ignore") + 1 == 1
+    with pytest.raises(InputError, match="z"):
+        several.remove(["d1", "z"])
+    assert "d1" in several
+
+
+class Dead(OpenShard):
+    """A shard that does not answer."""
+
+    def look_up(self, *_: Any) -> Any:
+        """Fail."""
+        raise OutputError("no connection")
+
+    answer = look_up
+
+
+def test_a_shard_that_does_not_answer(several: Collections) -> None:
+    if len(several.parts) == 1:
+        return
+    whole = several.search("word7 OR word8", limit=1000)
+    last = len(several.parts) - 1
+    parts, several.parts = several.parts, [*several.parts[:-1], Dead(several.parts[-1].collection)]
+    failures: list[int] = []
+    several.watch = lambda error: failures.append(error.number)
+    try:
+        with pytest.raises(OutputError, match=f"Shard {last + 1} of {last + 1}"):
+            several.search("word7 OR word8")
+        page = several.search("word7 OR word8", limit=4, partial=True)
+        hits = list(page.hits)
+        while page.next:
+            assert page.missing == (last + 1,)
+            page = several.search("word7 OR word8", limit=4, after=page.next, partial=True)
+            hits += page.hits
+        assert page.missing == (last + 1,)
+        assert page.as_dict()["missing"] == [last + 1]
+        assert [hit.id for hit in hits] == [hit.id for hit in whole.hits if shard_of(hit.id, last + 1) != last]
+        assert page.found == len(hits)
+        asked = next(str(record["id"]) for record in RECORDS if shard_of(str(record["id"]), last + 1) == last)
+        with pytest.raises(OutputError, match="Shard"):  # nobody else knows the document
+            several.search(f"FINGERPRINT:{asked}_20", partial=True)
+        assert set(failures) == {last}
+    finally:
+        several.parts = parts
+
+
+def test_what_cannot_be_asked_is_refused(several: Collections, tmp_path: Path) -> None:
     with pytest.raises(QueryError, match="no document"):
         several.search("FINGERPRINT:nothing_20")
     with pytest.raises(QueryError, match="field"):
@@ -138,9 +233,11 @@ def test_what_cannot_be_asked_is_refused(sources: dict[int, Collection | Collect
         several.search("word7", after="nonsense")
     with pytest.raises(InputError, match="over shards"):
         several.put("x", "a text", near=0.8, on_near="link")
-    with pytest.raises(InputError, match="exists already"):
-        Collections.create([shard.path for shard in several.shards])  # type: ignore[misc]
+    with pytest.raises(InputError, match="EXPLAIN"):
+        several.search("EXPLAIN word7")
     Collection(tmp_path / "a.neardup").close()
+    with pytest.raises(InputError, match="exists already"):
+        Collections.create([tmp_path / "a.neardup"])
     Collection(tmp_path / "b.neardup", length=3).close()
     with pytest.raises(SettingError, match="length 3"):
         Collections([tmp_path / "a.neardup", tmp_path / "b.neardup"])

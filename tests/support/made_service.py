@@ -135,10 +135,10 @@ def scope_of(method: str, target: str, headers: Mapping[str, str]) -> dict[str, 
 
 @contextmanager
 def serving(
-    path: Path, tokens: str = "", scale: int = 4, left_out: Mapping[str, Any] | None = None, **limits: float
+    path: Path, tokens: str = "", scale: int | None = 4, left_out: Mapping[str, Any] | None = None, **limits: float
 ) -> Iterator[Service]:
-    """A service over the collection at ``path``, made with the settings ``left_out``."""
-    collection = Collection(path, scale=scale, **left_out or {})
+    """A service over the collection at ``path``, made with ``left_out`` and ``scale`` (None: it exists)."""
+    collection = Collection(path, **({} if scale is None else {"scale": scale}), **left_out or {})
     once_warm(collection)
     executor = Executor(collection, Limits.of(**limits))
     known = Tokens.of(tokens) if tokens else Tokens()

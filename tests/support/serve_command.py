@@ -67,8 +67,15 @@ def ask(
 @contextmanager
 def serving(path: Path, *options: object, create: bool = True, before: str = "") -> Iterator[Server]:
     """The command on a free port, after the code ``before``; killed at the end if it still runs."""
-    log = path.with_suffix(".log")
-    words = ["serve", path, "--port", 0, *(["--create"] if create else []), *options]
+    words = [path, "--port", 0, *(["--create"] if create else []), *options]
+    with started(path.with_suffix(".log"), *words, before=before) as made:
+        yield made
+
+
+@contextmanager
+def started(log: Path, *words: object, before: str = "") -> Iterator[Server]:
+    """The command with these options."""
+    words = ("serve", *words)
     process = forked.start(
         before + COMMAND, *words, err=log, loaded=["neardup.cli.servers", "neardup.service.server"]
     )
@@ -128,6 +135,8 @@ class Writing(threading.Thread):
             if status == 200:
                 self.known[id] = new
                 self.acknowledged += 1
+            elif said["error"]["code"] == "shard":  # whether it was written nobody has said
+                continue
             elif said["error"]["code"] != "stopping":
                 self.refused.append(said)
             self.doubtful.discard(id)

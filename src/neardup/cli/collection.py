@@ -259,6 +259,8 @@ def search(options: SearchOptions) -> int:
 
 
 def _search_shards(paths: Sequence[Place], query: Query, options: SearchOptions) -> int:
+    from neardup.collection.pages import hit_fields
+    from neardup.collection.shard import ShardQuestion
     from neardup.collection.shards import Collections
     from neardup.io.readers import read_document
 
@@ -268,15 +270,15 @@ def _search_shards(paths: Sequence[Place], query: Query, options: SearchOptions)
         )
     for path in paths:
         require_there(path)
+    question = ShardQuestion(
+        query=query,
+        limit=options.limit,
+        after=options.after,
+        include_self=options.include_self,
+        fields=hit_fields(("" if options.json else "excerpt") if options.fields is None else options.fields),
+    )
     with Collections(paths) as collections:
-        page = collections.page_of(
-            query,
-            limit=options.limit,
-            after=options.after,
-            include_self=options.include_self,
-            fields=("" if options.json else "excerpt") if options.fields is None else options.fields,
-            open_file=read_document,
-        )
+        page = collections.page_of(question, open_file=read_document)
     _say_page(page, options.json)
     return DONE
 

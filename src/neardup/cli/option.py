@@ -224,7 +224,7 @@ def filled(record: type[T], values: Mapping[str, Any], explicit: frozenset[str])
         elif field.name in values:
             declared = field.metadata.get("declared")
             value = values[field.name]
-            value = declared.read(value) if declared is not None and declared.read else value
+            value = declared.read(value) if declared is not None and declared.read and value is not None else value
             found[field.name] = list(value) if isinstance(value, tuple) else value
         elif field.name == "explicit":
             found[field.name] = explicit

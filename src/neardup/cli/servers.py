@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,9 +17,11 @@ from neardup.cli.messages import DONE, leave, warn
 from neardup.cli.options.on_collections import McpOptions, ServeOptions
 from neardup.cli.options.on_files import ReviewOptions
 from neardup.errors import InputError, SettingError, install
+from neardup.io.place import place_of
 
 if TYPE_CHECKING:
     from neardup.collection import Collection
+    from neardup.collection.shards import Collections
     from neardup.review.live.app import ReviewApp
     from neardup.web.limits import Limits
     from neardup.web.middleware import Tokens
@@ -43,6 +45,7 @@ def serve(options: ServeOptions) -> int:
     """Serve a collection over HTTP until it is stopped."""
     with service_required():
         from neardup.service.server import serve as run
+        from neardup.service.server import serve_front
         from neardup.service.workers import require_workers, serve_in_workers
         from neardup.web import monitoring
         from neardup.web.limits import Limits
@@ -61,6 +64,12 @@ def serve(options: ServeOptions) -> int:
     _require_together(options)
     require_workers(options.workers)
     tokens = _tokens(options.host, options.token_file)
+    if options.path is None:
+        with listen(options.host, options.port) as listening, _shards(options) as shards:
+            monitoring.log_to_stderr()
+            if not serve_front(shards, tokens, checked, listening, _announce, readonly=options.read_only):
+                leave(DONE)
+        return DONE
     with (
         listen(options.host, options.port) as listening,
         Collection(options.path, wait=options.wait)
@@ -80,6 +89,16 @@ def serve(options: ServeOptions) -> int:
 
 def _require_together(options: ServeOptions) -> None:
     """Raise SettingError for options that contradict one another."""
+    if (options.path is None) == (not options.shard):
+        given = "Neither a collection nor --shard" if options.path is None else "A collection and --shard"
+        raise SettingError(f"{given} was given", "One collection, or --shard for each of several")
+    alone = {"--create": options.create, "--page": options.page, "--workers": options.workers > 1}
+    if options.shard and any(alone.values()):
+        raise SettingError(
+            f"{next(name for name, given in alone.items() if given)} is given with --shard",
+            "Options for the collection of one service",
+            "Give it to the service of each shard",
+        )
     if options.read_only and options.create:
         raise SettingError("--read-only is given with --create", "One of them")
     if options.page and options.read_only:
@@ -90,6 +109,28 @@ def _require_together(options: ServeOptions) -> None:
             "Pages in one process, which has the sessions of the browsers",
             "Start a second service with --page and another --port",
         )
+
+
+def _shards(options: ServeOptions) -> Collections:
+    """Open the shards of a service in front of them; the services among them are not asked yet."""
+    from neardup.collection.shard import OpenShard
+    from neardup.collection.shards import Collections
+    from neardup.service.shard_client import RemoteShard
+    from neardup.web.middleware import first_token
+
+    if not 0 < options.shard_seconds <= 3600:
+        raise SettingError(f"--shard-seconds is {options.shard_seconds:g}", "A number above 0 and at most 3,600")
+    token, warning = first_token(options.shard_token_file) if options.shard_token_file else (None, "")
+    if warning:
+        warn(warning)
+    places: list[Any] = []
+    for place in options.shard:
+        if place.startswith(("http://", "https://")):
+            places.append(RemoteShard(place, token, options.shard_seconds))
+        else:
+            collection = opened(place_of(place), options.wait, readonly=options.read_only)
+            places.append(OpenShard(collection, options.most_candidates))
+    return Collections(places)
 
 
 def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:

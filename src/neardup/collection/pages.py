@@ -163,6 +163,9 @@ class Page:
     ``query`` is the canonical form, ``recall`` the least probability with which a matching document is found;
     ``warnings`` are sentences about numbers that surely mean something else. A query that begins with EXPLAIN has
     a plan and no hits, and ``found`` is None. ``plan`` is None for a page of a service.
+
+    ``missing``: the numbers, from 1, of shards of ``Collections`` that did not answer, whose documents are neither
+    among the hits nor in ``found``.
     """
 
     hits: tuple[Hit, ...]
@@ -172,6 +175,7 @@ class Page:
     recall: float
     warnings: tuple[str, ...] = ()
     plan: QueryPlan | None = None
+    missing: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         if self.found is None:
@@ -188,7 +192,7 @@ class Page:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the page as plain data."""
-        return {
+        page = {
             "query": self.query,
             "recall": self.recall,
             "found": self.found,
@@ -196,6 +200,7 @@ class Page:
             "next": self.next,
             "warnings": list(self.warnings),
         }
+        return page | ({"missing": list(self.missing)} if self.missing else {})
 
 
 def short_repr(text: str, most: int = 40) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from neardup.errors import SettingError
 from neardup.kernels.text.keyed import Key
@@ -50,6 +50,11 @@ class CollectionSettings:
         own = {name: given.pop(name) for name in names_of(SampleSettings) if name in given}
         return cls(Settings.of(**given), SampleSettings(**own))
 
+    @classmethod
+    def new(cls, given: "GivenSettings") -> "CollectionSettings":
+        """Return the settings of a new collection: with the secret of another one, or with a new one."""
+        return given if isinstance(given, CollectionSettings) else cls.of(**given)
+
     @property
     def length(self) -> int:
         """The tokens in a shingle."""
@@ -95,8 +100,10 @@ class CollectionSettings:
         values = {**self.fingerprint.as_dict(), **asdict(self.samples)}
         return {name: values[name] for name in COLLECTION_FIELDS if name not in CLEANING or values[name]}
 
-    def require(self, given: Mapping[str, Any], where: str) -> None:
+    def require(self, given: "GivenSettings", where: str) -> None:
         """Raise SettingError if a ``given`` setting differs from that of the collection ``where``."""
+        if isinstance(given, CollectionSettings):
+            given = given.as_dict()
         mine, asked = self.as_dict(), CollectionSettings.of(**{**self.as_dict(), **given}).as_dict()
         other = [
             f"{name} {mine.get(name, 'off')}, not {asked.get(name, 'off')}"
@@ -109,3 +116,7 @@ class CollectionSettings:
                 "The same settings, which are fixed when a collection is made",
                 "Leave them out, or add the documents to a new collection",
             )
+
+
+GivenSettings: TypeAlias = Mapping[str, Any] | CollectionSettings
+"""Some settings by name, or those of another collection, whose secret a new one shares."""

@@ -1,51 +1,58 @@
 """``Collections``: several collections that answer as one. Each document is in one of them, its shard.
 
-A search asks every shard the same question and merges the answers. A clause that names a stored document asks the
-shard that holds it for the document itself, and the others for its text. So each document is judged by the same
-counts as in one collection, and the hits have the same order: by score, then by id.
+A search asks every shard the same question and merges the answers. The texts of stored documents that the query
+names are looked up first and sent with the question. So each document is judged by the same counts as in one
+collection, and the hits have the same order: by score, then by id.
 """
 
+from __future__ import annotations
+
 import base64
+import builtins
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import fields as fields_of
 from dataclasses import replace
-from decimal import Decimal
-from typing import Any, NamedTuple, Unpack
+from functools import partial as bound
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
-from neardup.collection.collection import Arrival, Collection
-from neardup.collection.documents import Document
+from neardup.collection.collection import Arrival, Collection, Ids
+from neardup.collection.contract import deadline_in
+from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.fields import unknown, usable_id
+from neardup.collection.intake import OnDuplicate
 from neardup.collection.near import Near
-from neardup.collection.pages import Hit, Page
+from neardup.collection.pages import Hit, Page, hit_fields
 from neardup.collection.query import Query, parse
-from neardup.collection.query.syntax import (
-    And,
-    Fingerprint,
-    IdReading,
-    Node,
-    Not,
-    Or,
-    Pasted,
-    Stored,
-    Unresolved,
-    canonical,
-    clause_text,
-    readings,
-)
 from neardup.collection.query.target import Open
-from neardup.collection.records import Added
-from neardup.collection.search import LIMIT, near_query, search
-from neardup.collection.sets import texts_of
-from neardup.collection.view import View
-from neardup.errors import InputError, SettingError
-from neardup.io.place import DatabaseURL
+from neardup.collection.records import Added, NearCopy
+from neardup.collection.search import LIMIT, NearMeasure, near_query
+from neardup.collection.shard import LookUp, OpenShard, Shard, ShardPage, ShardQuestion, named_in
+from neardup.collection.store import is_there, store_at
+from neardup.errors import FormatError, InputError, LimitError, NeardupError, OutputError, QueryError, SettingError
+from neardup.io.place import DatabaseURL, place_of
 from neardup.settings import CollectionKeywords
 
+T = TypeVar("T")
 _LONGEST = 200_000
 """The most characters of a token of a page of several shards."""
+_LIST_BITS = 40
+"""The bits of a number of a document in the ``after`` of a list; those above are its shard."""
+_GROUPS = "Groups are not formed over shards"
+
+
+class ShardError(OutputError):
+    """A shard does not answer; ``number`` is its place among the shards, from 0, the message counts from 1."""
+
+    def __init__(self, number: int, shards: int, error: NeardupError) -> None:
+        self.number, self.place = number, f"Shard {number + 1} of {shards} does not answer"
+        super().__init__(
+            f"{self.place}: {error.given}", error.allowed, error.do or "Repeat it, or ask for a partial answer"
+        )
 
 
 def shard_of(id: str, shards: int) -> int:
@@ -60,21 +67,15 @@ def shard_of(id: str, shards: int) -> int:
 
 
 class Position(NamedTuple):
-    """How far the pages of a search have come in a shard: a token of it, and the hits shown after that."""
+    """How far the pages of a search have come in a shard: a token of it, and the hits shown after that.
+
+    ``lost``: it did not answer, and is not asked for the following pages.
+    """
 
     after: str | None = None
     shown: int = 0
     ended: bool = False
-
-
-class ShardView(View):
-    """The documents of a shard; a field of metadata exists if any shard has it."""
-
-    others: Sequence[View] = ()
-
-    def has_field(self, field: str) -> bool:
-        """Whether the metadata of any document of any shard has this field."""
-        return super().has_field(field) or any(View.has_field(other, field) for other in self.others)
+    lost: bool = False
 
 
 class Collections:
@@ -84,6 +85,9 @@ class Collections:
     Recall is that of one collection; a search without numbers (``FINGERPRINT:id``) finds the same documents only
     if the shards share the secret of their hashes, as those of ``create`` do. Groups are not formed over shards:
     ``on_near="link"`` is refused.
+
+    A shard that does not answer is an OutputError, or with ``partial`` of ``search`` a page without its documents,
+    whose ``missing`` names it.
 
     Raises SettingError for collections whose settings differ, and whatever ``Collection`` raises.
 
@@ -96,46 +100,119 @@ class Collections:
     ['b']
     """
 
-    def __init__(self, places: Iterable[str | os.PathLike[str] | DatabaseURL], **how: Any) -> None:
-        self.shards: list[Collection] = []
+    def __init__(self, places: Iterable[str | os.PathLike[str] | DatabaseURL | Shard], **how: Any) -> None:
+        self.parts: list[Shard] = []
+        self._alike: set[int] = set()
+        self._first: tuple[str, Mapping[str, Any], list[str]] | None = None
+        self._comparing = threading.Lock()
+        self._pool = ThreadPoolExecutor(32, thread_name_prefix="neardup-shards")
+        self._near = threading.Lock()
+        self.watch: Callable[[ShardError], None] = lambda error: None
         try:
             for place in places:
-                self.shards.append(Collection(place, **how))
-            if not self.shards:
+                near_by = isinstance(place, str | os.PathLike | DatabaseURL)
+                self.parts.append(OpenShard(Collection(place, **how)) if near_by else place)  # type: ignore[arg-type]
+            if not self.parts:
                 raise InputError("No collection was named", "One or more", "Name the shards")
-            self._require_alike()
+            for number, part in enumerate(self.parts):
+                if isinstance(part, OpenShard):
+                    self._require_alike(number)
         except BaseException:
             self.close()
             raise
 
     @classmethod
     def create(
-        cls, places: Sequence[str | os.PathLike[str]], **settings: Unpack[CollectionKeywords]
-    ) -> "Collections":
-        """Make new collections in files, with one secret, and open them. Raises OutputError if one exists."""
-        if not places:
+        cls, places: Iterable[str | os.PathLike[str] | DatabaseURL], **settings: Unpack[CollectionKeywords]
+    ) -> Collections:
+        """Make new collections with one secret, and open them. Raises InputError if one exists."""
+        named = [place_of(place) for place in places]
+        if not named:
             raise InputError("No collection was named", "One or more", "Name the shards")
-        if existing := [str(place) for place in places if os.path.lexists(place)]:
-            raise InputError(f"{existing[0]} exists already", "Names of new files", "Open them with Collections")
-        with Collection(places[0], **settings) as first:
-            for place in places[1:]:
-                first.backup(place)
-        return cls(places)
+        if existing := [place for place in named if is_there(place)]:
+            raise InputError(f"{existing[0]} exists already", "Places of new ones", "Open them with Collections")
+        with Collection(named[0], **settings) as first:
+            for place in named[1:]:
+                store_at(place, first.settings).close()
+        return cls(named)
 
-    def _require_alike(self) -> None:
-        first = self.shards[0]
-        for other in self.shards[1:]:
-            other.settings.require(first.settings.as_dict(), str(other.path))
-            if sorted(texts_of(other.store)) != sorted(texts_of(first.store)):
-                raise SettingError(
-                    f"The base texts of {other.path} are not those of {first.path}",
-                    "The same base texts in every shard",
-                    "Add them to each shard",
-                )
+    @property
+    def shards(self) -> list[Collection]:
+        """The collections."""
+        return [part.collection for part in self.parts]
+
+    def _require_alike(self, number: int) -> None:
+        """Raise SettingError unless a shard is like those that have answered before; asks each shard once."""
+        if number in self._alike:
+            return
+        part = self.parts[number]
+        name, settings, texts = part.name, part.settings(), sorted(part.base_texts())
+        with self._comparing:
+            first = self._first = self._first or (name, settings, texts)
+        if settings != first[1]:
+            differences = [
+                f"{key} {settings.get(key, 'off')}, not {first[1].get(key, 'off')}"
+                for key in {**settings, **first[1]}
+                if settings.get(key) != first[1].get(key)
+            ]
+            raise SettingError(
+                f"{name} was made with {'; '.join(differences)}", f"The settings of {first[0]} in every shard"
+            )
+        if texts != first[2]:
+            raise SettingError(
+                f"The base texts of {name} are not those of {first[0]}",
+                "The same base texts in every shard",
+                "Add them to each shard",
+            )
+        self._alike.add(number)
 
     def shard(self, id: str | int) -> Collection:
         """Return the collection in which a document of this id is, or would be."""
-        return self.shards[shard_of(usable_id(id), len(self.shards))]
+        return self._home(usable_id(id)).collection
+
+    def _home(self, id: str) -> Shard:
+        return self.parts[shard_of(id, len(self.parts))]
+
+    def ask(
+        self, work: Callable[[int, Shard], T], among: Iterable[int] | None = None, *, partial: bool = False
+    ) -> tuple[dict[int, T], list[ShardError]]:
+        """Return the results of ``work`` for shards by number, and the errors of those that do not answer.
+
+        Raises the first of these errors unless ``partial``, and if no shard answers.
+        """
+        numbers = range(len(self.parts)) if among is None else list(among)
+
+        def one(number: int) -> T | ShardError:
+            try:
+                self._require_alike(number)
+                return work(number, self.parts[number])
+            except (OutputError, LimitError, FormatError) as error:
+                failure = ShardError(number, len(self.parts), error)
+                failure.__cause__ = error
+                self.watch(failure)
+                return failure
+
+        far = {
+            number: self._pool.submit(one, number)
+            for number in numbers
+            if not isinstance(self.parts[number], OpenShard)
+        }
+        try:
+            # those of this process in this thread, which has its connections to them
+            results = {number: one(number) for number in numbers if number not in far}
+        finally:
+            wait(far.values())
+        results |= {number: future.result() for number, future in far.items()}
+        errors = [result for result in results.values() if isinstance(result, ShardError)]
+        answers = {number: results[number] for number in numbers}
+        if errors and (not partial or len(errors) == len(answers)):
+            raise errors[0]
+        return {number: answer for number, answer in answers.items() if not isinstance(answer, ShardError)}, errors
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of all shards."""
+        known, _ = self.ask(lambda _, part: part.settings(), partial=True)
+        return next(iter(known.values()))
 
     def search(
         self,
@@ -145,115 +222,251 @@ class Collections:
         after: str | None = None,
         include_self: bool = False,
         fields: str | Iterable[str] = (),
+        partial: bool = False,
     ) -> Page:
         """Return the documents that match a query, as :meth:`Collection.search` does.
 
-        Hits of equal score are in the order of their ids.
+        Hits of equal score are in the order of their ids. ``partial``: a shard that does not answer is left out.
         """
-        return self.page_of(parse(query), limit=limit, after=after, include_self=include_self, fields=fields)
+        question = ShardQuestion(
+            query=parse(query), limit=limit, after=after, include_self=include_self, fields=hit_fields(fields)
+        )
+        return self.page_of(question, partial=partial)
 
     def near(
-        self, text: str, *, overlap: float | str | None = None, limit: int = LIMIT, after: str | None = None
+        self,
+        text: str,
+        *,
+        overlap: float | str | None = None,
+        measure: NearMeasure = "containment",
+        limit: int = LIMIT,
+        after: str | None = None,
+        partial: bool = False,
     ) -> Page:
         """Return the documents that contain a text by at least ``overlap``, as :meth:`Collection.near` does."""
         whole = text.encode("utf-8", "replace").decode("utf-8")
-        return self.page_of(near_query(whole, overlap), limit=limit, after=after)
+        question = ShardQuestion(query=near_query(whole, overlap, measure=measure), limit=limit, after=after)
+        return self.page_of(question, partial=partial)
 
     def page_of(
         self,
-        query: Query,
+        question: ShardQuestion,
         *,
-        limit: int = LIMIT,
-        after: str | None = None,
-        include_self: bool = False,
-        fields: str | Iterable[str] = (),
+        partial: bool = False,
+        seconds: float | None = None,
         open_file: Open | None = None,
     ) -> Page:
-        """Return a page of a parsed query; ``open_file`` reads FILE:, as in ``search.search``."""
-        if query.explain:
-            raise InputError("EXPLAIN shows the plan of one collection", "One collection", "Ask one of the shards")
-        known = [Position()] * len(self.shards) if after is None else _positions(after, len(self.shards))
-        chosen = {"include_self": include_self, "fields": fields, "open_file": open_file}
-        with self._views() as views:
-            resolved, typed = _resolved(query, views)
-            pages: list[Page | None] = []
-            for number, (view, position) in enumerate(zip(views, known, strict=True)):
-                if position.ended:
-                    pages.append(None)
-                    continue
-                question, begin = resolved[number], position.after
-                if position.shown:
-                    begin = search(view, question, limit=position.shown, after=begin, **chosen).next  # type: ignore[arg-type]
-                    known[number] = Position(begin)
-                pages.append(search(view, question, limit=limit, after=begin, **chosen))  # type: ignore[arg-type]
-        return _merged(pages, known, limit, query, typed)
+        """Return a page; ``after`` of the question is a token of all shards.
 
-    @contextmanager
-    def _views(self) -> Iterator[list[View]]:
-        """The states of all shards, each read within its own transaction."""
-        with ExitStack() as stack:
-            for shard in self.shards:
-                stack.enter_context(shard.store.reading())
-            views = [ShardView(shard.store) for shard in self.shards]
-            for view in views:
-                view.others = [other for other in views if other is not view]
-            yield list(views)
+        ``seconds`` is the time limit of each collection that this process has open; ``open_file`` reads FILE:.
+        """
+        if question.query.explain:
+            raise InputError("EXPLAIN shows the plan of one collection", "One collection", "Ask one of the shards")
+        after, deadline = question.after, deadline_in(seconds)
+        known = [Position()] * len(self.parts) if after is None else _positions(after, len(self.parts))
+        active = [number for number, position in enumerate(known) if not position.ended]
+        lent, errors = self._looked_up(question.query, active, partial, seconds)
+        lost = {error.number for error in errors}
+
+        def answer(number: int, part: Shard) -> ShardPage:
+            position = known[number]
+            own = replace(
+                question,
+                after=position.after,
+                skip=position.shown,
+                texts=lent.texts,
+                known_fields=lent.fields,
+            )
+            return part.answer(own, None if seconds is None else deadline.left, open_file)
+
+        try:
+            pages, errors = self.ask(answer, [number for number in active if number not in lost], partial=partial)
+        except QueryError:
+            if errors:  # the missing shard may have the document or the field
+                raise errors[0] from None
+            raise
+        lost |= {error.number for error in errors}
+        for number in lost:
+            known[number] = Position(ended=True, lost=True)
+        return _merged(pages, known, question.limit)
+
+    def _looked_up(
+        self, query: Query, active: Sequence[int], partial: bool, seconds: float | None
+    ) -> tuple[LookUp, list[ShardError]]:
+        """Look up the documents that a query names and its fields in all shards."""
+        ids, fields = named_in(query)
+        if not (ids or fields) or len(self.parts) == 1:
+            return LookUp({}, ()), []
+        known, errors = self.ask(lambda _, part: part.look_up(ids, fields, seconds), partial=partial)
+        texts = {id: text for one in known.values() for id, text in one.texts.items()}
+        return LookUp(texts, tuple({name: None for one in known.values() for name in one.fields})), errors
 
     def put(
         self, id: str | int, text: str, metadata: Mapping[str, Any] | None = None, **arrival: Unpack[Arrival]
     ) -> Added:
         """Add a document to its shard, or replace the one of this id.
 
-        With ``near`` all shards are asked first for a document that it repeats. ``on_near``: "keep" or "reject".
+        With ``near`` all shards are asked first for a document that it repeats. Other threads wait meanwhile, but
+        another process may store one. ``on_near``: "keep" or "reject".
         """
-        near, on_near = arrival.get("near"), arrival.get("on_near", "keep")
-        if on_near == "link":
-            raise InputError(
-                "Groups are not formed over shards", 'on_near "keep" or "reject"', "Give another rule"
-            )
-        shard = self.shard(id)
+        name = usable_id(id)
+        near = arrival.get("near")
+        if arrival.get("on_near") == "link":
+            raise InputError(_GROUPS, 'on_near "keep" or "reject"', "Give another rule")
         if near is None:
-            return shard.put(id, text, metadata, **arrival)
-        for other in self.shards:
-            if other is not shard and on_near == "reject" and _repeats(other, text, near):
-                return Added(repeats=1, left_out=1, recall=near.recall if isinstance(near, Near) else None)
-        return shard.put(id, text, metadata, **arrival)
+            return self._at_home(name, lambda home: home.put(name, text, metadata, **arrival))
+        rule = Near.of(near)
+        with self._near:
+            copy = self._repeated(name, text, rule, rejected=arrival.get("on_near") == "reject")
+            if copy is None:
+                return self._at_home(name, lambda home: home.put(name, text, metadata, **arrival))
+            if copy.action == "rejected":
+                return Added(repeats=1, left_out=1, recall=rule.recall, near=[copy])
+            role = arrival.get("role", "document")
+            added = self._at_home(name, lambda home: home.put(name, text, metadata, role=role))
+        return replace(added, repeats=1, recall=rule.recall, near=[copy])
 
-    def add(self, records: Iterable[Mapping[str, Any]], **how: Any) -> list[Added]:
-        """Add records with ``id`` and ``text``, each to its shard; the results are those of the shards.
+    def _at_home(self, id: str, work: Callable[[Collection], T]) -> T:
+        """Return the result of work with the collection of an id."""
+        number = shard_of(id, len(self.parts))
+        results, _ = self.ask(lambda _, part: work(part.collection), [number])
+        return results[number]
 
-        Each shard stores its documents as :meth:`Collection.add` does.
+    def _repeated(self, id: str, text: str, rule: Near, *, rejected: bool) -> NearCopy | None:
+        """Return the most similar document that a new one repeats, of all shards."""
+        query = near_query(text, rule.threshold, rule.recall, "resemblance")
+        try:
+            pages, _ = self.ask(lambda _, part: part.answer(ShardQuestion(query=query, limit=2), None))
+        except QueryError:  # no word of it counts
+            return None
+        hits = [hit for answer in pages.values() for hit in answer.page.hits if hit.id != id]
+        best = min(hits, key=lambda hit: (-_score(hit), hit.id), default=None)
+        if best is None or best.evidence is None:
+            return None
+        counts = best.evidence.shared, best.evidence.size_query, best.evidence.size_hit
+        return NearCopy(id, best.id, *counts, "rejected" if rejected else "kept")
+
+    def add(
+        self,
+        records: Iterable[Mapping[str, Any]],
+        *,
+        on_duplicate: OnDuplicate = "error",
+        **arrival: Unpack[Arrival],
+    ) -> Added:
+        """Add records with ``id`` and ``text``, each to its shard, as :meth:`Collection.add` does.
+
+        When a shard fails, the others have stored their documents, and the same call with ``on_duplicate="skip"``
+        adds those left. With ``near`` they are added one after the other, as by ``put``.
         """
-        parts: list[list[Mapping[str, Any]]] = [[] for _ in self.shards]
+        parts: list[list[Mapping[str, Any]]] = [[] for _ in self.parts]
+        records = builtins.list(records)
         for record in records:
             if "id" not in record:
                 raise InputError("A record has no id", "Records with id and text", "Give each document an id")
             parts[shard_of(usable_id(record["id"]), len(parts))].append(record)
-        if how.get("near") is not None:
-            raise InputError("add compares no documents over shards", "add without near", "Use put with near")
-        return [shard.add(part, **how) for shard, part in zip(self.shards, parts, strict=True) if part]
+        if arrival.get("near") is not None:
+            return _summed(self._arriving(record, on_duplicate, arrival) for record in records)
+
+        def store(number: int, part: Shard) -> Added:
+            return part.collection.add(parts[number], on_duplicate=on_duplicate, **arrival)
+
+        # a wrong document is an error of its shard alone, after the others have stored theirs
+        added, _ = self.ask(store, [number for number, part in enumerate(parts) if part])
+        return _summed(added.values())
+
+    def _arriving(self, record: Mapping[str, Any], on_duplicate: OnDuplicate, arrival: Arrival) -> Added:
+        if on_duplicate != "replace" and record["id"] in self:
+            if on_duplicate == "skip":
+                return Added(skipped=1)
+            raise InputError("A document with this id exists already", "New ids", "Give on_duplicate")
+        return self.put(record["id"], record["text"], record.get("metadata"), **arrival)
 
     def get(self, id: str | int) -> Document:
         """Return the document of this id. Raises UnknownIdError if no shard has it."""
-        for shard in self.shards:
-            if id in shard:
-                return shard.get(id)
-        raise unknown([usable_id(id)], "any shard")
+        return self._holder(usable_id(id)).collection.get(id)
 
-    def remove(self, id: str | int) -> int:
-        """Remove a document from the shard that has it; return how many were removed."""
-        for shard in self.shards:
-            if id in shard:
-                return shard.remove(id)
-        raise unknown([usable_id(id)], "any shard")
+    def update_metadata(self, id: str | int, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Change the metadata of a document, as :meth:`Collection.update_metadata` does."""
+        return self._holder(usable_id(id)).collection.update_metadata(id, changes)
+
+    def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
+        """Remove documents from the shards that have them, as :meth:`Collection.remove` does; return their number.
+
+        When a shard fails, the others have removed theirs.
+        """
+        named = dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids))
+        holders = self._holders(tuple(named))
+        if missing == "error" and (gone := [id for id in named if id not in holders]):
+            raise unknown(gone, "any shard")
+        parts = {number: [id for id in named if holders.get(id) == number] for number in set(holders.values())}
+        removed, _ = self.ask(lambda number, part: part.collection.remove(parts[number], missing="ignore"), parts)
+        return sum(removed.values())
+
+    def existing(self, ids: Sequence[str]) -> list[str]:
+        """Return those of the ids that any shard has."""
+        return list(self._holders(ids))
+
+    def _holders(self, ids: Sequence[str]) -> dict[str, int]:
+        """The shards of those of the documents that exist."""
+        known, _ = self.ask(lambda _, part: part.look_up(ids, (), None))
+        return {id: number for number, one in known.items() for id in one.texts}
+
+    def _holder(self, id: str) -> Shard:
+        """The shard that has a document, mostly the first that is asked. Raises UnknownIdError."""
+        home = shard_of(id, len(self.parts))
+        for number in (home, *(number for number in range(len(self.parts)) if number != home)):
+            there, _ = self.ask(lambda _, part: id in part.collection, [number])
+            if there[number]:
+                return self.parts[number]
+        raise unknown([id], "any shard")
+
+    def group_of(self, id: str | int) -> None:
+        """Return None: groups are not formed over shards. Raises UnknownIdError if the document does not exist."""
+        self._holder(usable_id(id))
+
+    def base_texts(self) -> builtins.list[str]:
+        """Return the ids of the base texts, which are those of every shard."""
+        return self.parts[0].collection.base_texts()
+
+    def list(self, after: int | None = None, limit: int = 100, *, texts: bool = False) -> DocumentPage:
+        """Return documents, shard after shard, each in the order in which they were first added.
+
+        A page ends with its shard. ``after`` is the ``next`` of the previous page.
+        """
+        shard, number = divmod(after or 0, 1 << _LIST_BITS)
+        page = DocumentPage((), None)
+        while shard < len(self.parts):
+            pages, _ = self.ask(bound(_listed, after=number, limit=limit, texts=texts), [shard])
+            page = pages[shard]
+            if page.next is not None:
+                return replace(page, next=(shard << _LIST_BITS) + page.next)
+            shard, number = shard + 1, 0
+            if page.documents:
+                break
+        return replace(page, next=shard << _LIST_BITS if shard < len(self.parts) else None)
+
+    def info(self) -> dict[str, Any]:
+        """Return counts, bytes and settings of all shards together, and their number."""
+        known, _ = self.ask(lambda _, part: part.collection.info())
+        first = known[0]
+        total: dict[str, Any] = {"shards": len(known)}
+        for name in ("documents", "base_texts", "tokens", "shingles", "postings", "groups"):
+            total[name] = first[name] if name == "base_texts" else sum(one[name] for one in known.values())
+        total["bytes"] = {name: sum(one["bytes"][name] for one in known.values()) for name in first["bytes"]}
+        return total | {
+            "changes": sum(one["changes"] for one in known.values()),
+            "settings": dict(first["settings"]),
+        }
 
     def close(self) -> None:
         """Close all shards."""
-        for shard in self.shards:
-            shard.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for part in self.parts:
+            part.collection.close()
 
     def __len__(self) -> int:
-        return sum(map(len, self.shards))
+        counts, _ = self.ask(lambda _, part: len(part.collection))
+        return sum(counts.values())
 
     def __contains__(self, id: object) -> bool:
         return any(id in shard for shard in self.shards)
@@ -262,86 +475,52 @@ class Collections:
         for shard in self.shards:
             yield from shard
 
-    def __enter__(self) -> "Collections":
+    def __enter__(self) -> Collections:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
 
-def _repeats(shard: Collection, text: str, near: float | str | Near) -> bool:
-    """Whether a shard has a document that a text repeats."""
-    rule = near if isinstance(near, Near) else Near(near)
-    share = Decimal(str(rule.threshold)) * 100
-    question = near_query(text, f"{share.normalize():f}%", f"{Decimal(str(rule.recall)) * 100:f}%", "resemblance")
-    with shard.view() as view:
-        return bool(search(view, question, limit=1).hits)
+def _listed(_: int, part: Shard, after: int, limit: int, texts: bool) -> DocumentPage:
+    return part.collection.list(after, limit, texts=texts)
 
 
-def _resolved(query: Query, views: Sequence[View]) -> tuple[list[Query], dict[str, str]]:
-    """The query for each shard: an id that another shard holds is replaced by its text.
-
-    And the clauses that were replaced → as they were typed.
-    """
-    typed: dict[str, str] = {}
-
-    def of(node: Node, number: int) -> Node:
-        if isinstance(node, Not):
-            return Not(of(node.part, number))
-        if isinstance(node, And | Or):
-            return type(node)(tuple(of(part, number) for part in node.parts))
-        if not isinstance(node, Fingerprint) or not isinstance(node.source, Stored | Unresolved):
-            return node
-        source = node.source
-        given = readings(source.word) if isinstance(source, Unresolved) else (IdReading(source.id),)
-        homes = [
-            (reading, home)
-            for reading in given
-            for home, view in enumerate(views)
-            if view.number(reading.id) is not None
-        ]
-        if len({reading.id for reading, _ in homes}) != 1:
-            return node  # the shard refuses it, in the words of one collection
-        reading, home = homes[0]
-        if home == number:
-            return node
-        document = views[home].number(reading.id)
-        assert document is not None
-        question = replace(
-            node,
-            source=Pasted(views[home].text(document)),
-            overlap=reading.overlap or node.overlap,
-            probability=reading.probability or node.probability,
-        )
-        typed[clause_text(question)] = clause_text(node)
-        return question
-
-    return [replace(query, root=of(query.root, number)) for number in range(len(views))], typed
+def _summed(parts: Iterable[Added]) -> Added:
+    """Return the results of several additions as one; lists are joined."""
+    total = Added()
+    for part in parts:
+        for each in fields_of(part):
+            value = getattr(part, each.name)
+            if each.name == "recall":
+                total.recall = value if total.recall is None else total.recall
+            else:
+                setattr(total, each.name, getattr(total, each.name) + value)
+    return total
 
 
-def _merged(
-    pages: Sequence[Page | None], known: Sequence[Position], limit: int, query: Query, typed: Mapping[str, str]
-) -> Page:
+def _merged(pages: Mapping[int, ShardPage], known: Sequence[Position], limit: int) -> Page:
     """The first hits of all pages, and the positions after them."""
-    there = [(number, page) for number, page in enumerate(pages) if page is not None]
-    first = _first(dict(there), limit)
-    positions = [Position(ended=True)] * len(pages)
-    for number, page in there:
+    first = _first({number: answer.page for number, answer in pages.items()}, limit)
+    positions = list(known)
+    for number, (page, begin) in pages.items():
         shown = sum(of == number for of, _ in first)
         if shown < len(page.hits):
-            positions[number] = Position(known[number].after, shown)
+            positions[number] = Position(begin, shown)
         elif page.next:
             positions[number] = Position(page.next)
-    found = sum(page.found or 0 for _, page in there) + _found_before(known)
-    more = not all(position.ended for position in positions)
-    some = [page for _, page in there]
+        else:
+            positions[number] = Position(shown=page.found or 0, ended=True)
+    some = [page for page, _ in pages.values()]
+    before = sum(position.shown for position in known if position.ended)
     return Page(
-        tuple(_as_typed(hit, typed) for _, hit in first),
-        found,
-        _token(positions, pages, known) if more else None,
-        canonical(query),
-        min((page.recall for page in some), default=1.0),
+        tuple(hit for _, hit in first),
+        before + sum(page.found or 0 for page in some),
+        None if all(position.ended for position in positions) else _token(positions),
+        some[0].query,
+        min(page.recall for page in some),
         tuple(dict.fromkeys(sentence for page in some for sentence in page.warnings)),
+        missing=tuple(number for number, position in enumerate(known, 1) if position.lost),
     )
 
 
@@ -365,17 +544,9 @@ def _first(pages: Mapping[int, Page], limit: int) -> list[tuple[int, Hit]]:
     return first
 
 
-def _found_before(known: Sequence[Position]) -> int:
-    return sum(position.shown for position in known if position.ended)
-
-
-def _token(positions: Sequence[Position], pages: Sequence[Page | None], known: Sequence[Position]) -> str:
+def _token(positions: Sequence[Position]) -> str:
     """The positions as ASCII text. A shard that has ended keeps the number of its hits, for the total."""
-    plain = []
-    for position, page, before in zip(positions, pages, known, strict=True):
-        total = (page.found or 0) if page is not None else before.shown
-        plain.append([position.after, total if position.ended else position.shown, position.ended])
-    data = json.dumps(plain).encode("ascii")
+    data = json.dumps(positions).encode("ascii")
     check = hashlib.sha256(data).digest()[:8]
     return base64.urlsafe_b64encode(check + data).decode("ascii").rstrip("=")
 
@@ -404,10 +575,3 @@ def _damaged() -> InputError:
 
 def _score(hit: Hit) -> float:
     return hit.evidence.score if hit.evidence is not None else 0.0
-
-
-def _as_typed(hit: Hit, typed: Mapping[str, str]) -> Hit:
-    evidence = hit.evidence
-    if evidence is None or evidence.clause not in typed:
-        return hit
-    return replace(hit, evidence=replace(evidence, clause=typed[evidence.clause]))

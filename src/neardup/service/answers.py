@@ -39,7 +39,7 @@ class BytesSummary:
 
 @dataclass(frozen=True)
 class StatsAnswer:
-    """Counts and sizes of the collection."""
+    """Counts and sizes of the collection, or of all its shards."""
 
     documents: int
     base_texts: int
@@ -50,6 +50,7 @@ class StatsAnswer:
     bytes: BytesSummary
     changes: int
     settings: Mapping[str, int | bool | str | list[str]]
+    shards: int | None = None
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,8 @@ class HitLine:
 class NearAnswer:
     """Hits, best first; `next` is the `after` of the next page.
 
-    `warnings` are sentences about numbers that surely mean something else.
+    `warnings` are sentences about numbers that surely mean something else. `missing`: the numbers, from 1, of
+    shards that did not answer, whose documents are neither among the hits nor in `found`.
     """
 
     recall: float
@@ -197,11 +199,12 @@ class NearAnswer:
     hits: list[HitLine]
     next: str | None
     warnings: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
 
     def page(self, query: str) -> Page:
         """Return the page. Raises ValueError for a hit without its counts."""
         hits = tuple(line.hit() for line in self.hits)
-        return Page(hits, self.found, self.next, query, self.recall, self.warnings)
+        return Page(hits, self.found, self.next, query, self.recall, self.warnings, missing=self.missing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +212,21 @@ class SearchAnswer(NearAnswer):
     """Hits of a query."""
 
     query: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardAnswer(SearchAnswer):
+    """Hits of a shard, and the token after those that were skipped."""
+
+    begin: str | None
+
+
+@dataclass(frozen=True)
+class LookUpAnswer:
+    """The texts of the documents that the shard has, by id, and the fields of its metadata."""
+
+    texts: dict[str, str]
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True)

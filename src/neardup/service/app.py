@@ -23,7 +23,7 @@ from neardup.web.middleware import SECURITY, Middleware, Right, Tokens
 
 def make_app(executor: Executor, tokens: Tokens) -> ASGIApp:
     """The service for a collection, as an ASGI application."""
-    rules = ServiceRules(tokens, executor.limits, readonly=executor.collection.store.readonly)
+    rules = ServiceRules(tokens, executor.limits, readonly=executor.readonly, refused=executor.refused)
     return Middleware(Dispatch(endpoints(executor)), rules, tokens, executor.limits, executor.metrics)
 
 
@@ -114,11 +114,22 @@ OPEN = frozenset({"/", "/health", "/ready", "/openapi.json"})
 """Addresses that need no token."""
 PAGE = "/docs"
 """The address of the description for people; a browser sends the token as the password that it asks for."""
-ASKING = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/compare", "/v1/near"})
+ASKING = frozenset(
+    {
+        "/v1/search",
+        "/v1/explain",
+        "/v1/why-not",
+        "/v1/compare",
+        "/v1/near",
+        "/v1/shard/search",
+        "/v1/shard/look-up",
+    }
+)
 """Addresses where POST changes nothing."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _DOCUMENTS = "/v1/documents"
 _TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})
+_WITH_DOCUMENTS = "/v1/shard/search"
 _TEXT_BYTES = 13 * MEGABYTE
 """A million escaped characters, and the rest of the body."""
 _OTHER_BYTES = MEGABYTE // 2
@@ -130,8 +141,10 @@ class ServiceRules:
     headers: ClassVar[Mapping[str, str]] = SECURITY
     unlimited = OPEN | {"/metrics"}
 
-    def __init__(self, tokens: Tokens, limits: Limits, *, readonly: bool = False) -> None:
-        self._tokens, self._limits, self._readonly = tokens, limits, readonly
+    def __init__(
+        self, tokens: Tokens, limits: Limits, *, readonly: bool = False, refused: tuple[str, ...] = ()
+    ) -> None:
+        self._tokens, self._limits, self._readonly, self._refused = tokens, limits, readonly, refused
         self.bodies = BODIES * limits.body_bytes
 
     def client(self, scope: Scope, headers: Headers) -> Client:
@@ -145,6 +158,14 @@ class ServiceRules:
                 "Requests that change nothing",
                 "Send changes to the service that writes",
                 code="read_only",
+            )
+        if scope["path"].startswith(self._refused):
+            raise RefusedError(
+                422,
+                "The request needs one collection, and this service has several shards",
+                "Requests about documents, and searches",
+                "Ask the service of a shard",
+                code="shards",
             )
         return client
 
@@ -205,6 +226,6 @@ def right_of(method: str, path: str) -> Right | None:
 
 def largest_body(limits: Limits, path: str) -> int:
     """Return the largest number of bytes of a body sent to ``path``."""
-    if path == _DOCUMENTS or path.startswith(f"{_DOCUMENTS}/"):
+    if path in (_DOCUMENTS, _WITH_DOCUMENTS) or path.startswith(f"{_DOCUMENTS}/"):
         return limits.body_bytes
     return min(limits.body_bytes, _TEXT_BYTES if path in _TEXTS else _OTHER_BYTES)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial, update_wrapper
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast
 
 from neardup.collection.collection import Arrival, Ids
 from neardup.collection.documents import Document, DocumentPage, rows_of_page
@@ -66,6 +66,8 @@ class Client:
     Client('http://127.0.0.1:8321')
     """
 
+    _sender_type: ClassVar[type[Sender]] = Sender
+
     def __init__(
         self,
         url: str,
@@ -76,7 +78,7 @@ class Client:
         largest: int = LARGEST,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self._sender = Sender(url, token, timeout, retries, largest, transport)
+        self._sender = self._sender_type(url, token, timeout, retries, largest, transport)
         self.url = self._sender.url
 
     def add(

@@ -1,6 +1,7 @@
 """The endpoints of a collection, with their parameters, errors and records, which OpenAPI describes."""
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, get_args
 
 from fastapi import Depends, FastAPI, Path, Query, Request
@@ -17,12 +18,12 @@ from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.fields import LONGEST_ID, id_fault
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import RECALL, Near
-from neardup.collection.pages import HitField, hit_fields
+from neardup.collection.pages import HitField, Page, hit_fields
 from neardup.collection.query import Query as Parsed
-from neardup.collection.query import explanation
+from neardup.collection.query import explanation, parse
 from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
-from neardup.collection.search import LIMIT, WhyNot, explain, near_query, search, why_not
-from neardup.collection.view import View
+from neardup.collection.search import LIMIT, WhyNot, explain, near_query, why_not
+from neardup.collection.shard import OpenShard, ShardQuestion
 from neardup.comparison import compare as measures
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.runtime import Deadline
@@ -37,7 +38,7 @@ def add_endpoints(app: FastAPI, executor: Executor) -> None:
     """Add all endpoints of a collection to an application, and their schemas to its description."""
     for add in (
         *(_add_state, _add_documents, _add_document, _add_search, _add_explanations, _add_comparisons),
-        *(_add_groups, _add_decisions),
+        *(_add_groups, _add_decisions, _add_shard),
     ):
         add(app, executor)
     # built now, so that the first request need not wait for it
@@ -80,6 +81,7 @@ HitFields = Annotated[
     str | None,
     Query(pattern=f"^{_FIELD}(,{_FIELD})*$", description="What each hit holds besides: metadata,text,excerpt."),
 ]
+Partial = Annotated[bool, Query(description="Of several shards: answer without those that do not answer.")]
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 Groups = Annotated[int, Query(ge=1, le=100, description="Each includes up to 1,000 members.")]
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
@@ -294,10 +296,12 @@ def _add_search(app: FastAPI, executor: Executor) -> None:
         after: str | None = None,
         include_self: bool = False,
         fields: HitFields = None,
+        partial: Partial = False,
     ) -> Response:
         """Find the documents that fit a query, best first."""
         chosen = hit_fields(fields or "")
-        return await _search(executor, query, requests.SearchRequest(query, include_self, limit, after, chosen))
+        request = requests.SearchRequest(query, include_self, limit, after, chosen, partial)
+        return await _search(executor, query, request)
 
     @app.post("/v1/search", **described(answers.SearchAnswer, body=requests.SearchRequest))
     async def search_documents_by_body(request: Request) -> Response:
@@ -346,49 +350,95 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
         except SettingError as error:
             raise RefusedError(422, error.given, error.allowed, error.do) from error
         except QueryError as error:
-            raise refusal_of(error, executor.collection.path) from error
+            raise refusal_of(error, executor.names) from error
         return await _search(executor, query, asked)
 
     @app.post("/v1/compare", **described(answers.ServiceComparison, 404, body=requests.CompareRequest))
     async def compare(request: Request) -> Response:
         """Compare two stored documents by all measures."""
         pair = await executor.received(request, requests.CompareRequest)
-        return await executor.view(lambda view, seconds: answer(_compared(view, pair, seconds)), alone=True)
+
+        def work(texts: list[str], base: list[str], seconds: float) -> Response:
+            return answer(_compared(pair, executor.settings, texts, base, seconds))
+
+        return await executor.texts((pair.a, pair.b), work)
+
+
+def _add_shard(app: FastAPI, executor: Executor) -> None:
+    @app.post("/v1/shard/look-up", **described(answers.LookUpAnswer, body=requests.LookUpRequest))
+    async def look_up(request: Request) -> Response:
+        """Return texts of documents, and fields of metadata that exist: for a service in front of shards."""
+        body = await executor.received(request, requests.LookUpRequest)
+        shard = OpenShard(executor.collection)
+        seconds = executor.limits.seconds
+        return await executor.read(lambda: answer(shard.look_up(body.ids, body.fields, seconds)))
+
+    @app.post("/v1/shard/search", **described(answers.ShardAnswer, body=requests.ShardRequest))
+    async def search_shard(request: Request) -> Response:
+        """Find documents that fit a query about documents of other shards: for a service in front of shards."""
+        body = await executor.received(request, requests.ShardRequest)
+        limit = _limit(executor, body.limit)
+        shard = OpenShard(executor.collection, executor.limits.most_candidates)
+
+        def look() -> Response:
+            question = ShardQuestion(
+                query=parse(body.query),
+                limit=limit,
+                after=body.after,
+                skip=body.skip,
+                include_self=body.include_self,
+                fields=tuple(body.fields),
+                texts=body.texts,
+                known_fields=tuple(body.known_fields),
+            )
+            page, begin = shard.answer(question, executor.limits.seconds)
+            return answer(_shown(page) | {"begin": begin})
+
+        return await executor.read(look)
 
 
 async def _search(
     executor: Executor, query: str | Parsed, request: requests.SearchRequest | requests.NearRequest
 ) -> Response:
-    limit = min(LIMIT, executor.limits.most_hits) if request.limit is None else request.limit
-    if limit > executor.limits.most_hits:
-        allowed = f"At most {executor.limits.most_hits} hits on a page"
-        raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
+    limit = _limit(executor, request.limit)
 
-    def look(view: View, _: float) -> Response:
-        most = executor.limits.most_candidates
-        include_self = isinstance(request, requests.SearchRequest) and request.include_self
-        page = search(
-            view,
-            query,
+    def question() -> ShardQuestion:
+        return ShardQuestion(
+            query=parse(query) if isinstance(query, str) else query,
             limit=limit,
             after=request.after,
-            include_self=include_self,
-            fields=request.fields,
-            most_candidates=most,
+            include_self=isinstance(request, requests.SearchRequest) and request.include_self,
+            fields=tuple(request.fields),
         )
-        if page.found is None:
-            raise RefusedError(
-                400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"
-            )
-        data = page.as_dict()
-        for hit in data["hits"]:
-            if len(hit.get("clause", "")) > _CLAUSE:
-                hit["clause"] = hit["clause"][:_CLAUSE] + " …"
+
+    def form(page: Page) -> Response:
+        data = _shown(page)
         if not isinstance(query, str):  # a posted text has no query
             del data["query"]
         return answer(data)
 
-    return await executor.view(look)
+    return await executor.search(question, form, partial=request.partial)
+
+
+def _limit(executor: Executor, given: int | None) -> int:
+    """Return the number of hits on a page. Raises RefusedError for too many."""
+    limit = min(LIMIT, executor.limits.most_hits) if given is None else given
+    if limit > executor.limits.most_hits:
+        allowed = f"At most {executor.limits.most_hits} hits on a page"
+        raise RefusedError(422, f"limit is {limit}", allowed, fields=(("limit", allowed),))
+    return limit
+
+
+def _shown(page: Page) -> dict[str, Any]:
+    if page.found is None:
+        raise RefusedError(
+            400, "The query begins with EXPLAIN", "A query without it", "Send it to /v1/explain", code="query"
+        )
+    data = page.as_dict()
+    for hit in data["hits"]:
+        if len(hit.get("clause", "")) > _CLAUSE:
+            hit["clause"] = hit["clause"][:_CLAUSE] + " …"
+    return data
 
 
 async def _explain(executor: Executor, query: str) -> Response:
@@ -399,18 +449,13 @@ async def _why_not(executor: Executor, query: str, id: str, include_self: bool) 
     return await executor.view(lambda view, _: answer(why_not(view, query, id, include_self=include_self)))
 
 
-def _compared(view: View, pair: requests.CompareRequest, seconds: float) -> answers.ServiceComparison:
-    texts = []
-    for id in (pair.a, pair.b):
-        number = view.number(id)
-        if number is None:
-            raise unknown()
-        texts.append(view.text(number))
-    base = view.base_texts()
+def _compared(
+    pair: requests.CompareRequest, settings: Mapping[str, Any], texts: list[str], base: list[str], seconds: float
+) -> answers.ServiceComparison:
     if sum(map(len, [*texts, *base])) > COMPARED_BYTES:
         most = f"{COMPARED_BYTES:,} characters in both, and in the base texts"
         raise RefusedError(413, "The documents are too large to compare", most)
-    both = measures.compare(*texts, **as_compared(view.sampling.as_dict()), seconds=seconds, ignore=base)
+    both = measures.compare(*texts, **as_compared(settings), seconds=seconds, ignore=base)
     names = ("settings", "measures", "left_out", "kind", "degraded", "caps", "proven")
     return answers.ServiceComparison(pair.a, pair.b, *(getattr(both, name) for name in names))
 
@@ -496,6 +541,6 @@ def _decided(executor: Executor, judged: requests.DecisionRequest) -> answers.De
     try:
         decision = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
     except InputError as error:
-        refusal = refusal_of(error, collection.path)
+        refusal = refusal_of(error, executor.names)
         raise RefusedError(409, refusal.given, refusal.allowed, refusal.do, code="contradiction") from error
     return answers.DecidedAnswer(decision, False)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from queue import Empty, SimpleQueue
@@ -16,6 +16,10 @@ from neardup import errors
 from neardup.collection import Collection
 from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.collection.near import RECALL, Near
+from neardup.collection.pages import Page
+from neardup.collection.search import search
+from neardup.collection.shard import ShardQuestion
+from neardup.collection.shards import ShardError
 from neardup.collection.view import View
 from neardup.io.place import DatabaseURL, Place
 from neardup.runtime import Deadline
@@ -35,23 +39,40 @@ _SMALL = 32 << 10
 class Executor:
     """A collection with its threads; ``close`` finishes pending work and closes the collection, too."""
 
+    refused: tuple[str, ...] = ()
+    """Beginnings of addresses that are refused."""
+
     def __init__(self, collection: Collection, limits: Limits) -> None:
-        self.collection, self.limits, self.metrics = collection, limits, Metrics()
-        self._workers = Workers(limits.threads)
-        # a separate thread: a comparison stops only between its steps, and must not delay reads
-        self._comparing = Workers(1)
+        self.collection, self.names = collection, {str(collection.path): "the collection"}
+        self._begin(limits, limits.threads)
         self._writer = Writer(self._together, self.metrics.batches.observe)
         self._file = file_identity(collection.path)
+        self.metrics.watch("write", lambda: self._writer.waiting)
+
+    def _begin(self, limits: Limits, threads: int) -> None:
+        self.limits, self.metrics = limits, Metrics()
+        self._workers = Workers(threads)
+        # a separate thread: a comparison stops only between its steps, and must not delay reads
+        self._comparing = Workers(1)
         self.warmed, self.closed = threading.Event(), False
         self.warmed.set()
         self.metrics.watch("read", lambda: self._workers.waiting)
         self.metrics.watch("compare", lambda: self._comparing.waiting)
-        self.metrics.watch("write", lambda: self._writer.waiting)
 
     @property
     def ready(self) -> bool:
         """Whether the service can read and write."""
         return self._writer.alive
+
+    @property
+    def readonly(self) -> bool:
+        """Whether every change is refused."""
+        return self.collection.store.readonly
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the collection."""
+        return self.collection.settings.as_dict()
 
     def require_warmed(self) -> None:
         """Raise RefusedError while the service still compiles after its start."""
@@ -82,6 +103,38 @@ class Executor:
 
         return await self._run(self._comparing if alone else self._workers, look, deadline)
 
+    async def search(
+        self, question: Callable[[], ShardQuestion], form: Callable[[Page], T], *, partial: bool
+    ) -> T:
+        """Return a page in a ``form``; ``partial`` is for shards."""
+
+        def look(view: View, _: float) -> T:
+            wanted = question()
+            page = search(
+                view,
+                wanted.query,
+                limit=wanted.limit,
+                after=wanted.after,
+                include_self=wanted.include_self,
+                fields=wanted.fields,
+                most_candidates=self.limits.most_candidates,
+            )
+            return form(page)
+
+        return await self.view(look)
+
+    async def texts(self, ids: Sequence[str], work: Callable[[list[str], list[str], float], T]) -> T:
+        """Return the result of work with the texts of documents, the base texts, and its seconds."""
+
+        def look(view: View, seconds: float) -> T:
+            numbers = [view.number(id) for id in ids]
+            texts = [view.text(number) for number in numbers if number is not None]
+            if len(texts) < len(numbers):
+                raise unknown()
+            return work(texts, view.base_texts(), seconds)
+
+        return await self.view(look, alone=True)
+
     async def read(self, work: Callable[[], T], deadline: Deadline | None = None) -> T:
         """Return the result of work that changes nothing."""
         return await self._run(self._workers, work, deadline or self._deadline())
@@ -91,8 +144,8 @@ class Executor:
         try:
             return await workers.run(work, deadline)
         except errors.NeardupError as error:
-            refusal = refusal_of(error, self.collection.path)
-            if isinstance(error, errors.OutputError):  # the disk cannot be read
+            refusal = refusal_of(error, self.names)
+            if refusal.code == "unwritable":  # the disk cannot be read
                 refusal.code = CODES[refusal.status]
             raise refusal from error
 
@@ -110,12 +163,7 @@ class Executor:
         """Add all documents (id, text, metadata) or none; returns their counts when they are on the disk."""
         ids, texts, metadata = map(list, zip(*rows, strict=True))
         deadline, collection = self._deadline(), self.collection
-        share, recall, on_near = arriving.near, arriving.recall, arriving.on_near
-        if share is None and on_near != "keep":
-            raise _without_near("on_near", f"on_near is {on_near} without near")
-        if share is None and recall is not None:
-            raise _without_near("recall", "recall is given without near")
-        near = None if share is None else Near(share, RECALL if recall is None else recall)
+        near, on_near = near_of(arriving), arriving.on_near
         with bad_request_as(422):  # an unstorable document counts as an invalid body
             entries = await self.read(
                 lambda: collection.prepare(ids, texts, metadata, seconds=deadline.left), deadline
@@ -150,7 +198,7 @@ class Executor:
         except errors.LimitError as error:
             raise timeout() from error
         except errors.NeardupError as error:
-            refusal = refusal_of(error, self.collection.path)
+            refusal = refusal_of(error, self.names)
             if refusal.status >= 500:
                 self.metrics.writable.set(0)
             raise refusal from error
@@ -217,11 +265,13 @@ def bad_request_as(status: int) -> Iterator[None]:
         raise
 
 
-def refusal_of(error: errors.NeardupError, path: Place) -> RefusedError:
-    """Return an error of the library as an answer; the path of the collection is not revealed."""
-    given, allowed, do = (
-        part.replace(str(path), "the collection") for part in (error.given, error.allowed, error.do)
-    )
+def refusal_of(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedError:
+    """Return an error of the library as an answer; ``names`` of collections, which are not revealed → words."""
+    given, allowed, do = error.given, error.allowed, error.do
+    for name, word in names.items():
+        given, allowed, do = (part.replace(name, word) for part in (given, allowed, do))
+    if isinstance(error, ShardError):
+        return RefusedError(503, error.place, "", "Repeat it, or ask for a partial answer", code="shard")
     if isinstance(error, errors.QueryError):
         place = error.position if error.query else None
         # the body has the position as a number, so the caret is left out
@@ -270,6 +320,16 @@ def file_identity(path: Place) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def near_of(arriving: Arriving) -> Near | None:
+    """Return the rule for repeats of a request. Raises RefusedError for parts of it without ``near``."""
+    share, recall, on_near = arriving.near, arriving.recall, arriving.on_near
+    if share is None and on_near != "keep":
+        raise _without_near("on_near", f"on_near is {on_near} without near")
+    if share is None and recall is not None:
+        raise _without_near("recall", "recall is given without near")
+    return None if share is None else Near(share, RECALL if recall is None else recall)
 
 
 def _without_near(field: str, given: str) -> RefusedError:

@@ -191,12 +191,41 @@ class QueryRequest(ServiceRequest):
     include_self: bool = False
 
 
+Partial: TypeAlias = Annotated[
+    bool,
+    Meta(description="Of several shards: answer without those that do not answer, and list them as `missing`."),
+]
+
+
 class SearchRequest(QueryRequest):
     """A query, and the page of its hits."""
 
     limit: Limit = None
     after: Annotated[str | None, Meta(description="The `next` of the previous page.")] = None
     fields: Fields = ()
+    partial: Partial = False
+
+
+class LookUpRequest(ServiceRequest):
+    """Ids of documents and fields of metadata, which another shard asks for."""
+
+    ids: Annotated[list[Id], Meta(max_length=BATCH)] = []
+    fields: Annotated[list[str], Meta(max_length=BATCH)] = []
+
+
+class ShardRequest(QueryRequest):
+    """A page of a query over several shards, as one of them is asked for it."""
+
+    limit: Limit = None
+    after: Annotated[str | None, Meta(description="The `next` of a previous page of this shard.")] = None
+    skip: Annotated[int, Meta(ge=0, le=BATCH, description="Hits after it that were shown already.")] = 0
+    fields: Fields = ()
+    texts: Annotated[
+        dict[str, str], Meta(description="Texts of documents of other shards, by id, that the query names.")
+    ] = {}
+    known_fields: Annotated[
+        list[str], Meta(max_length=BATCH, description="Fields of metadata that another shard has.")
+    ] = []
 
 
 class WhyNotRequest(QueryRequest, kw_only=True):
@@ -216,6 +245,7 @@ class NearRequest(ServiceRequest):
     limit: Limit = None
     after: str | None = None
     fields: Fields = ()
+    partial: Partial = False
 
 
 class CompareRequest(ServiceRequest):

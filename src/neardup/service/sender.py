@@ -133,8 +133,10 @@ class Sender:
         """Close the connections."""
         self._http.close()
 
-    def _answered(self, method: str, path: str, request: Mapping[str, Any]) -> Answered:
-        deadline = Deadline(self._timeout, lambda: late(self.url, self._timeout))
+    def _answered(
+        self, method: str, path: str, request: Mapping[str, Any], deadline: Deadline | None = None
+    ) -> Answered:
+        deadline = deadline or Deadline(self._timeout, lambda: late(self.url, self._timeout))
         try:
             with (
                 self._time.limited(deadline) as extensions,

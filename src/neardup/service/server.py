@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Protocol
 from uuid import uuid4
@@ -11,6 +12,7 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neardup.collection import Collection, Near
+from neardup.collection.shards import Collections
 from neardup.comparison import compare as measures
 from neardup.errors import NeardupError
 from neardup.io.writers.scratch import scratch_folder
@@ -18,6 +20,7 @@ from neardup.kernels import compile_cache
 from neardup.kernels.warming import compile_entry, entries_of, helped, missing, share
 from neardup.service.app import make_app
 from neardup.service.executor import Executor
+from neardup.service.front import Front, open_here
 from neardup.settings import as_compared
 from neardup.web import monitoring
 from neardup.web.limits import Limits
@@ -47,18 +50,50 @@ def serve(
     collection is perhaps still in use: the process must then end without closing it (``cli.messages.leave``).
     """
     executor = Executor(collection, limits)
-    address = address_of(listening)
-    warming: list[Warming] = []
+    monitoring.event("started", address=address_of(listening), documents=len(collection), tokens=bool(tokens))
+    warmer = partial(Warming, executor, lambda: warm(collection), helpers)
+    return _serve(executor, tokens, listening, started, pages, warmer, warm_first)
+
+
+def serve_front(
+    shards: Collections,
+    tokens: Tokens,
+    limits: Limits,
+    listening: socket.socket,
+    started: Callable[[str], None],
+    *,
+    readonly: bool = False,
+) -> bool:
+    """Serve several shards until a signal arrives, as ``serve`` does a collection."""
+    front = Front(shards, limits, readonly=readonly)
+    monitoring.event("started", address=address_of(listening), shards=len(shards.parts), tokens=bool(tokens))
+
+    def use() -> None:
+        for collection in open_here(shards)[:1]:
+            warm(collection)
+
+    return _serve(front, tokens, listening, started, None, partial(Warming, front, use), False)
+
+
+def _serve(
+    executor: Executor,
+    tokens: Tokens,
+    listening: socket.socket,
+    started: Callable[[str], None],
+    pages: Mapping[str, "ThreadedApp"] | None,
+    warmer: Callable[[], "Warming"],
+    warm_first: bool,
+) -> bool:
+    limits, warming = executor.limits, list[Warming]()
 
     def begin() -> None:
-        started(address)
+        started(address_of(listening))
         if not warm_first:
-            warming.append(Warming(executor, lambda: warm(collection), helpers))
+            warming.append(warmer())
 
-    monitoring.event("started", address=address, documents=len(collection), tokens=bool(tokens))
     try:
         if warm_first:
-            warming.append(Warming(executor, lambda: warm(collection), helpers))
+            warming.append(warmer())
             executor.warmed.wait()
         run(Beside(make_app(executor, tokens), pages or {}), limits, listening, begin)
     finally:

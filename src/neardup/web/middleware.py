@@ -102,6 +102,19 @@ def usable_token(token: object) -> bool:
 
 def read_tokens(path: Path) -> tuple[Tokens, str]:
     """Return the tokens of a file, and a warning if other users may read it, else ""."""
+    text, warning = _text(path)
+    return Tokens.of(text, str(path)), warning
+
+
+def first_token(path: Path) -> tuple[str, str]:
+    """Return the first token of a token file, to send it, and a warning if other users may read the file."""
+    text, warning = _text(path)
+    Tokens.of(text, str(path))
+    lines = (line.partition("#")[0].split() for line in text.splitlines())
+    return next(line[1] for line in lines if line), warning
+
+
+def _text(path: Path) -> tuple[str, str]:
     try:
         with path.open("rb") as file:
             content = file.read(_LONGEST_FILE + 1)
@@ -110,7 +123,7 @@ def read_tokens(path: Path) -> tuple[Tokens, str]:
         raise InputError(f"The token file {path} cannot be read: {error.strerror}", _FORM) from error
     if len(content) > _LONGEST_FILE:
         raise InputError(f"The token file {path} has more than {_LONGEST_FILE:,} bytes", _FORM)
-    return Tokens.of(content.decode("utf-8", "replace"), str(path)), exposed(path, mode)
+    return content.decode("utf-8", "replace"), exposed(path, mode)
 
 
 def require_tokens(host: str, tokens: Tokens) -> bool:

@@ -129,6 +129,9 @@ class Metrics:
             buckets=_BATCHES,
             registry=self._registry,
         )
+        self.shard_failures = Counter(
+            "neardup_shard_failures", "Requests to a shard without an answer.", ("shard",), registry=self._registry
+        )
         self.documents = self._latest("neardup_documents", "Documents in the collection.")
         self.writable = self._latest(
             "neardup_writable", "1 if the last change was written, 0 if it failed; NaN or absent before the first."

@@ -137,17 +137,18 @@ class Workers:
         """The approximate number of waiting jobs."""
         return self._jobs.qsize()
 
-    async def run(self, work: Callable[[], Result], deadline: Deadline) -> Result:
+    async def run(self, work: Callable[[], Result], deadline: Deadline, *, to_its_end: bool = False) -> Result:
         """Return the result of ``work``. Raises RefusedError if it runs beyond the deadline.
 
-        Work that has not begun by then never begins.
+        Work that has not begun by then never begins. ``to_its_end``: wait for work that has begun.
         """
         if self._closed:
             raise stopping()
         job = Job(work, deadline)
         self._jobs.put(job)
         try:
-            result: Result = await asyncio.wait_for(asyncio.wrap_future(job.future), deadline.left + GRACE)
+            most = None if to_its_end else deadline.left + GRACE
+            result: Result = await asyncio.wait_for(asyncio.wrap_future(job.future), most)
         except TimeoutError:
             raise timeout() from None
         return result

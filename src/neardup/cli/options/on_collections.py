@@ -233,7 +233,33 @@ class ServeOptions:
     the extra service. Ctrl-C or SIGTERM finishes pending requests and stops; a second one stops at once.
     """
 
-    path: Place = general.COLLECTION.field()
+    path: Place | None = replace(
+        general.COLLECTION, default=None, help="The file of the collection; none with --shard."
+    ).field()
+    shard: list[str] = Declared(
+        ("--shard",),
+        (),
+        "Serve several collections as one: a file, the URL of a PostgreSQL database, or the address of another "
+        "serve. Once for each shard, always in the same order.",
+        "PLACE",
+        panel=ACCESS,
+        from_file=NEVER,
+    ).field()
+    shard_token_file: Path | None = option(
+        "--shard-token-file",
+        None,
+        "File with the token for the services of the shards.",
+        "FILE",
+        panel=ACCESS,
+        from_file=NEVER,
+    )
+    shard_seconds: float = option(
+        "--shard-seconds",
+        5.0,
+        "Time limit in seconds of a request to the service of a shard.",
+        "NUMBER",
+        panel=WORK,
+    )
     host: str = general.HOST.field()
     port: int = option(
         "--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER", panel=ACCESS, from_file=NEVER

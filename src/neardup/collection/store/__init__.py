@@ -1,8 +1,8 @@
 """The stores of a collection: one SQLite file, or a schema in PostgreSQL. The only package that contains SQL."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from neardup.collection.settings import GivenSettings
 from neardup.collection.store.store import Store
 from neardup.errors import InputError, unusable
 from neardup.io.place import DatabaseURL, Place
@@ -11,7 +11,7 @@ __all__ = ["Store", "is_there", "store_at"]
 
 
 def store_at(
-    place: Place, given: Mapping[str, Any], *, readonly: bool = False, upgrade: bool = False, wait: float = 10.0
+    place: Place, given: GivenSettings, *, readonly: bool = False, upgrade: bool = False, wait: float = 10.0
 ) -> Store:
     """Open the store at a place, or create it; see ``Store``."""
     opened: Store

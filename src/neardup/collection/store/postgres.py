@@ -11,7 +11,7 @@ from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from neardup.collection.contract import Operator, StoreUnavailableError, Value, too_long
-from neardup.collection.settings import CollectionSettings
+from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store.failures import damaged, not_a_collection
 from neardup.collection.store.header import header_of, require_current, resealed, settings_of
 from neardup.collection.store.lookups import BASE_TEXTS, SEALED_TOTALS
@@ -77,7 +77,7 @@ class PostgresStore(Store):
     def __init__(
         self,
         place: DatabaseURL,
-        given: Mapping[str, Any],
+        given: GivenSettings,
         *,
         readonly: bool = False,
         upgrade: bool = False,
@@ -95,14 +95,14 @@ class PostgresStore(Store):
         self.settings.require(given, str(place))
         self._pool = pool(place, wait)
 
-    def _opened(self, connection: Session, given: Mapping[str, Any]) -> CollectionSettings:
+    def _opened(self, connection: Session, given: GivenSettings) -> CollectionSettings:
         """The settings of the collection, which is created if the schema has no tables."""
         if not _objects(connection, self._url.schema):
             if self.readonly:
                 raise InputError(
                     f"There is no collection {self._url}", "A schema that neardup add or neardup.Collection made"
                 )
-            self._create(connection, CollectionSettings.of(**given))
+            self._create(connection, CollectionSettings.new(given))
         with connection.transaction():
             header = _header(connection, self._url)
             require_current(_version(header, self._url), str(self._url), STEPS, FORMAT_VERSION)

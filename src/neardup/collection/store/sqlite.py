@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from random import uniform
@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from neardup.collection.contract import StoreUnavailableError
-from neardup.collection.settings import CollectionSettings
+from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store.failures import busy, explained, is_busy, well_formed
 from neardup.collection.store.file import (
     LOG_KEY,
@@ -104,7 +104,7 @@ class SqliteStore(SqliteLookups):
     def __init__(
         self,
         path: Path,
-        given: Mapping[str, Any],
+        given: GivenSettings,
         *,
         readonly: bool = False,
         upgrade: bool = False,
@@ -128,12 +128,12 @@ class SqliteStore(SqliteLookups):
             self.close()
             raise
 
-    def _create(self, given: Mapping[str, Any]) -> None:
+    def _create(self, given: GivenSettings) -> None:
         if self.readonly:
             raise InputError(
                 f"There is no collection {self._place}", "A file that neardup add or neardup.Collection made"
             )
-        create_file(self._path, CollectionSettings.of(**given))
+        create_file(self._path, CollectionSettings.new(given))
 
     @contextmanager
     def _transaction(self) -> Iterator[SqliteTables]:

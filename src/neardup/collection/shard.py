@@ -1,0 +1,180 @@
+"""One shard of several: the question that all receive, and the answer of a collection in this process."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+from neardup.collection.collection import Collection
+from neardup.collection.contract import deadline_in
+from neardup.collection.pages import HitField, Page
+from neardup.collection.query.syntax import (
+    And,
+    FieldClause,
+    Fingerprint,
+    Node,
+    Not,
+    Or,
+    Query,
+    Stored,
+    Unresolved,
+    readings,
+)
+from neardup.collection.query.target import Open
+from neardup.collection.search import LIMIT, search
+from neardup.collection.sets import texts_of
+from neardup.collection.store import Store
+from neardup.collection.view import View
+from neardup.runtime import Deadline
+from neardup.tables import Int64s
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """The texts of the documents that a shard has, by id, and the fields that its metadata has."""
+
+    texts: dict[str, str]
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardQuestion:
+    """A page of a query, as a shard is asked for it.
+
+    ``after`` is a token of this shard, and ``skip`` the hits after it that were shown already, which come from
+    another page of the same search. ``texts`` are those of documents of other shards by id, which the query names;
+    ``known_fields`` exist in the metadata of any shard.
+    """
+
+    query: Query
+    limit: int = LIMIT
+    after: str | None = None
+    skip: int = 0
+    include_self: bool = False
+    fields: tuple[HitField, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    known_fields: tuple[str, ...] = ()
+
+
+class ShardPage(NamedTuple):
+    """The page of a shard, and the token after the hits that were skipped."""
+
+    page: Page
+    begin: str | None
+
+
+class Shard(Protocol):
+    """A part of the documents. Raises OutputError, LimitError or FormatError where it cannot answer."""
+
+    name: str
+    """Its address in messages, without a password."""
+    collection: Collection
+    """The documents, or a client of them, which has the same methods."""
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the collection."""
+
+    def base_texts(self) -> Sequence[str]:
+        """Return the base texts themselves."""
+
+    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
+        """Return those of the documents and of the fields of metadata that exist."""
+
+    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
+        """Return a page."""
+
+
+class ShardView(View):
+    """The documents of a shard, and the texts of documents of other shards, which have numbers below 0."""
+
+    def __init__(self, store: Store, deadline: Deadline, question: ShardQuestion) -> None:
+        super().__init__(store, deadline)
+        self._question = question
+        self._others = {id: -1 - place for place, id in enumerate(question.texts)}
+
+    def numbered(self, ids: Sequence[str]) -> dict[str, int]:
+        """The documents of the ids that exist in any shard."""
+        others = {id: self._others[id] for id in ids if id in self._others}
+        return {**others, **super().numbered(ids)}
+
+    def text(self, document: int) -> str:
+        """The text of a document of any shard."""
+        if document >= 0:
+            return super().text(document)
+        return self._question.texts[list(self._others)[-1 - document]]
+
+    def ids(self, documents: Int64s) -> list[str]:
+        """The ids of documents, all of this shard or all of others."""
+        if len(documents) and documents[0] < 0:
+            return [list(self._others)[-1 - number] for number in documents.tolist()]
+        return super().ids(documents)
+
+    def has_field(self, field: str) -> bool:
+        """Whether the metadata of any document of any shard has this field."""
+        return field in self._question.known_fields or super().has_field(field)
+
+
+class OpenShard:
+    """A shard that this process has open; ``most_candidates`` is that of ``search``."""
+
+    def __init__(self, collection: Collection, most_candidates: int | None = None) -> None:
+        self.collection, self._most_candidates = collection, most_candidates
+        self.name = str(collection.path)
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the collection."""
+        return self.collection.settings.as_dict()
+
+    def base_texts(self) -> Sequence[str]:
+        """Return the base texts themselves."""
+        return texts_of(self.collection.store)
+
+    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
+        """Return those of the documents and of the fields of metadata that exist."""
+        with self.collection.view(seconds) as view:
+            texts = {id: view.text(number) for id, number in view.numbered(ids).items()}
+            return LookUp(texts, tuple(name for name in fields if view.has_field(name)))
+
+    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
+        """Return a page of one state of the collection."""
+        store, deadline = self.collection.store, deadline_in(seconds)
+        with store.reading(deadline):
+            own = ShardView(store, deadline, question)
+            how: dict[str, Any] = {"include_self": question.include_self, "open_file": open_file}
+            how["most_candidates"] = self._most_candidates
+            begin = question.after
+            if question.skip:
+                shown = search(own, question.query, limit=question.skip, after=begin, **how)
+                begin = shown.next
+                if begin is None:  # the others were removed meanwhile
+                    return ShardPage(replace(shown, hits=()), None)
+            page = search(own, question.query, limit=question.limit, after=begin, fields=question.fields, **how)
+            return ShardPage(page, begin)
+
+
+def named_in(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ids of stored documents that a query may mean, and its fields of metadata.
+
+    >>> from neardup.collection.query import parse
+    >>> named_in(parse("FINGERPRINT:a_50 OR NOT year>=2020"))
+    (('a', 'a_50'), ('year',))
+    """
+    ids: dict[str, None] = {}
+    fields: dict[str, None] = {}
+    for clause in _clauses(query.root):
+        if isinstance(clause, FieldClause):
+            fields[clause.field] = None
+        elif isinstance(clause, Fingerprint) and isinstance(clause.source, Stored):
+            ids[clause.source.id] = None
+        elif isinstance(clause, Fingerprint) and isinstance(clause.source, Unresolved):
+            ids |= dict.fromkeys(reading.id for reading in readings(clause.source.word))
+    return tuple(ids), tuple(fields)
+
+
+def _clauses(node: Node) -> Iterator[Node]:
+    if isinstance(node, Not):
+        yield from _clauses(node.part)
+    elif isinstance(node, And | Or):
+        for part in node.parts:
+            yield from _clauses(part)
+    else:
+        yield node

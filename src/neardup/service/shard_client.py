@@ -1,0 +1,156 @@
+"""A shard that another service has: its client, which does not wait for a service that is known to be gone."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from neardup.collection import Collection
+from neardup.collection.query import canonical, parse
+from neardup.collection.query.syntax import Query
+from neardup.collection.query.target import Open
+from neardup.collection.shard import LookUp, ShardPage, ShardQuestion
+from neardup.errors import LimitError, NetworkError
+from neardup.runtime import Deadline
+from neardup.service import answers
+from neardup.service.client import Client
+from neardup.service.sender import Sender, late
+
+if TYPE_CHECKING:
+    import httpx
+
+T = TypeVar("T")
+PAUSE = 2.0
+"""Seconds in which a service that did not answer is not asked again."""
+_PROBE_SECONDS = 1.0
+"""Seconds within which the process of a slow service must say that it is alive."""
+
+
+class ShardSender(Sender):
+    """A sender that fails at once for some seconds after its service has been found not to answer.
+
+    Otherwise a service that accepts connections and answers nothing would occupy every thread of its callers.
+    """
+
+    _silent_until = 0.0
+    _silence: Exception | None = None
+
+    def send(self, kind: type[T], method: str, path: str, *args: Any, **kwargs: Any) -> T:
+        """Return an answer; a request that changes nothing when it is repeated is sent again once."""
+        silence = self._silence
+        if silence is not None:
+            if monotonic() < self._silent_until:
+                raise silence
+            self._silent_until = monotonic() + PAUSE  # this request finds out, and the others do not wait for it
+        again = kwargs.get("again")
+        try:
+            answer = self._repeated(
+                lambda: super(ShardSender, self).send(kind, method, path, *args, **kwargs),
+                method != "POST" if again is None else again,
+            )
+        except NetworkError as error:
+            self._note_silence(error)
+            raise
+        except LimitError as error:
+            if not self._is_alive():
+                self._note_silence(error)
+            raise
+        self._silence = None
+        return answer
+
+    def _repeated(self, send: Callable[[], T], again: bool) -> T:
+        """Send a second time where a connection was broken, perhaps by a service that was started again."""
+        try:
+            return send()
+        except NetworkError:
+            if not again or self._silence is not None:
+                raise
+            return send()
+
+    def _note_silence(self, error: Exception) -> None:
+        self._silence, self._silent_until = error, monotonic() + PAUSE
+
+    def _is_alive(self) -> bool:
+        """Whether the process answers although the request took too long."""
+        try:
+            deadline = Deadline(_PROBE_SECONDS, lambda: late(self.url, _PROBE_SECONDS))
+            answer = self._answered("GET", "/health", {"timeout": _PROBE_SECONDS}, deadline)
+        except (NetworkError, LimitError):
+            return False
+        return answer.status == 200
+
+
+class ShardClient(Client):
+    """A client of a shard."""
+
+    _sender_type: ClassVar[type[Sender]] = ShardSender
+
+    def look_up(self, ids: Sequence[str], fields: Sequence[str]) -> LookUp:
+        """Return those of the documents and of the fields of metadata that exist."""
+        body = {"ids": list(ids), "fields": list(fields)}
+        known = self._sender.send(answers.LookUpAnswer, "POST", "/v1/shard/look-up", body, again=True)
+        return LookUp(known.texts, known.fields)
+
+    def answer(self, question: ShardQuestion) -> ShardPage:
+        """Return a page."""
+        query = _typed(question.query)
+        body = {
+            "query": query,
+            "limit": question.limit,
+            "after": question.after,
+            "skip": question.skip,
+            "include_self": question.include_self,
+            "fields": question.fields,
+            "texts": question.texts,
+            "known_fields": question.known_fields,
+        }
+        page = self._sender.send(answers.ShardAnswer, "POST", "/v1/shard/search", body, again=True, query=query)
+        try:
+            return ShardPage(page.page(page.query), page.begin)
+        except ValueError as error:
+            raise self._sender.unlike(f"hits that are none: {error}") from error
+
+
+class RemoteShard:
+    """The shard of a service at ``url``; ``seconds`` is the time limit of each request to it.
+
+    ``transport`` is that of ``Client``.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        seconds: float = 5.0,
+        transport: "httpx.BaseTransport | None" = None,
+    ) -> None:
+        self._client = ShardClient(url, token, timeout=seconds, retries=1, transport=transport)
+        self.name = self._client.url
+        self.collection = cast(Collection, self._client)  # its methods have the same signatures
+        self._info: Mapping[str, Any] = {}
+        self._lock = threading.Lock()
+
+    def settings(self) -> Mapping[str, Any]:
+        """Return the settings of the collection, which never change."""
+        with self._lock:
+            if not self._info:
+                self._info = self._client.info()
+            settings: Mapping[str, Any] = self._info["settings"]
+        return settings
+
+    def base_texts(self) -> Sequence[str]:
+        """Return the base texts themselves."""
+        return [self._client.get(id).text for id in self._client.base_texts()]
+
+    def look_up(self, ids: Sequence[str], fields: Sequence[str], seconds: float | None) -> LookUp:
+        """Return those of the documents and of the fields of metadata that exist."""
+        return self._client.look_up(ids, fields)
+
+    def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
+        """Return a page. FILE: is refused there."""
+        return self._client.answer(question)
+
+
+def _typed(query: Query) -> str:
+    """Return the text of a query as somebody typed it, so that positions in it agree; else its canonical form."""
+    return query.text if query.text and parse(query.text) == query else canonical(query)

@@ -1,0 +1,147 @@
+"""``neardup serve --shard``: shards that are killed, that hang and that come back, while many write and search."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from neardup.collection.shards import Collections, shard_of
+from support import postgres_server
+from support.command_line import Run
+from support.serve_command import TEXT, WRITERS, Server, Writing, serving, started
+from support.serve_workers import PATIENCE, metric, until
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "kill"), reason="needs POSIX")
+COUNT = 3
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> list[str | Path]:
+    """Two files, and a schema in PostgreSQL where there is a server, else a third file."""
+    files = [tmp_path / f"{number}.neardup" for number in range(COUNT)]
+    last = files[2] if postgres_server.missing() else postgres_server.url_for(tmp_path)
+    made = [*files[:2], last]
+    Collections.create(made).close()
+    return made
+
+
+@contextmanager
+def front(folder: Path, *places: object, seconds: float = 2) -> Iterator[Server]:
+    """The service in front of shards."""
+    words = [word for place in places for word in ("--shard", place)]
+    with started(folder / "front.log", *words, "--port", 0, "--shard-seconds", seconds) as made:
+        yield made
+
+
+def address(server: Server) -> str:
+    return f"http://{server.host}:{server.port}"
+
+
+def answers(server: Server, target: str) -> bool:
+    return server.ask("GET", target)[0] == 200
+
+
+def require_acknowledged(places: list[str | Path], writers: list[Writing]) -> None:
+    """What was acknowledged last of each document is there, in the shard of its id."""
+    with Collections(places) as shards:
+        for writer in writers:
+            assert not writer.refused
+            for id, text in writer.known.items():
+                if id not in writer.doubtful:
+                    home = shards.shard(id)
+                    assert (home.get(id).text if id in home else None) == text
+        assert [shard.check() for shard in shards.shards] == [[]] * COUNT
+        for number, shard in enumerate(shards.shards):
+            assert {shard_of(id, COUNT) for id in shard} <= {number}
+
+
+def test_a_shard_is_killed_while_many_write_and_comes_back(tmp_path: Path, places: list[str | Path]) -> None:
+    """Three times; the documents of the others are written and found meanwhile."""
+    path = tmp_path / "1.neardup"
+    with ExitStack() as stack:
+        first = stack.enter_context(serving(tmp_path / "0.neardup", create=False))
+        second = stack.enter_context(serving(path, create=False))
+        port = second.port
+        made = stack.enter_context(front(tmp_path, address(first), address(second), places[2]))
+        until(lambda: answers(made, "/v1/stats"))
+        writers = [Writing(made, str(number), again=True) for number in range(WRITERS)]
+        for writer in writers:
+            writer.start()
+        here = next(str(number) for number in range(99) if shard_of(str(number), COUNT) != 1)
+        for turn in range(3):
+            begin = sum(writer.acknowledged for writer in writers)
+            until(lambda begin=begin: sum(writer.acknowledged for writer in writers) >= begin + 20)  # type: ignore[misc]
+            second.process.kill()
+            assert made.ask("GET", "/health") == (200, {"status": "alive"})
+            assert made.ask("PUT", f"/v1/documents/{here}", {"text": TEXT.format(turn)})[0] == 200
+            status, refusal = made.ask("GET", "/v1/search?q=harbour")
+            assert (status, refusal["error"]["code"]) == (503, "shard")
+            status, page = made.ask("GET", "/v1/search?q=harbour&partial=true")
+            assert (status, page["missing"]) == (200, [2])
+            assert page["found"] > 0
+            begin = sum(writer.acknowledged for writer in writers)
+            until(lambda begin=begin: sum(writer.acknowledged for writer in writers) >= begin + 20)  # type: ignore[misc]
+            words = [path, "--port", port]
+            second = stack.enter_context(started(tmp_path / f"again{turn}.log", *words))
+            until(lambda: answers(made, "/v1/search?q=harbour"))
+        for writer in writers:
+            writer.done.set()
+            writer.join(PATIENCE)
+            assert not writer.is_alive()
+        assert metric(made, "neardup_shard_failures_total") > 0
+        for server in (made, first, second):
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(60) == 0
+    require_acknowledged(places, writers)
+
+
+def test_a_shard_that_hangs_delays_few_requests(tmp_path: Path, places: list[str | Path]) -> None:
+    with ExitStack() as stack:
+        slow = stack.enter_context(serving(tmp_path / "0.neardup", create=False))
+        made = stack.enter_context(front(tmp_path, address(slow), *places[1:], seconds=1))
+        for number in range(20):
+            text = TEXT.format(number)
+            until(lambda id=number, text=text: made.ask("PUT", f"/v1/documents/{id}", {"text": text})[0] == 200)  # type: ignore[misc]
+        whole = made.ask("GET", "/v1/search?q=harbour")[1]
+        os.kill(slow.process.pid, signal.SIGSTOP)
+        try:
+            begin = time.monotonic()
+            for _ in range(50):
+                status, page = made.ask("GET", "/v1/search?q=harbour&partial=true")
+                assert (status, page["missing"]) == (200, [1])
+            late = sum(event["event"] == "shard_failed" for event in made.events())
+            # each probe takes the two limits, and the others do not wait
+            assert late == 50
+            slow_ones = [event for event in made.events() if event.get("ms", 0) >= 1000]
+            assert len(slow_ones) <= 1 + (time.monotonic() - begin) / shortest_pause()
+            assert page["found"] == sum(shard_of(str(number), COUNT) != 0 for number in range(20))
+        finally:
+            os.kill(slow.process.pid, signal.SIGCONT)
+        until(lambda: made.ask("GET", "/v1/search?q=harbour")[1] == whole)
+
+
+def shortest_pause() -> float:
+    """Seconds between two requests that find out whether a shard answers again."""
+    from neardup.service.shard_client import PAUSE
+
+    return PAUSE
+
+
+def test_options_that_contradict_one_another(tmp_path: Path, run: Run) -> None:
+    for words, named in (
+        ([], "Neither"),
+        ([tmp_path / "a.neardup", "--shard", "b"], "A collection and --shard"),
+        (["--shard", "b", "--workers", 2], "--workers"),
+        (["--shard", "b", "--create"], "--create"),
+        (["--shard", "b", "--page"], "--page"),
+        (["--shard", tmp_path / "absent.neardup"], "absent"),
+        (["--shard", "http://127.0.0.1:1", "--shard-seconds", 0], "--shard-seconds"),
+        (["--shard", "ftp://127.0.0.1"], "ftp"),
+    ):
+        result = run("serve", *words, "--port", 0)
+        assert result.status == 2
+        assert named in result.err
