@@ -10,6 +10,7 @@ Packages that are slow to import (Numba, Arrow) are loaded when they are first u
 from typing import TYPE_CHECKING
 
 from neardup.errors import (
+    CORE,
     FormatError,
     InputError,
     LimitError,
@@ -19,6 +20,8 @@ from neardup.errors import (
     QueryError,
     SettingError,
     UnknownIdError,
+    message_of,
+    without_core,
 )
 
 if TYPE_CHECKING:
@@ -191,7 +194,12 @@ def __getattr__(name: str) -> object:
     elif name in _LAZY:
         from importlib import import_module
 
-        value = getattr(import_module(_LAZY[name]), name)
+        try:
+            value = getattr(import_module(_LAZY[name]), name)
+        except ModuleNotFoundError as error:
+            if error.name not in CORE:
+                raise
+            raise ImportError(message_of(*without_core(error.name)), name=error.name) from error
     else:
         raise AttributeError(f"module 'neardup' has no attribute {name!r}")
     globals()[name] = value

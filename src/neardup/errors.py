@@ -51,6 +51,25 @@ def unusable(package: str, extra: str, error: ImportError) -> tuple[str, str]:
     return f"cannot be loaded: {said}", f'pip install "{wanted}"' if wanted else "Install that package again"
 
 
+CORE = frozenset({"numpy", "numba", "llvmlite", "pyarrow"})
+"""Packages with compiled code that neardup cannot do without."""
+
+
+def without_core(package: str) -> tuple[str, str, str]:
+    """Return the three parts of the error that a package of CORE is missing.
+
+    >>> without_core("numba")[0]
+    'The package numba, on which neardup is built, is missing'
+    """
+    return (
+        f"The package {package}, on which neardup is built, is missing",
+        "Linux with glibc 2.28 or newer, macOS on Apple silicon, Windows on x86-64; macOS on Intel up to Python "
+        "3.13. There are no ready packages of numba for Linux with musl (Alpine), and none of pyarrow for Windows "
+        "on ARM",
+        f'pip install "{package}", or another machine or image, such as python:3.13-slim',
+    )
+
+
 def labelled(given: str, allowed: str = "", do: str = "") -> Iterator[str]:
     """Yield the parts of an error that are not empty, with their labels.
 

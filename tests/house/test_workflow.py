@@ -50,9 +50,10 @@ def test_the_workflow_runs_the_first_commands_of_the_readme() -> None:
     assert {words(command) for command in commands} <= run_by_workflow()
 
 
-def test_the_workflow_is_yaml_whose_jobs_have_steps() -> None:
+@pytest.mark.parametrize("name", ["tests", "release"])
+def test_a_workflow_is_yaml_whose_jobs_have_steps(name: str) -> None:
     yaml = pytest.importorskip("yaml")
-    read = yaml.safe_load(WORKFLOW)
+    read = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
     assert {"name", "permissions", "jobs"} <= set(read)
     for name, job in read["jobs"].items():
         assert {"runs-on", "timeout-minutes", "steps"} <= set(job), name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 import neardup as nd
 from neardup.errors import NeardupError, in_python
 from neardup.io.decisions.tag_files import read_tags
+from support.messages import has_parts
 
 
 def test_python_names_keywords_and_the_command_line_options() -> None:
@@ -23,6 +26,23 @@ def test_python_names_keywords_and_the_command_line_options() -> None:
         nd.find(rows, text="body")
     assert "--" not in str(caught.value)
     assert "--text" in caught.value.lines()
+
+
+@pytest.mark.parametrize("package", ["numba", "pyarrow"])
+def test_a_missing_core_package_is_named_with_the_platforms(package: str) -> None:
+    """On Alpine Linux, for example, pip finds no wheel of numba."""
+    code = f"import sys; sys.modules[{package!r}] = None; "
+    door = subprocess.run(
+        [sys.executable, "-c", code + "import neardup; neardup.find(['a'])"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert has_parts(door.stderr.splitlines()[-1], "ImportError", package, "Alpine", "pip install")
+    command = code + "sys.argv = ['neardup', 'demo']; from neardup.cli import main; main()"
+    typed = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)
+    assert typed.returncode == 2
+    assert has_parts(typed.stderr, "error: The package", package, "Alpine", "pip install")
 
 
 @pytest.mark.parametrize(

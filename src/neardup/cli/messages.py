@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeVar
 import typer
 
 from neardup import display
-from neardup.errors import NeardupError, labelled
+from neardup.errors import CORE, NeardupError, labelled, without_core
 from neardup.runtime import Advance, Progress, is_memory_failure
 
 resource: Any
@@ -252,6 +252,8 @@ def _words(failure: Exception) -> str:
         return failure.lines()
     if isinstance(failure, OSError) and failure.strerror:
         return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+    if isinstance(failure, ModuleNotFoundError) and failure.name in CORE:
+        return "\n".join(labelled(*without_core(failure.name)))
     return (
         f"{type(failure).__name__}: {failure}\n"
         "This is an error in neardup, not in your documents. "
