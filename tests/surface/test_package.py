@@ -116,3 +116,40 @@ def test_the_site_builds_without_a_warning_and_without_a_broken_link(tmp_path: P
     assert "docs/index.html" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     for page in (tmp_path / "site").rglob("*.html"):
         assert "–from" not in page.read_text(encoding="utf-8"), f"{page}: an option has lost its dashes"
+
+
+WITHOUT = """
+import importlib, pkgutil, sys
+for name in sys.argv[1:]:
+    sys.modules[name] = None
+import neardup
+for found in pkgutil.walk_packages(neardup.__path__, "neardup."):
+    try:
+        found.name.endswith("__main__") or importlib.import_module(found.name)
+    except ImportError:
+        print(found.name)
+"""
+EXTRAS = {
+    "service": ("starlette", "fastapi", "pydantic", "uvicorn", "h11", "prometheus_client", "python_multipart"),
+    "others": ("psycopg", "mcp", "httpx", "pyspark", "pandas", "fsspec", "pypdfium2", "olefile", "markitdown"),
+}
+"""The packages of extras, by their import names."""
+NEEDS = {
+    "service": (
+        *("neardup.service.app", "neardup.service.dispatch", "neardup.service.endpoints"),
+        *("neardup.service.executor", "neardup.service.server", "neardup.service.workers"),
+        *("neardup.review.live.", "neardup.web.middleware", "neardup.web.monitoring", "neardup.web.server"),
+        "neardup.cli.agents",
+    ),
+    "others": ("neardup.collection.store.postgres", "neardup.cli.agents"),
+}
+"""The modules that are loaded for these extras alone, by the beginnings of their names."""
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_package_is_imported_without_an_extra(extra: str) -> None:
+    """The client of the service, for example, comes with an extra of its own."""
+    command = [sys.executable, "-c", WITHOUT, *EXTRAS[extra]]
+    failed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert not [name for name in failed if not name.startswith(NEEDS[extra])]
+    assert all(any(name.startswith(begin) for name in failed) for begin in NEEDS[extra])

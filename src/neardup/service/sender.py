@@ -27,7 +27,7 @@ from neardup.errors import (
 )
 from neardup.io.names import without_password
 from neardup.runtime import Deadline
-from neardup.web.middleware import usable_token
+from neardup.web.limits import usable_token
 
 if TYPE_CHECKING:
     import httpx

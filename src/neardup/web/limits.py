@@ -1,5 +1,6 @@
 """The limits of one request and of all together, the status of each error, and the body of a refusal."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -220,3 +221,11 @@ class Quota:
         """Free units."""
         self._taken[client] -= units
         self._observe(self.taken)
+
+
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # b64token of RFC 6750, section 2.1
+
+
+def usable_token(token: object) -> bool:
+    """Return whether a value has the form of a token, which a header can hold. The client asks this, too."""
+    return isinstance(token, str) and _TOKEN.fullmatch(token) is not None

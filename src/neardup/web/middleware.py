@@ -34,13 +34,13 @@ from neardup.web.limits import (
     Quota,
     RefusedError,
     internal,
+    usable_token,
 )
 from neardup.web.monitoring import METHODS, Metrics
 
 Right: TypeAlias = Literal["read", "write"]
 
 SHORTEST = 16
-_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # b64token of RFC 6750, section 2.1
 _LONGEST_FILE = 1_000_000
 _FORM = f"Lines of 'read TOKEN' or 'write TOKEN'; a token has {SHORTEST} or more of A-Z a-z 0-9 . _ ~ + / - ="
 
@@ -65,7 +65,7 @@ class Tokens:
             if not right:
                 continue
             token = rest[0] if len(rest) == 1 else ""
-            if right not in ("read", "write") or len(token) < SHORTEST or not _TOKEN.fullmatch(token):
+            if right not in ("read", "write") or len(token) < SHORTEST or not usable_token(token):
                 raise InputError(f"Line {number} of {where} cannot be read", _FORM)
             found.append(("read" if right == "read" else "write", _hash(token)))
         if not found:
@@ -93,11 +93,6 @@ class Tokens:
             fits = owned in (right, "write")
             allowed |= hmac.compare_digest(given, stored) and fits
         return allowed
-
-
-def usable_token(token: object) -> bool:
-    """Return whether a value has the form of a token, which a header can hold."""
-    return isinstance(token, str) and _TOKEN.fullmatch(token) is not None
 
 
 def read_tokens(path: Path) -> tuple[Tokens, str]:
