@@ -215,9 +215,34 @@ def fingerprinted(corpus: Corpus, number: int, chunk: Chunk, slots: int, sets: F
         nulls=texts.null_count,
         problems=rows.problems,
         cleaned=counted.counts.tolist(),
+        scans=[] if settings.by_simhash else scans(texts, settings.shingles.unit),
         part=number,
     )
     return ReadChunk.of(facts, of_chunk.columns)
+
+
+LOOKED_AT, BEGINNING = 256, 2000
+"""Texts of a chunk, evenly spaced, and bytes of each, that are looked at for errors of OCR."""
+
+OCR_ERROR = r"[a-z][01|][a-z]{2}|[a-z]{2}[01|][a-z]|\b1[a-z]{4}|[A-Z]{2}l[A-Z]"
+"""Letters that OCR has read as 0, 1, | or l: d0es, e1ectric, 1etter, HEATlNG. No dictionary is needed."""
+
+LEAST_ERRORS, WORDS_AN_ERROR = 3, 100
+"""A text looks like the output of OCR with at least 3 such errors, and one in 100 words."""
+
+
+def scans(texts: pa.Array, unit: str) -> list[int]:
+    """Return the places of texts that look like the output of OCR, among some of them; none without words."""
+    if unit != "word" or not len(texts):
+        return []
+    places = np.unique(np.linspace(0, len(texts) - 1, LOOKED_AT).astype(np.int64)).tolist()
+    beginnings = [bytes((texts[place].as_buffer() or b"")[:BEGINNING]) for place in places]
+    errors = pc.count_substring_regex(pa.array(beginnings, pa.binary()), OCR_ERROR).to_pylist()
+    return [
+        place
+        for place, count, text in zip(places, errors, beginnings, strict=True)
+        if count >= LEAST_ERRORS and WORDS_AN_ERROR * count >= len(text.split())
+    ]
 
 
 def _streams(chunk: ChunkTexts) -> None:
@@ -435,6 +460,7 @@ class _RowsUnderWay:
         self._left_aside: list[tuple[int, Problem]] = []
         self._attachments: dict[int, tuple[Attachment, ...]] = {}
         self._met = {True: Met(), False: Met()}
+        self._scans: list[int] = []
         self._rows = 0
 
     def add(self, read: ReadChunk) -> None:
@@ -464,6 +490,8 @@ class _RowsUnderWay:
         if ATTACHMENTS in read:
             carried = carried_by(read.batch[ATTACHMENTS])
             self._attachments.update((first + place, attachments) for place, attachments in carried.items())
+        if new:
+            self._scans += [first + place for place in facts.scans]
         if new and facts.cleaned:
             self._cleaned = self._cleaned + np.array(facts.cleaned)
         nulls, invalid, rejected = self._met[new]
@@ -502,6 +530,7 @@ class _RowsUnderWay:
             attachments=self._attachments,
             met=self._met[True],
             met_before=self._met[False],
+            scans=np.array(self._scans, np.int64),
             cleaned=self._cleaned,
         )
         sets, n = self.sets.finish(), len(rows.unique)

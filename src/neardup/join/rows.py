@@ -71,6 +71,7 @@ class Rows:
     attachments: dict[int, tuple[Attachment, ...]] = field(default_factory=dict)  # of the rows that have some
     met: Met = NOTHING_MET  # in the new input
     met_before: Met = NOTHING_MET  # in the reference set
+    scans: Int64s = field(default_factory=lambda: np.empty(0, np.int64))  # rows that look like the output of OCR
     cleaned: Int64s = field(default_factory=lambda: np.empty((0, 2), np.int64))  # of new rows: see ``Cleaned``
 
     def __len__(self) -> int:

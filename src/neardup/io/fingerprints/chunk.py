@@ -75,7 +75,8 @@ class ChunkFacts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_d
     """The facts of a chunk as a whole: its place, and the counts and problems of its texts.
 
     ``part`` is the number of its input. ``cleaned`` are the numbers of left out places and texts (see
-    ``sketch.cleaning``). ``memory``, in a journal, is that of its reader for its files.
+    ``sketch.cleaning``). ``scans`` are the places of texts that look like the output of OCR, among those that were
+    looked at. ``memory``, in a journal, is that of its reader for its files.
     """
 
     index: int
@@ -85,6 +86,7 @@ class ChunkFacts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, omit_d
     nulls: int
     problems: Sequence[Problem] = ()
     cleaned: Sequence[Sequence[int]] = ()
+    scans: Sequence[int] = ()
     part: int = 0
     memory: str | None = None
 

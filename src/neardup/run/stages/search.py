@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from neardup.display import counted
 from neardup.errors import InputError
 from neardup.group.leaders import Grouped, GroupRules
-from neardup.group.rows import CopyClasses, never_listed
+from neardup.group.rows import CopyClasses, Ids, never_listed
 from neardup.join.base_documents import ReadBase, read_base
 from neardup.join.corpus import Corpus
-from neardup.join.first_pass import fingerprint
+from neardup.join.first_pass import LOOKED_AT, fingerprint
 from neardup.join.method import surely_exact
 from neardup.join.misses import missing_among, missing_members
 from neardup.join.pairs import PairRoom
@@ -91,11 +91,24 @@ def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple
         *columns.notes,
         *faults,
         *left_aside_notes(rows),
+        *_scan_notes(rows),
         *_read_notes(rows),
         *unlisted,
         *related_notes(rows, relations),
     )
     return rows.unnamed(unnamed), Notes(notes)
+
+
+def _scan_notes(rows: Rows) -> list[str]:
+    """A note on texts that look like the output of OCR, whose copies share few runs of words."""
+    if not len(rows.scans):
+        return []
+    looked_at = sum(min(LOOKED_AT, piece.count) for piece in rows.corpus.pieces if piece.part == rows.new_part)
+    example = Ids.of_run(rows).text(rows.scans[:1])[0].as_py()
+    return [
+        f"{counted(len(rows.scans), 'text')} of {looked_at:,} looked at may be scans with errors of OCR, such as "
+        f"{example}; --unit char finds their near copies by runs of characters"
+    ]
 
 
 def _read_notes(rows: Rows) -> list[str]:
