@@ -95,3 +95,52 @@ def test_files_of_one_size_and_mistakes(crawls: Path, run: Run, tmp_path: Path) 
     wrong = run("dedup", tmp_path / "no.warc.gz", "-o", tmp_path / "no")
     assert wrong.status == 2
     assert has_parts(wrong.err, "no.warc.gz", "not a WARC file", "A whole WARC file")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_goes_becomes_revisits_where_the_payload_is_identical(packed: bool, run: Run, tmp_path: Path) -> None:
+    from warcio.archiveiterator import ArchiveIterator
+
+    again = page_of("http://a/1", BASE, http=(("Age", "5"),))
+    other = Page("http://c/1", FIRST[0].body.replace(b"<p>", b"<p class=x>"))
+    pages = [FIRST[0], again, other, page_of("http://b/1", NEAR), PICTURE]
+    path = write_warc(tmp_path / ("a.warc.gz" if packed else "a.warc"), records_of(pages, packed=packed))
+    out = tmp_path / "out"
+    assert run("dedup", path, "-o", out, "--revisits").status == 0
+    kept = next(out.glob("kept*"))
+    assert [kind for kind, _ in captures(kept)] == [
+        *("warcinfo", "request", "response", "request", "revisit", "metadata", "metadata", "request", "response")
+    ]
+    with open(kept, "rb") as file:
+        records = [
+            (one.rec_headers, one.http_headers, one.content_stream().read(), one.digest_checker.passed)
+            for one in ArchiveIterator(file, check_digests=True)
+        ]
+    assert all(passed is not False for *_, passed in records)
+    revisit, http, content, _ = records[4]
+    said = {
+        name: revisit.get_header(f"WARC-{name}") for name in ("Profile", "Refers-To", "Refers-To-Date", "Date")
+    }
+    assert said["Profile"].endswith("identical-payload-digest")
+    assert (said["Refers-To"], said["Refers-To-Date"]) == ("<urn:uuid:response-0>", "2026-01-01T00:00:00Z")
+    assert said["Date"] == "2026-01-01T00:00:01Z"
+    assert revisit.get_header("WARC-Payload-Digest") == records[2][0].get_header("WARC-Payload-Digest")
+    assert (http.get_header("Age"), content) == ("5", b"")
+    assert has_parts(records[5][2].decode(), "urn:uuid:response-2", "exact copy")
+    assert has_parts(records[6][2].decode(), "urn:uuid:response-3", "near copy")
+    again = run("dedup", kept, "-o", tmp_path / "again")
+    assert has_parts(again.out, "1 revisit", "1 read")
+
+
+def test_revisits_refer_to_an_earlier_crawl(crawls: Path, run: Run, tmp_path: Path) -> None:
+    new = write_warc(tmp_path / "new.warc", records_of([FIRST[0]], requests=False))
+    out = tmp_path / "out"
+    assert run("dedup", new, "-o", out, "--against", crawls / "a.warc.gz", "--revisits").status == 0
+    assert captures(out / "kept.warc") == [("warcinfo", None), ("revisit", "http://a/1")]
+
+
+def test_revisits_are_of_web_archives(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(json.dumps({"text": BASE}) + "\n")
+    wrong = run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out", "--revisits")
+    assert wrong.status == 2
+    assert has_parts(wrong.err, "--revisits", "jsonl", "Web archives")

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from neardup.cli.option import Option, options_of
-from neardup.cli.options import on_collections, on_files
+from neardup.cli.options import on_collections, on_files, on_results
 
 LOOK = "look"
 """The command that bare inputs run; the help does not list it."""
@@ -71,14 +71,14 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "demo": Command(on_files.DemoOptions, "runs.demo"),
     },
     "Look at a result": {
-        "show": Command(on_files.ShowOptions, "results.show"),
-        "verify": Command(on_files.VerifyOptions, "results.verify"),
-        "report": Command(on_files.ReportOptions, "results.report"),
-        "review": Command(on_files.ReviewOptions, "servers.review"),
+        "show": Command(on_results.ShowOptions, "results.show"),
+        "verify": Command(on_results.VerifyOptions, "results.verify"),
+        "report": Command(on_results.ReportOptions, "results.report"),
+        "review": Command(on_results.ReviewOptions, "servers.review"),
         "apply": Command(on_files.ApplyOptions, "results.apply"),
         "regroup": Command(on_files.RegroupOptions, "results.regroup"),
-        "export": Command(on_files.ExportOptions, "results.export"),
-        "import": Command(on_files.ImportOptions, "results.import_tags"),
+        "export": Command(on_results.ExportOptions, "results.export"),
+        "import": Command(on_results.ImportOptions, "results.import_tags"),
     },
     "In parts, and new documents every day": {
         "fingerprint": Command(on_files.FingerprintOptions, "shards.fingerprint"),

@@ -41,6 +41,8 @@ _FOLDER_ONLY = {
     "resume": "--resume",
     "store_texts": "--store-texts",
     "shard_size": "--shard-size",
+    "write_removed": "--write-removed",
+    "revisits": "--revisits",
     "overwrite": "--overwrite",
 }
 """Options that need a folder."""

@@ -18,11 +18,10 @@ import typer
 from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
-from neardup.cli.options.on_files import (
-    ApplyOptions,
+from neardup.cli.options.on_files import ApplyOptions, RegroupOptions
+from neardup.cli.options.on_results import (
     ExportOptions,
     ImportOptions,
-    RegroupOptions,
     ReportOptions,
     ShowOptions,
     VerifyOptions,

@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import typer
 
@@ -131,11 +131,12 @@ class SavedEngine:
 
     where = "together with fingerprints in --against"
     allowed = (
-        "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, --by "
-        "and --shard-size without"
+        "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, --by, "
+        "--shard-size, --write-removed and --revisits without"
     )
     supported = ALL_OPTIONS - {
-        *("against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size", "master")
+        *("against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size", "master"),
+        *("write_removed", "revisits"),
     }
 
     def __init__(self, parts: list[Path]) -> None:
@@ -204,7 +205,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     from neardup.join.base_documents import open_base
     from neardup.run.by_value import by_value, with_values
     from neardup.run.find import run
-    from neardup.run.save import check_before, fill
+    from neardup.run.save import RowFiles, check_before, fill
     from neardup.run.stages.records import Inputs
 
     documents, columns, against = opened(options, settings)
@@ -213,7 +214,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     ignore = open_base(options.ignore, columns, settings.reading)
     asked = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
-        check_before(documents, options.out, action, settings.keep)
+        check_before(documents, options.out, action, settings.keep, **_others(options))
     say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
@@ -231,11 +232,25 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
                 with working_in(folder.target.parent, journal):
                     outcome = run(asked, progress)
                 by = None if options.by is None else by_value(outcome.run, options.by)
-                how: Any = {"store_texts": options.store_texts, "shard_size": _shard_bytes(options), "by": by}
-                found = fill(_with_config(outcome), folder, action, progress, **how)
+                files = RowFiles(_shard_bytes(options), by, **_others(options))
+                store_texts = options.store_texts
+                found = fill(_with_config(outcome), folder, action, progress, store_texts=store_texts, files=files)
         discard(options.out)
     say_after(found, outcome)
     return found
+
+
+def _others(options: Options) -> dict[str, bool]:
+    """Return which rows are written besides those that stay."""
+    if not isinstance(options, DedupOptions):
+        return {}
+    if options.annotate and (options.write_removed or options.revisits):
+        raise SettingError(
+            "--annotate is given with --write-removed or --revisits",
+            "One of them: --annotate removes nothing",
+            "Leave one out",
+        )
+    return {"removed": options.write_removed, "revisits": options.revisits}
 
 
 @contextmanager

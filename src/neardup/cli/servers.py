@@ -15,7 +15,7 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DONE, leave, warn
 from neardup.cli.options.on_collections import McpOptions, ServeOptions
-from neardup.cli.options.on_files import ReviewOptions
+from neardup.cli.options.on_results import ReviewOptions
 from neardup.errors import InputError, SettingError, install
 from neardup.io.place import place_of
 

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,15 +12,24 @@ import pyarrow as pa
 from msgspec import structs
 
 from neardup.display import counted
-from neardup.errors import InputError
+from neardup.errors import InputError, OutputError
 from neardup.io.readers import open_sources
-from neardup.io.readers.base import WITHOUT_COLUMNS, Chunk, Documents, Format, NativeRows, Problem
+from neardup.io.readers.base import (
+    WITHOUT_COLUMNS,
+    Chunk,
+    Documents,
+    Format,
+    NativeRows,
+    Problem,
+    ReplacesRows,
+)
 from neardup.io.readers.folders import Discovered, partition_of
 from neardup.io.readers.places import Recorded
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept_rows import check_extra
+from neardup.io.writers.kept_warc import Capture, Removal
 from neardup.run.account import RunCounts, kept_files
 from neardup.run.by_value import ByValue
 from neardup.run.fates import FileFates
@@ -40,6 +49,12 @@ from neardup.tables import Int64s
 
 ANNOTATIONS = ("group", "representative", "similarity")
 """The columns that ``--annotate`` adds."""
+
+
+REASONS = ("kept_id", "reason")
+"""The columns of the removed rows."""
+_CAPTURES = 10_000
+WITHOUT = pa.array(["without text, and empty is drop"], pa.large_string())
 
 
 class AddedColumns(Protocol):
@@ -98,6 +113,60 @@ class Annotations:
         return pa.table(columns, schema=self.schema)
 
 
+class Reasons:
+    """The columns kept_id and reason of the rows that go."""
+
+    def __init__(self, run: Run) -> None:
+        self._ids = run.judged_rows.ids
+        self.heads = np.full(len(run.rows), -1, np.int64)
+        self.heads[run.decisions.rows] = run.decisions.representative_row
+        self._member = np.full(len(run.rows), len(run.decisions.rows), np.int64)
+        self._member[run.decisions.rows] = np.arange(len(run.decisions.rows))
+        reasons = run.members.table["reason"].cast(pa.large_string())
+        self._reasons = pa.concat_arrays([*reasons.chunks, WITHOUT])
+        kept = self._ids.of(np.empty(0, np.int64)).type
+        self.schema = pa.schema(zip(REASONS, (kept, pa.large_string()), strict=True))
+
+    def columns(self, rows: Int64s) -> pa.Table:
+        """The columns of ``rows``; rows without text have no kept_id."""
+        heads = self.heads[rows]
+        member = heads >= 0
+        kept = self._ids.of(heads[member]).take(pa.array(np.cumsum(member) - 1, mask=~member))
+        return pa.table([kept, self._reasons.take(pa.array(self._member[rows]))], schema=self.schema)
+
+
+class Revisits:
+    """Why rows of web archives go: the records in the place of removed ones name those that stay."""
+
+    def __init__(self, run: Run) -> None:
+        self._corpus, self._part = run.rows.corpus, run.rows.new_part
+        self._reasons = Reasons(run)
+        self._firsts = np.array([piece.first for piece in self._corpus.pieces], np.int64)
+        documents: Any = self._corpus.parts[self._part].documents
+        self._rows: dict[int, dict[int, int]] = {}
+        for piece in self._corpus.pieces:
+            if piece.part == self._part:
+                rows = range(piece.first, piece.first + piece.count)
+                of_file = self._rows.setdefault(documents.names.index(piece.source), {})
+                of_file.update(zip(piece.row_numbers.tolist(), rows, strict=True))
+        self._capture = lru_cache(maxsize=_CAPTURES)(self._capture_of)
+
+    def __call__(self, position: int, number: int) -> Removal:
+        """Return why the record of a number in the file at a position goes."""
+        row = self._rows[position][number]
+        head = int(self._reasons.heads[row])
+        reason = self._reasons.columns(np.array([row]))["reason"][0].as_py()
+        return Removal(None if head < 0 else self._capture(head), reason)
+
+    def _capture_of(self, row: int) -> Capture | None:
+        piece = self._corpus.pieces[int(np.searchsorted(self._firsts, row, side="right")) - 1]
+        documents = self._corpus.parts[piece.part].documents
+        if not isinstance(documents, ReplacesRows):
+            return None
+        captured: Capture | None = documents.capture(piece.source, int(piece.row_numbers[row - piece.first]))
+        return captured
+
+
 class _Flat:
     """The counts with the list of sources as JSON, for formats without lists."""
 
@@ -138,8 +207,18 @@ class _Together:
 _DEFAULTS = Keep()
 
 
-def check_before(documents: Documents, out: Path, action: Action, keep: Keep = _DEFAULTS) -> None:
+def check_before(
+    documents: Documents,
+    out: Path,
+    action: Action,
+    keep: Keep = _DEFAULTS,
+    *,
+    removed: bool = False,
+    revisits: bool = False,
+) -> None:
     """Raise OutputError for faults that are known before the work: columns that clash, a disk that is too full.
+
+    ``removed`` rows and ``revisits`` are written as well.
 
     The rows written take at most as much space as the input. Half of that must be free for ``dedup``, which rarely
     keeps less, and all of it for ``annotate``.
@@ -148,6 +227,14 @@ def check_before(documents: Documents, out: Path, action: Action, keep: Keep = _
         names = added_names(keep, documents.format, annotate=action == "annotate")
         if names:
             check_extra(documents, names)
+        if removed and documents.format not in WITHOUT_COLUMNS:
+            check_extra(documents, REASONS)
+        if revisits and not isinstance(documents, ReplacesRows):
+            raise OutputError(
+                f"--revisits: the input is {documents.format}",
+                "Web archives, whose records have addresses and dates",
+                "Leave it out",
+            )
         require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))
 
 
@@ -157,6 +244,28 @@ def save(outcome: Outcome, out: Path, *, action: Action, overwrite: bool = False
         return fill(outcome, folder, action)
 
 
+@dataclass(frozen=True)
+class RowFiles:
+    """The files of the rows that a run writes.
+
+    The kept rows are in one file for each data file of the input, or in files of about ``shard_size`` bytes; with
+    ``by`` in folders of the values of a column, unless several files of the input have their own. The ``removed``
+    rows are in files of their own, with their reasons. ``revisits`` replace removed records of web archives.
+    """
+
+    shard_size: int = 0
+    by: ByValue | None = None
+    removed: bool = False
+    revisits: bool = False
+
+
+DEFAULT_FILES = RowFiles()
+
+
+def _silent(_: int) -> None:
+    """Report no progress: the rows were counted before."""
+
+
 def fill(
     outcome: Outcome,
     folder: OutputFolder,
@@ -164,27 +273,28 @@ def fill(
     progress: Progress | None = None,
     *,
     store_texts: bool = True,
-    shard_size: int = 0,
-    by: ByValue | None = None,
+    files: RowFiles = DEFAULT_FILES,
 ) -> Found:
     """Write everything into an open folder, and return the result as written.
 
     ``dedup`` writes the rows that stay; ``annotate`` writes all rows with the columns group, representative and
     similarity; ``group`` writes only the tables. The setting ``count`` adds columns to the rows. Rows that were
     judged by their text but cannot be written, because another of their columns is damaged, become problems of the
-    result. The kept rows are in one file for each data file of the input, or in files of about ``shard_size``
-    bytes; with ``by`` in folders of the values of a column, unless several files of the input have their own.
-    Raises InputError if the input has changed.
+    result. The rows are written into ``files``. Raises InputError if the input has changed.
     """
+    by = files.by
     found, run = outcome.found, outcome.run
     meter = Meter(progress or Silent(), dict(found.run.seconds))
     if action == "dedup":
         require_most_removed(found.run)
     if action in ("dedup", "annotate"):
-        rows = _RunRows(outcome, annotate=action == "annotate", by=by)
+        rows = _RunRows(outcome, annotate=action == "annotate", files=files)
         with meter.stage("write", len(run.rows), "rows") as advance:
-            files = rows.write(folder, advance, shard_size)
-        found = _without(with_account(found, kept_files=kept_files(files)), rows.problems, rows.lost)
+            written = rows.write(folder, advance)
+            if files.removed:
+                others = _RunRows(outcome, annotate=False, files=RowFiles(files.shard_size), removed=True)
+                others.write(folder, _silent)
+        found = _without(with_account(found, kept_files=kept_files(written)), rows.problems, rows.lost)
     if by is not None:
         found = with_account(found, by=by.account())
         folder.write_table("by.parquet", by.counts)
@@ -213,21 +323,26 @@ class _RunRows:
     that would have stayed.
     """
 
-    def __init__(self, outcome: Outcome, *, annotate: bool, by: ByValue | None) -> None:
-        self._outcome, self._run, self._by = outcome, outcome.run, by
+    def __init__(self, outcome: Outcome, *, annotate: bool, files: RowFiles, removed: bool = False) -> None:
+        self._outcome, self._run, self._by = outcome, outcome.run, files.by
+        self._size, self._name = files.shard_size, "removed" if removed else "kept"
         corpus = self._run.rows.corpus
         self._part = self._run.rows.new_part
         self._documents = corpus.parts[self._part].documents
         self._pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == self._part}
-        self._stays = np.ones(len(self._run.rows), np.bool_)
-        self._stays[self._run.decisions.gone] = annotate
+        self._stays = np.full(len(self._run.rows), not removed)
+        self._stays[self._run.decisions.gone] = annotate or removed
         self._added = added_to(self._run, self._documents.format, annotate=annotate)
+        if removed:
+            self._added = None if self._documents.format in WITHOUT_COLUMNS else Reasons(self._run)
+        if isinstance(self._documents, ReplacesRows):
+            self._documents.removals = Revisits(self._run) if files.revisits else None
         self._seen: set[int] = set()
         self.problems: list[Problem] = []
         self.lost = 0
 
-    def write(self, folder: OutputFolder, advance: Advance, shard_size: int) -> dict[str, Any]:
-        """Write the rows that stay into an open folder; return the files."""
+    def write(self, folder: OutputFolder, advance: Advance) -> dict[str, Any]:
+        """Write the chosen rows into an open folder; return the files."""
         by, threads = self._by, self._run.settings.work.threads
         folders = () if by is None else [value_folder(by.column, value) for value in by.values]
         return write_kept(
@@ -238,7 +353,7 @@ class _RunRows:
             advance,
             extra=self._added.schema if self._added else None,
             judged=self._pieces.keys(),
-            layout=KeptLayout.of(self._documents, shard_size, folders),
+            layout=replace(KeptLayout.of(self._documents, self._size, folders), name=self._name),
         ).files
 
     def _of(self, chunk: Chunk, native: NativeRows) -> ChunkRows:

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, overload, runtime_checkable
@@ -221,6 +221,17 @@ class NativeRecords:
     problems: tuple[Problem, ...] = ()
     position: int = 0
 
+    def of_events(self) -> "NativeRecords":
+        """Return the rows and the records that belong to rows."""
+        theirs = np.isin(self.events, self.events[self.rows])
+        return replace(
+            self,
+            starts=self.starts[theirs],
+            ends=self.ends[theirs],
+            events=self.events[theirs],
+            rows=np.cumsum(theirs)[self.rows] - 1,
+        )
+
     def staying(self, keep: Bools) -> Bools:
         """Return which records stay, bool[records], if ``keep`` tells that of the good rows."""
         count = int(self.events.max(initial=-1)) + 1
@@ -233,6 +244,15 @@ class NativeRecords:
 
 
 NativeRows: TypeAlias = NativeTable | NativeLines | NativeFiles | NativeRecords
+
+
+def rows_alone(native: NativeRows) -> NativeRows:
+    """Return native rows without the files and records that are no rows and belong to none."""
+    if isinstance(native, NativeFiles):
+        return replace(native, left_aside=())
+    if isinstance(native, NativeRecords):
+        return native.of_events()
+    return native
 
 
 class Chunk(Protocol):
@@ -387,6 +407,17 @@ class SomeTexts(Protocol):
         ``wanted`` has the row numbers (ascending) by chunk, after a pass over all chunks. The texts come in input
         order. None: these files must be read in chunks.
         """
+
+
+@runtime_checkable
+class ReplacesRows(Protocol):
+    """Documents that can be written with other records in the place of those that go."""
+
+    removals: Any
+    """Returns why the row of a number in the file at a position goes, or None: nothing is in its place."""
+
+    def capture(self, source: str, number: int) -> Any:
+        """Return the parts of a row that such a record names."""
 
 
 @runtime_checkable

@@ -48,7 +48,7 @@ from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.sources import Source, changed, suffix_of
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.readers.text_files import ExtractedTexts, ReadContent
-from neardup.io.writers.kept_formats import RecordsSink
+from neardup.io.writers.kept_warc import Capture, RecordsSink, Removals, capture_of
 from neardup.settings import ReadingSettings
 from neardup.tables import Bools
 
@@ -126,6 +126,8 @@ class WarcDocuments(TableDocuments):
         self._chunk_bytes = chunk_bytes
         self.reading = reading
         self.known = _Known()
+        self.removals: Removals | None = None
+        """With it, removed records are replaced by records that refer to those that stay."""
         self._unpacked: dict[int, tuple[Held, str | None]] = {}
         self._stretches: dict[int, list[_Stretch]] = {}
         heads = self.read_heads(self._names_in, "a WARC file", "A whole WARC file, plain or .gz")
@@ -196,7 +198,18 @@ class WarcDocuments(TableDocuments):
 
     def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
         """Open a file for records, compressed as those of the file (None: the first one)."""
-        return RecordsSink(path, self.sources[position or 0].compression, members=self.is_packed(position or 0))
+        compression, members = self.sources[position or 0].compression, self.is_packed(position or 0)
+        return RecordsSink(path, compression, members=members, removals=self.removals)
+
+    def capture(self, source: str, number: int) -> Capture | None:
+        """Return the parts of a record that a revisit names; None for a file with a lost rest."""
+        position = self.names.index(source)
+        for stretch in self._stretches.get(position, ()):
+            place = number - stretch.first_row
+            if 0 <= place < len(stretch.starts):
+                start, end = int(stretch.starts[place]), int(stretch.ends[place])
+                return capture_of(next(self.records(position, start, end, number)))
+        return None
 
     def no_native(self) -> NativeRows:
         """Return no records."""

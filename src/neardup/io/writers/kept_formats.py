@@ -1,6 +1,5 @@
 """Kept rows in the formats of data files: JSONL byte for byte, CSV, Arrow, and Parquet laid out like the input."""
 
-import gzip
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from neardup.io.containers.codecs import GZIP_LEVEL, packing
+from neardup.io.containers.codecs import packing
 from neardup.io.readers.arrow import chosen, may_compress
-from neardup.io.readers.base import NativeLines, NativeRecords
+from neardup.io.readers.base import NativeLines
 from neardup.io.readers.lines import with_keys
-
-END_OF_RECORD = b"\r\n\r\n"
 
 
 class CompressedFile:
@@ -124,46 +121,6 @@ class ArrowSink(_FileSink):
             self._writer.close()
         finally:
             super().close()
-
-
-class RecordsSink:
-    """Writes records; with ``members`` each is a gzip member, as in the file it comes from."""
-
-    def __init__(self, path: Path, compression: str | None, *, members: bool) -> None:
-        self.path = path
-        self._members = members
-        self._file = CompressedFile(path, None if members else compression)
-
-    @property
-    def size(self) -> int:
-        """The bytes written so far."""
-        return self._file.tell()
-
-    def expect(self, size: int) -> None:
-        """Do nothing: records are written as they come."""
-
-    def prepare(self, native: NativeRecords, keep: npt.NDArray[np.bool_], extra: Any) -> list[bytes] | None:
-        """Return the records that stay, in order."""
-        stay = native.staying(keep)
-        bounds = zip(native.starts[stay].tolist(), native.ends[stay].tolist(), strict=True)
-        records = (native.data[start:end] for start, end in bounds)
-        return [self._as_stored(record, packed=native.packed) for record in records] or None
-
-    def write(self, item: list[bytes]) -> None:
-        """Write the records."""
-        for record in item:
-            self._file.write(record)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self._file.close()
-
-    def _as_stored(self, record: bytes, *, packed: bool) -> bytes:
-        """Return a record in the form of this file; one at the end of a file may lack its blank lines."""
-        if packed:
-            return record if self._members else gzip.decompress(record)
-        whole = record if record.endswith(END_OF_RECORD) else record.rstrip(END_OF_RECORD) + END_OF_RECORD
-        return gzip.compress(whole, GZIP_LEVEL, mtime=0) if self._members else whole
 
 
 def line_pieces(native: NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> list[Any] | None:

@@ -39,6 +39,7 @@ Form = Literal["one file", "as the input", "shards", "by value"]
 
 _Rows = NativeTable | NativeLines | NativeRecords
 
+KEPT = "kept"
 OPEN_FILES = 64
 """Values whose files are open at the same time; the rows of further values are written in further passes."""
 _EXPECTED = 8 * GROUP_BYTES // OPEN_FILES
@@ -49,12 +50,13 @@ _EXPECTED = 8 * GROUP_BYTES // OPEN_FILES
 class KeptLayout:
     """The files to write: their ``form``, and for files of one size this ``size`` in bytes.
 
-    ``by`` are the folders of the values of a column, by the number of the value.
+    ``by`` are the folders of the values of a column, by the number of the value. Files are named by ``name``.
     """
 
     form: Form = "one file"
     size: int = 0
     by: tuple[str, ...] = ()
+    name: str = KEPT
 
     @classmethod
     def of(cls, documents: Documents, shard_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":

@@ -28,10 +28,11 @@ from neardup.io.readers.base import (
     Natives,
     NativeTable,
     Sink,
+    rows_alone,
 )
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_formats import kept_rows, line_pieces
-from neardup.io.writers.kept_layout import ONE_FILE, KeptLayout, OpenedKept, SplitSink, opened_kept
+from neardup.io.writers.kept_layout import KEPT, ONE_FILE, KeptLayout, OpenedKept, SplitSink, opened_kept
 from neardup.runtime import Advance, is_memory_failure, ordered_map, worker_count
 from neardup.tables import Bools, Int64s
 
@@ -146,6 +147,7 @@ def write_kept(
     read. ``layout`` has the files of the input by default; the other parameters are those of ``open_kept``.
     """
     layout = KeptLayout.of(documents) if layout is None else layout
+    others = layout.name == KEPT  # files and records that are no rows stay
     read = kept = 0
     files: dict[str, Any] = {}
     for some in layout.portions:
@@ -153,14 +155,33 @@ def write_kept(
         with opened as writer:
             for chunk, native in ordered_map(read_native, writer.natives(judged), threads):
                 rows = rows_of(chunk, native)
-                writer.write(native, rows.keep, rows.extra, rows.values)
+                writer.write(native if others else rows_alone(native), rows.keep, rows.extra, rows.values)
                 if not some.start:  # the other passes read the same
                     read, kept = read + len(rows.keep), kept + int(rows.keep.sum())
                     advance(len(rows.keep))
             writer.close()
         account = writer.account()
         files = {**account, **{name: files[name] + account[name] for name in ("files", "listed") if files}}
+    if not others:
+        _rename(folder.path(layout.name), layout.name)
     return WrittenRows(read, kept, files)
+
+
+def _place(folder: OutputFolder, layout: KeptLayout) -> Path:
+    """Return the folder in which to write the files of a layout, which are named kept there."""
+    if layout.name == KEPT:
+        return folder.path()
+    place = folder.path(layout.name)
+    place.mkdir(exist_ok=True)
+    return place
+
+
+def _rename(place: Path, name: str) -> None:
+    """Move the files of the folder ``place`` beside it, and name them by ``name`` in place of kept."""
+    hidden = place.rename(place.with_name(f".{name}"))
+    for written in list(hidden.iterdir()):
+        written.rename(place.with_name(written.name.replace(KEPT, name, 1)))
+    hidden.rmdir()
 
 
 def read_native(item: tuple[Chunk, Callable[[], NativeRows]]) -> tuple[Chunk, NativeRows]:
@@ -194,7 +215,7 @@ def open_kept(
                 folder.stream, "text" if documents.format == "text" else getattr(documents, "text", None)
             )
             return KeptWriter(OpenedKept(sink, partial(stream_natives, documents), dict), documents)
-        asked = (folder.path(), documents, extra, worker_count(threads), judged)
+        asked = (_place(folder, layout), documents, extra, worker_count(threads), judged)
         return KeptWriter(opened_kept(layout, *asked, some), documents)
     except (OSError, pa.ArrowException) as error:
         raise _failed(folder.target / "kept", error) from error

@@ -1,0 +1,143 @@
+"""The options of the commands on results: each command receives one record, whose documentation is its help."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from neardup.cli.option import (
+    NEVER,
+    REQUIRED,
+    Declared,
+    argument,
+    option,
+)
+from neardup.cli.options import general
+from neardup.io.place import Place, place_of
+
+# ruff: noqa: RUF009  the calls return fields
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ShowOptions:
+    """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others.
+
+    The nearest others are the documents just outside the group, by the stored pairs. Exit status: 0
+    done; 2 error.
+    """
+
+    out: Path = general.RESULT.field()
+    id: str = argument("ID", "The id of a document.")
+    limit: int = option("--limit", 10, "Largest number of members, and of documents outside, to list.", "NUMBER")
+    json: bool = general.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class VerifyOptions:
+    """Count a result again from its documents, in plain Python, and report the first difference.
+
+    The program that does it is one file of 300 lines without any of the code that made the result:
+    neardup/verifier.py, which runs by itself. Exit status: 0 no difference; 1 a difference; 2 error.
+    """
+
+    EXAMPLES: ClassVar = (("neardup verify cleaned", "every pair, group, fate and kept row is counted again"),)
+
+    out: Path = general.RESULT.field()
+    inputs: list[str] = Declared(
+        (), (), "The inputs, if they are elsewhere: files of the same names.", "IN"
+    ).field()
+    sample: int = option("--sample", 0, "Count this many pairs, drawn at random, in place of all.", "NUMBER")
+    json: bool = general.JSON.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReportOptions:
+    """Write a page about a result: the figures, the groups to look at first, and pairs side by side.
+
+    The page needs no network and runs no script. Exit status: 0 done; 2 error.
+    """
+
+    result: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    page: Path = Declared(("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE").field()
+    most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
+    most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
+    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ReviewOptions:
+    """Review a result in a browser: look at groups and pairs, and decide.
+
+    The decisions are stored in the result folder. Without --token-file all users of this machine may read and
+    decide, and nobody else. Needs the extra service. Ctrl-C stops.
+    """
+
+    out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    by: str = general.BY_NAME.field()
+    host: str = general.HOST.field()
+    port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER", from_file=NEVER)
+    token_file: Path | None = general.TOKEN_FILE.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ExportOptions:
+    """Write the groups, decisions, tags or pairs of a reviewed result as a file for another program.
+
+    csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
+    character 20 between them; pairs also as graphml. Also the groups, decisions, pairs and documents of a
+    collection. Exit status: 0 done; 2 error.
+    """
+
+    out: Place = replace(general.RESULT, help="A result folder, or a collection.", read=place_of).field()
+    file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
+    what: str = option(
+        "--what",
+        "groups",
+        "groups: each member of a group, with its verdict, tags and fate. decisions: each decision, with its "
+        "author and time. tags: the documents with tags. pairs: the edges of a graph, which are the pairs and"
+        " exact copies of a result, or the members of groups of a collection, each with its representative. "
+        "documents: the documents of a collection, as jsonl or parquet. kept: those of them that stay: in no "
+        "group, representatives, and by decision (keep both).",
+        "NAME",
+    )
+    around: str | None = option(
+        "--around", None, "With --what pairs: only those among this document and its neighbours.", "ID"
+    )
+    hops: int | None = option(
+        "--hops",
+        None,
+        "With --around: the longest way to a neighbour, 1 to 10; 2: also neighbours of neighbours. Default: 1.",
+        "NUMBER",
+    )
+    most: int = option(
+        "--most", 1000, "With --around: the most documents, the nearest first, up to 100,000.", "NUMBER"
+    )
+    form: str | None = option(
+        "--format",
+        None,
+        "csv, jsonl, parquet or dat; pairs also graphml. Default: the suffix of the file.",
+        "NAME",
+    )
+    overwrite: bool = replace(general.OVERWRITE, help="Replace an earlier export.").field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ImportOptions:
+    """Read tags from a file of another program into a result.
+
+    The file is csv, jsonl, parquet or dat, with a column of ids and one of tags, separated by
+    semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
+    """
+
+    out: Path = general.RESULT.field()
+    file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
+    by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
+    form: str | None = option(
+        "--format", None, "csv, jsonl, parquet or dat. Default: the suffix of the file.", "NAME"
+    )
+    id: str = option("--id", "id", "Column with the ids of the documents, as in the result.", "COLUMN")
+    tags: str = option("--tags", "tags", "Column with the tags, separated by semicolons.", "COLUMN")
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The columns with the ids and the tags."""
+        return self.id, self.tags
