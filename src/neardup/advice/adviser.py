@@ -158,32 +158,32 @@ def advise_on(
     if not len(sample.texts):
         way = _first_problem(sample) or "Check that this is the right file"
         raise InputError("The documents hold no row that can be read", "At least one document", way)
-    asked, (sample, settings) = settings, sample.counted(settings)
+    given, (sample, settings) = settings, sample.counted(settings)
     threshold, low = settings.search.threshold, lowest(settings.search.threshold)
     with progress.stage("pairs", None, "documents"):
-        found = all_pairs(sample, low, settings)
+        result = all_pairs(sample, low, settings)
     tried = sorted({*STEPS, threshold})
     with progress.stage("thresholds", len(tried), "thresholds") as advance:
         results = {}
         for value in tried:
-            results[value] = at(found, value, sample, settings)
+            results[value] = at(result, value, sample, settings)
             advance(1)
     with progress.stage("choices", None, "choices") as advance:
-        shingles = tuple(shingle_choices(sample, found, settings))
+        shingles = tuple(shingle_choices(sample, result, settings))
     units = unit_counts(sample.texts, settings.shingles)
     stock = _stock(results[threshold], sample, units, settings)
-    bands = tuple(band_choices(found.pairs, settings.search, settings.sketch))
+    bands = tuple(band_choices(result.pairs, settings.search, settings.sketch))
     with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
-        seen, choice, line = _looked(sample, units > 0, found, settings, advance)
+        seen, choice, line = _looked(sample, units > 0, result, settings, advance)
         settled = effect(sample, settings, chosen_settings(choice, settings.keep))
-    taken = _taken(sample, found)
+    taken = _taken(sample, result)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
-        settings={name: asked.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
+        settings={name: given.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
         sample=taken,
-        histogram=histogram(found.pairs, low),
-        thresholds=tuple(reversed([*steps(found, results)])),
-        near=near(found.pairs, sample, threshold, settings.shingles),
+        histogram=histogram(result.pairs, low),
+        thresholds=tuple(reversed([*steps(result, results)])),
+        near=near(result.pairs, sample, threshold, settings.shingles),
         bands=bands,
         shingles=shingles,
         boilerplate=stock,
@@ -194,20 +194,20 @@ def advise_on(
         ),
         seen=seen,
         around=line,
-        recommended=recommend(taken, seen, choice, bands, asked, words, settled),
+        recommended=recommend(taken, seen, choice, bands, given, words, settled),
     )
 
 
 def _looked(
-    sample: SampledTexts, full: Bools, found: Found, settings: Settings, advance: Callable[[int], None]
+    sample: SampledTexts, full: Bools, result: Found, settings: Settings, advance: Callable[[int], None]
 ) -> tuple[Seen, Separation, Around]:
     """Look at all pairs of some documents by several kinds of shingles, and choose the best separation."""
-    numbers = to_look_at(sample, full, found)
+    numbers = to_look_at(sample, full, result)
     taken, related = sample.texts.take(pa.array(numbers)), sample.related(settings.relations).of(numbers)
 
-    def counted_by(asked: Settings) -> Iterator[SharedCounts]:
+    def counted_by(settings: Settings) -> Iterator[SharedCounts]:
         for kind in KINDS:
-            yield counts_of(taken, kind, asked, base_of(sample, kind.settings(asked)), related)
+            yield counts_of(taken, kind, settings, base_of(sample, kind.settings(settings)), related)
 
     counts = []
     for one in counted_by(settings):
@@ -238,8 +238,8 @@ def _looked(
     return seen, choice, around(ids, texts, choice.outlook)
 
 
-def _taken(sample: SampledTexts, found: Found) -> Taken:
-    counts = found.run.counts
+def _taken(sample: SampledTexts, result: Found) -> Taken:
+    counts = result.run.counts
     return Taken(
         documents=len(sample.texts),
         bytes=int(sample.sizes.sum()),
@@ -248,16 +248,16 @@ def _taken(sample: SampledTexts, found: Found) -> Taken:
         empty=counts.empty,
         rejected=len(sample.problems),
         first_problem=_first_problem(sample),
-        pairs_left_out=left_out(found),
+        pairs_left_out=left_out(result),
         notes=sample.notes,
     )
 
 
-def _stock(found: Found, sample: SampledTexts, units: Any, settings: Settings) -> Boilerplate | None:
+def _stock(result: Found, sample: SampledTexts, units: Any, settings: Settings) -> Boilerplate | None:
     """Find boilerplate in the documents to keep: text shared by versions of one document does not count."""
     first = len(sample.first(TRIED_BYTES).texts)
     full = np.flatnonzero(units[:first] > 0)
-    kept = np.setdiff1d(full, found.removed["id"].to_numpy())
+    kept = np.setdiff1d(full, result.removed["id"].to_numpy())
     words = in_words(settings)
     return boilerplate(sample.texts.take(pa.array(kept)), words, base_of(sample, words))
 

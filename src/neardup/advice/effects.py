@@ -80,40 +80,40 @@ def histogram(pairs: pa.Table, low: float) -> tuple[Bin, ...]:
 def all_pairs(sample: SampledTexts, low: float, settings: Settings) -> Found:
     """Return every pair from ``low`` up; if crowds make them too many, only those that a run would report."""
     settings = replace(settings, keep=replace(settings.keep, lose=1.0))  # it changes no pair
-    found = exactly(sample, low, settings)
-    if 0 < left_out(found) <= MOST_PAIRS:
+    result = exactly(sample, low, settings)
+    if 0 < left_out(result) <= MOST_PAIRS:
         return exactly(sample, low, settings, pairs="all")
-    return found
+    return result
 
 
-def at(found: Found, threshold: float, sample: SampledTexts, settings: Settings) -> Found:
+def at(result: Found, threshold: float, sample: SampledTexts, settings: Settings) -> Found:
     """Return the result of a run at this stricter threshold.
 
-    Runs again if ``found`` lacks pairs, or if a removal depends on the text that it would lose.
+    Runs again if ``result`` lacks pairs, or if a removal depends on the text that it would lose.
     """
-    if left_out(found) or settings.keep.lose < 1:
+    if left_out(result) or settings.keep.lose < 1:
         return exactly(sample, threshold, settings)
-    stricter: Found = found.at(threshold)
+    stricter: Found = result.at(threshold)
     return stricter
 
 
-def left_out(found: Found) -> int:
-    """Return the approximate number of pairs that ``found`` lacks: those within crowds."""
-    crowds: int = sum(crowd.pairs_left_out for crowd in found.run.crowds)
-    return crowds + int(found.run.popular.pairs_left_out_at_least)
+def left_out(result: Found) -> int:
+    """Return the approximate number of pairs that ``result`` lacks: those within crowds."""
+    crowds: int = sum(crowd.pairs_left_out for crowd in result.run.crowds)
+    return crowds + int(result.run.popular.pairs_left_out_at_least)
 
 
 def exactly(sample: SampledTexts, threshold: float, settings: Settings, **named: Any) -> Found:
     """Join the texts exactly and return every pair, named by document numbers."""
     given = {name: settings.as_dict()[name] for name in GIVEN}
-    asked = Settings.of(threshold=threshold, **{**given, **EXACT, **named})
+    wanted = Settings.of(threshold=threshold, **{**given, **EXACT, **named})
     text, number = (_unused(name, sample) for name in ("text", "number"))
     numbers = pa.array(np.arange(len(sample.texts)))
     opened = open_documents(pa.table({**sample.columns, text: sample.texts, number: numbers}))
     base = None
     if len(sample.base):
         base = BaseDocuments(open_documents(pa.table({"text": sample.base})), "text")
-    return run(Inputs(opened, choose_columns(opened, text, number), asked, ignore=base)).found
+    return run(Inputs(opened, choose_columns(opened, text, number), wanted, ignore=base)).found
 
 
 def _unused(name: str, sample: SampledTexts) -> str:
@@ -128,26 +128,26 @@ def alike(pairs: pa.Table, least: tuple[int, int]) -> Bools:
     return at_least(pairs, Criterion(*least, RESEMBLANCE))
 
 
-def steps(found: Found, results: dict[float, Found]) -> Iterator[Step]:
+def steps(result: Found, results: dict[float, Found]) -> Iterator[Step]:
     """Yield the effect of each threshold, from the ``results`` at each, highest first.
 
-    Pairs that crowds left out of ``found`` may appear in a stricter result; a lower threshold never has fewer.
+    Pairs that crowds left out of ``result`` may appear in a stricter result; a lower threshold never has fewer.
     """
     most = 0
     for threshold, stricter in sorted(results.items(), reverse=True):
-        most = max(most, stricter.pairs.num_rows, int(alike(found.pairs, ratio(threshold)).sum()))
+        most = max(most, stricter.pairs.num_rows, int(alike(result.pairs, ratio(threshold)).sum()))
         yield _step(threshold, most, stricter)
 
 
-def _step(threshold: float, pairs: int, found: Found) -> Step:
-    counts, lost = found.run.counts, lost_text(found)
+def _step(threshold: float, pairs: int, result: Found) -> Step:
+    counts, lost = result.run.counts, lost_text(result)
     return Step(
         threshold=threshold,
         pairs=pairs,
         groups=counts.groups,
         removed=counts.removed,
         removed_share=counts.removed / max(counts.read, 1),
-        removed_bytes=found.run.bytes.removed_text,
+        removed_bytes=result.run.bytes.removed_text,
         losing=lost.losing,
         lost_share=lost.share,
     )
@@ -162,9 +162,9 @@ def effect(sample: SampledTexts, settings: Settings, chosen: dict[str, Any]) -> 
     bytes_read = np.cumsum(sample.sizes)
     fits = int(np.searchsorted(bytes_read * np.arange(1, len(bytes_read) + 1), MOST_WORK, side="right"))
     part = sample.first(int(bytes_read[max(fits, 1) - 1]))
-    made = Settings.of(**{**settings.as_dict(), **chosen})
-    found = exactly(part, made.search.threshold, made, measure=made.search.measure, slots=128)
-    return _step(made.search.threshold, found.pairs.num_rows, found), len(part.texts)
+    changed = Settings.of(**{**settings.as_dict(), **chosen})
+    result = exactly(part, changed.search.threshold, changed, measure=changed.search.measure, slots=128)
+    return _step(changed.search.threshold, result.pairs.num_rows, result), len(part.texts)
 
 
 def near(pairs: pa.Table, sample: SampledTexts, threshold: float, shingles: Shingles) -> NearThreshold:
@@ -257,23 +257,23 @@ def _missed(planned: Plan, sketch: str, pairs: pa.Table) -> Floats:
     return missed_with(planned, sketch, shared, column(pairs, "size_a") + column(pairs, "size_b") - shared)
 
 
-def shingle_choices(sample: SampledTexts, found: Found, settings: Settings) -> Iterator[ShingleChoice]:
+def shingle_choices(sample: SampledTexts, result: Found, settings: Settings) -> Iterator[ShingleChoice]:
     """Yield the results of words and characters of several lengths (and the given ones) at the threshold.
 
     The first documents are tried, fewer of a crowd in which most are alike: see TRIED_BYTES and COMPARED_BYTES.
-    ``found`` holds the pairs of the sample.
+    ``result`` holds the pairs of the sample.
     """
-    first = sample.first(min(TRIED_BYTES, _affordable(sample, found)))
+    first = sample.first(min(TRIED_BYTES, _affordable(sample, result)))
     own = (settings.shingles.unit, settings.shingles.length)
     for unit, length in dict.fromkeys((own, *SHINGLES)):
         values = {**settings.as_dict(), "unit": unit, "length": length}
         yield shingle_choice(first, Settings.of(**values))
 
 
-def _affordable(sample: SampledTexts, found: Found) -> int:
+def _affordable(sample: SampledTexts, result: Found) -> int:
     """Return the bytes of the first documents whose pairs together have at most COMPARED_BYTES of text."""
     sizes = sample.sizes
-    a, b = column(found.pairs, "id_a"), column(found.pairs, "id_b")
+    a, b = column(result.pairs, "id_a"), column(result.pairs, "id_b")
     last = np.maximum(a, b)
     of_each = np.bincount(last, sizes[a] + sizes[b], minlength=len(sizes))
     fits = int(np.searchsorted(np.cumsum(of_each), COMPARED_BYTES, side="right"))
@@ -283,18 +283,18 @@ def _affordable(sample: SampledTexts, found: Found) -> int:
 def shingle_choice(sample: SampledTexts, settings: Settings) -> ShingleChoice:
     """Return the results of the shingles of ``settings`` on the sample."""
     unit, length, threshold = settings.shingles.unit, settings.shingles.length, settings.search.threshold
-    texts, found = sample.texts, exactly(sample, threshold, settings)
+    texts, result = sample.texts, exactly(sample, threshold, settings)
     units, sets = unit_counts(texts, settings.shingles), sets_of(texts, settings, base_of(sample, settings))
     full = sets.sizes > 0
-    once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
+    once = np.setdiff1d(np.flatnonzero(full), result.copies["id"].to_numpy())
     median, high = np.quantile(random_resemblances(sets, once), [0.5, HIGH])
     documents = max(int(full.sum()), 1)
     return ShingleChoice(
         unit=unit,
         length=length,
         documents=len(texts),
-        pairs=found.pairs.num_rows,
-        removed=found.run.counts.removed,
+        pairs=result.pairs.num_rows,
+        removed=result.run.counts.removed,
         median_shingles=float(np.median(sets.sizes[full])) if full.any() else 0.0,
         shorter=int((full & (units < length)).sum()) / documents,
         fragile=int((full & (sets.sizes < sturdy_from(threshold, shingles_lost(unit, length)))).sum()) / documents,

@@ -254,9 +254,9 @@ def _first_strangers(values: Floats, together: Floats, threshold: float) -> Floa
     """Return the first TAIL of the falling ``values`` whose documents no links at the threshold join."""
     begin, length = int(np.searchsorted(-values, -threshold, side="right")), TAIL
     while True:
-        found = np.flatnonzero(together[begin : begin + length] < threshold)[:TAIL]
-        if len(found) == TAIL or begin + length >= len(values):
-            return values[begin + found]
+        strangers = np.flatnonzero(together[begin : begin + length] < threshold)[:TAIL]
+        if len(strangers) == TAIL or begin + length >= len(values):
+            return values[begin + strangers]
         length *= 8
 
 
@@ -287,11 +287,11 @@ def _beyond(distances: Floats, end: float) -> float:
 def _places(shares: Floats) -> Floats:
     """Return the places of similarities on the scale: logarithmic near 0, finer than that towards 1."""
     rest = np.sqrt(1 - np.clip(shares, 1e-6, 0.9999))
-    found: Floats = np.log((1 - rest) / (1 + rest))
-    return found
+    places: Floats = np.log((1 - rest) / (1 + rest))
+    return places
 
 
 def _at(places: Floats) -> Floats:
     """Return the similarities at these places."""
-    found: Floats = 1 / np.cosh(places / 2) ** 2
-    return found
+    density: Floats = 1 / np.cosh(places / 2) ** 2
+    return density

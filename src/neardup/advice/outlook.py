@@ -143,12 +143,12 @@ def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[t
             handicap = LESS_KIND * place + LESS_OVERLAP * by_overlap
             of_view = [_Candidate(kind, measure, gaps.tree, gap, handicap) for gap in gaps.gaps]
             views.append((kind, measure, gaps, of_view))
-    found = [one for *_, gaps in views for one in gaps if one.gap.cut.links >= FEW or one.gap.width >= WIDE]
-    cautious = [one for one in found if _is_cautious(one, len(false))]
-    found = _without_lumps(found, len(false))
-    best, most = _best(found)
+    candidates = [one for *_, gaps in views for one in gaps if one.gap.cut.links >= FEW or one.gap.width >= WIDE]
+    cautious = [one for one in candidates if _is_cautious(one, len(false))]
+    candidates = _without_lumps(candidates, len(false))
+    best, most = _best(candidates)
     others = 0 if best is None else _others(best, [view[2] for view in views])
-    doubt = "" if best is None else _doubt(best, most, others, len(false)) or _rivalled(best, found)
+    doubt = "" if best is None else _doubt(best, most, others, len(false)) or _rivalled(best, candidates)
     if best is not None and cautious and len(false) - best.gap.cut.links < STRANGERS:
         best, most = _best(cautious)  # as unsure as the other, but it links fewer
     looks = tuple(
@@ -156,7 +156,7 @@ def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[t
             kind,
             measure,
             tree,
-            max(gaps, key=lambda one: (one is best, one in found, one.worth(most)), default=None),
+            max(gaps, key=lambda one: (one is best, one in candidates, one.worth(most)), default=None),
         )
         for kind, measure, tree, gaps in views
     )
@@ -166,11 +166,13 @@ def look(counts: Sequence[SharedCounts], false: Bools, units: Int64s) -> tuple[t
     return looks, _outlook("gap", best.counts, best.measure, threshold, units, best.gap, doubt)
 
 
-def _best(found: Sequence[_Candidate]) -> tuple[_Candidate | None, float]:
+def _best(candidates: Sequence[_Candidate]) -> tuple[_Candidate | None, float]:
     """Return the gap of the highest worth, and the pairs of relatives that it is judged by."""
-    clearest = max((one.gap.cut.expected for one in found), default=0.0)
-    most = max((one.gap.cut.right for one in found if one.gap.cut.expected >= clearest - UNCLEAR), default=0.0)
-    return max(found, key=lambda one: one.worth(most), default=None), most
+    clearest = max((one.gap.cut.expected for one in candidates), default=0.0)
+    most = max(
+        (one.gap.cut.right for one in candidates if one.gap.cut.expected >= clearest - UNCLEAR), default=0.0
+    )
+    return max(candidates, key=lambda one: one.worth(most), default=None), most
 
 
 def _is_cautious(one: _Candidate, documents: int) -> bool:
@@ -180,14 +182,14 @@ def _is_cautious(one: _Candidate, documents: int) -> bool:
     return not few and one.gap.width >= NARROW
 
 
-def _without_lumps(found: list[_Candidate], documents: int) -> list[_Candidate]:
+def _without_lumps(candidates: list[_Candidate], documents: int) -> list[_Candidate]:
     """Return the gaps between groups that are no subjects and no languages, if there are others."""
     every = documents * (documents - 1) / 2
-    modest = [one for one in found if one.gap.cut.pairs <= TOO_MANY * every]
+    modest = [one for one in candidates if one.gap.cut.pairs <= TOO_MANY * every]
     wide = [one for one in modest if one.gap.width >= NARROW]
     usual = [one for one in wide if one.gap.cut.largest <= largest_usual(documents)]
     clear = any(one.gap.cut.expected >= SURE and one.gap.width >= WIDE for one in usual)
-    return usual if clear else wide or modest or found
+    return usual if clear else wide or modest or candidates
 
 
 def _others(best: _Candidate, every: Sequence[Gaps]) -> int:
@@ -223,10 +225,10 @@ def _doubt(best: _Candidate, most: float, others: int, documents: int) -> str:
     return ""
 
 
-def _rivalled(best: _Candidate, found: Sequence[_Candidate]) -> str:
+def _rivalled(best: _Candidate, candidates: Sequence[_Candidate]) -> str:
     """Return the doubt that another gap, as wide and as clear as a wide one, links fewer pairs; "" without it."""
     cut, width = best.gap.cut, best.gap.width
-    clear = [one.gap for one in found if one.gap.cut.expected >= cut.expected - UNCLEAR]
+    clear = [one.gap for one in candidates if one.gap.cut.expected >= cut.expected - UNCLEAR]
     most = max((cut.pairs - gap.cut.pairs for gap in clear if gap.width >= width), default=0)
     if width < WIDE or most <= MANY_FEWER * cut.pairs:
         return ""
@@ -295,14 +297,14 @@ def _principal(similar: Floats, threshold: float, units: Int64s) -> Int64s:
     return leader
 
 
-def _described(kind: SharedCounts, measure: str, gaps: Gaps, found: _Candidate | None) -> Look:
+def _described(kind: SharedCounts, measure: str, gaps: Gaps, candidate: _Candidate | None) -> Look:
     unit, length, similar = kind.kind.unit, kind.kind.length, kind.similar(measure)
     a, b = np.triu_indices(len(similar), 1)
     values = similar[a, b].astype(np.float64)
-    if found is None:
+    if candidate is None:
         median, high = _quantile(values, 0.5), _quantile(values, 0.99)
         return Look(unit, length, measure, None, 0.0, 0.0, 0.0, False, 0, 0, median, high, 0.0, 0.0)
-    gap = found.gap
+    gap = candidate.gap
     of_each = groups_at(gaps.tree, gap.threshold)
     within = of_each[a] == of_each[b]
     few = gap.cut.links < FEW

@@ -23,7 +23,7 @@ def recommend(
     seen: Seen,
     choice: Separation,
     bands: Sequence[BandChoice],
-    asked: Settings,
+    settings: Settings,
     words: Sequence[str],
     effect: tuple[Step, int],
 ) -> Recommendation:
@@ -31,10 +31,10 @@ def recommend(
 
     ``effect`` is that of the settings, with the number of documents it was measured on.
     """
-    values = asked.as_dict() | chosen_settings(choice, asked.keep)
+    values = settings.as_dict() | chosen_settings(choice, settings.keep)
     values["method"] = "exact" if taken.complete else "auto"
-    own = next(one for one in bands if (one.slots, one.recall) == (asked.sketch.slots, asked.search.recall))
-    reasons = [*_why_ignored(choice), *_reasons(seen, choice, asked.keep), _why_method(taken, own)]
+    own = next(one for one in bands if (one.slots, one.recall) == (settings.sketch.slots, settings.search.recall))
+    reasons = [*_why_ignored(choice), *_reasons(seen, choice, settings.keep), _why_method(taken, own)]
     return Recommendation(command_line(words, values), values, *effect, tuple(reasons))
 
 
@@ -61,14 +61,14 @@ def command_line(words: Sequence[str], values: dict[str, Any]) -> str:
     >>> command_line(["a\x1b.txt"], {})
     "neardup dedup $'a\\x1b.txt' -o cleaned"
     """
-    told = [
+    named = [
         part
         for name, value in values.items()
         if name in TOLD or _plain(value) != _plain(FIELDS[name].default)
         for one in (value if isinstance(value, list | tuple) else (value,))
         for part in ((FIELDS[name].option,) if one is True else (FIELDS[name].option, quoted(str(one))))
     ]
-    return " ".join(["neardup dedup", *map(quoted, words), "-o cleaned", *told])
+    return " ".join(["neardup dedup", *map(quoted, words), "-o cleaned", *named])
 
 
 def _plain(value: Any) -> Any:

@@ -75,8 +75,8 @@ class SampledTexts:
 
     def counted(self, settings: Settings) -> "tuple[SampledTexts, Settings]":
         """Return the sample without the text that the settings leave out, and settings that leave out no more."""
-        made, base = cleaned(self.texts, settings), cleaned(self.base, settings)
-        return replace(self, texts=made.texts, base=base.texts), replace(settings, cleaning=Cleaning())
+        clean, base = cleaned(self.texts, settings), cleaned(self.base, settings)
+        return replace(self, texts=clean.texts, base=base.texts), replace(settings, cleaning=Cleaning())
 
     def related(self, relations: Relations) -> Related:
         """Return which of the documents may be pairs."""
@@ -90,40 +90,40 @@ def take(
     extra = asked_columns(settings.keep, settings.relations)
     names = list(dict.fromkeys(name for name in (columns.text, columns.id, *extra) if name))
     texts, ids = [_no_texts()], [pa.array([], pa.large_string())]
-    asked: dict[str, list[pa.Array]] = {name: [] for name in extra}
+    columns_of: dict[str, list[pa.Array]] = {name: [] for name in extra}
     problems: list[Problem] = []
     room, rows_left, complete = MOST_BYTES[settings.shingles.unit], MOST_DOCUMENTS, True
     with progress.stage("read", documents.size_bytes, "bytes") as advance:
         for chunk in documents.chunks(None, names):
             rows = chunk.read(names)
             problems.extend(rows.problems)
-            found = _bytes_of(rows.table.column(columns.text))
-            totals = np.cumsum(_lengths(found))
+            values = _bytes_of(rows.table.column(columns.text))
+            totals = np.cumsum(_lengths(values))
             fits = min(int(np.searchsorted(totals, room, side="right")), rows_left)
-            if len(found) and not fits and rows_left == MOST_DOCUMENTS:
+            if len(values) and not fits and rows_left == MOST_DOCUMENTS:
                 fits = 1  # one huge document is better than an empty sample
-            texts.append(found.slice(0, fits))
+            texts.append(values.slice(0, fits))
             ids.append(_names(rows, columns, chunk.source, documents.format == "arrow").slice(0, fits))
             for name in extra:
-                asked[name].append(one_array(rows.table.column(name)).slice(0, fits))
+                columns_of[name].append(one_array(rows.table.column(name)).slice(0, fits))
             read = int(totals[fits - 1]) if fits else 0
             room, rows_left = room - read, rows_left - fits
             advance(read)
-            if fits < len(found):
+            if fits < len(values):
                 complete = False
                 break
     together = pa.concat_arrays(ids)
     notes = (*columns.notes, *documents.findings.reading_notes(), *_repeated(together))
     ignored = pa.concat_arrays([_no_texts(), *(read_texts(base) if base else ())])
-    of_columns = {name: one_array(join_ids(arrays)) for name, arrays in asked.items() if arrays}
+    of_columns = {name: one_array(join_ids(arrays)) for name, arrays in columns_of.items() if arrays}
     return SampledTexts(pa.concat_arrays(texts), together, complete, tuple(problems), notes, of_columns, ignored)
 
 
 def _names(rows: ReadRows, columns: Chosen, source: str, in_memory: bool) -> pa.Array:
     """Return the ids of the rows; without an id column source#row, or only the row number for data in memory."""
     if columns.id:
-        found = pc.fill_null(pc.cast(rows.table.column(columns.id), pa.large_string()), "")
-        return _one(found)
+        names = pc.fill_null(pc.cast(rows.table.column(columns.id), pa.large_string()), "")
+        return _one(names)
     prefix = "" if in_memory else f"{source}#"
     return pa.array([f"{prefix}{row}" for row in rows.row_numbers.tolist()], pa.large_string())
 
@@ -172,9 +172,9 @@ class RunKind:
     chance: float
     overlap_chance: float
 
-    def settings(self, asked: Settings) -> Settings:
+    def settings(self, wanted: Settings) -> Settings:
         """Return the asked settings with these shingles."""
-        return Settings.of(**{**asked.as_dict(), "unit": self.unit, "length": self.length})
+        return Settings.of(**{**wanted.as_dict(), "unit": self.unit, "length": self.length})
 
 
 KINDS = (
@@ -199,25 +199,25 @@ class SharedCounts:
         shared = self.shared.astype(np.float32)
         a, b = self.sizes[:, None].astype(np.float32), self.sizes[None, :].astype(np.float32)
         whole = np.minimum(a, b) if measure == "overlap" else a + b - shared
-        found: Floats = shared / np.maximum(whole, 1)
-        np.fill_diagonal(found, 0)
-        return found
+        similarities: Floats = shared / np.maximum(whole, 1)
+        np.fill_diagonal(similarities, 0)
+        return similarities
 
 
-def to_look_at(sample: SampledTexts, full: Bools, found: Found) -> Int64s:
+def to_look_at(sample: SampledTexts, full: Bools, result: Found) -> Int64s:
     """Return the numbers of the documents to look at: without exact copies and empty ones, rising.
 
-    If there are too many, whole families of the pairs in ``found`` are taken, so that relatives are not torn
+    If there are too many, whole families of the pairs in ``result`` are taken, so that relatives are not torn
     apart, and blocks of the others, both evenly spaced.
     """
-    once = np.setdiff1d(np.flatnonzero(full), found.copies["id"].to_numpy())
+    once = np.setdiff1d(np.flatnonzero(full), result.copies["id"].to_numpy())
     sizes = sample.sizes
     n, total = max(len(once), 1), max(int(sizes[once].sum()), 1)
     share = min(MOST_LOOKED_AT / n, MOST_BYTES_LOOKED_AT / total, (MOST_WORK / (n * total)) ** 0.5)
     if share >= 1:
         return once
     most, room = max(int(share * n), 1), int(share * total)
-    family, often = _families(once, len(sizes), found)
+    family, often = _families(once, len(sizes), result)
     known = np.flatnonzero(often > 1)
     step = max(1.0, float(often[known].sum()) / (FAMILIES * most))
     chosen = known[np.unique((np.arange(int(len(known) / step)) * step).astype(np.int64))]
@@ -231,10 +231,10 @@ def to_look_at(sample: SampledTexts, full: Bools, found: Found) -> Int64s:
     return np.sort(np.concatenate((related, rest)))
 
 
-def _families(once: Int64s, documents: int, found: Found) -> tuple[Int64s, Int64s]:
+def _families(once: Int64s, documents: int, result: Found) -> tuple[Int64s, Int64s]:
     """Return the family of each document of ``once``, linked by the pairs found, and the size of each family."""
     parent = np.arange(documents)
-    unite(parent, found.pairs["id_a"].to_numpy(), found.pairs["id_b"].to_numpy())
+    unite(parent, result.pairs["id_a"].to_numpy(), result.pairs["id_b"].to_numpy())
     for k in range(documents):  # links lead to smaller numbers
         parent[k] = parent[parent[k]]
     _, family, often = np.unique(parent[once], return_inverse=True, return_counts=True)
@@ -242,13 +242,13 @@ def _families(once: Int64s, documents: int, found: Found) -> tuple[Int64s, Int64
 
 
 def counts_of(
-    texts: pa.Array, kind: RunKind, asked: Settings, base: BaseText = NO_BASE_TEXT, related: Related = EVERYONE
+    texts: pa.Array, kind: RunKind, settings: Settings, base: BaseText = NO_BASE_TEXT, related: Related = EVERYONE
 ) -> SharedCounts:
     """Count the shingles of every text (large_binary[n]) and those any two share.
 
     Shingles of ``base`` do not count, and documents that are not ``related`` share none.
     """
-    sets = sets_of(texts, kind.settings(asked), base)
+    sets = sets_of(texts, kind.settings(settings), base)
     n = len(texts)
     order = np.argsort(sets.hashes, kind="stable")
     owners = np.repeat(np.arange(n, dtype=np.int32), sets.sizes)[order]

@@ -180,19 +180,19 @@ def shingle_words(advice: AdviceRecord) -> str:
 def _sample(advice: AdviceRecord) -> AdviceSection:
     taken = advice.sample
     read, text = counted(taken.documents, "document"), f"{size(taken.bytes)} of text"
-    said = [f"{read}, {text}; all read."]
+    sentences = [f"{read}, {text}; all read."]
     if not taken.complete:
-        said = [f"The first {read}, {text}. The rest was not read: all counts are of these alone."]
+        sentences = [f"The first {read}, {text}. The rest was not read: all counts are of these alone."]
     for count, one, many in (
         (taken.exact_copies, "is an exact copy of an earlier one", "are exact copies of earlier ones"),
         (taken.empty, "has no word", "have no word"),
     ):
         if count:
-            said.append(f"{number(count)} {one if count == 1 else many}.")
+            sentences.append(f"{number(count)} {one if count == 1 else many}.")
     if taken.rejected:
-        said.append(f"{counted(taken.rejected, 'row')} could not be read.")
+        sentences.append(f"{counted(taken.rejected, 'row')} could not be read.")
     notes = tuple(f"Note: {printable(note)}." for note in taken.notes)
-    return AdviceSection("The documents", (" ".join(said), *notes))
+    return AdviceSection("The documents", (" ".join(sentences), *notes))
 
 
 def _histogram(advice: AdviceRecord) -> AdviceSection:
@@ -344,12 +344,12 @@ def _bands(advice: AdviceRecord) -> AdviceSection:
 
 
 def _band_row(choice: BandChoice) -> tuple[str, ...]:
-    asked = (number(choice.slots), f"{choice.recall:g}")
+    choice_of = (number(choice.slots), f"{choice.recall:g}")
     if choice.bands is None:
-        return (*asked, "not possible", "", "", "", number(choice.signature_bytes))
+        return (*choice_of, "not possible", "", "", "", number(choice.signature_bytes))
     low, high = min(choice.bands), max(choice.bands)
     return (
-        *asked,
+        *choice_of,
         f"{len(choice.bands)} x {low}" + (f"-{high}" if high != low else ""),
         "-" if choice.expected_recall is None else similarity(choice.expected_recall, 4),
         _few(choice.missed or 0.0),

@@ -107,10 +107,10 @@ def _mark(texts: Sequence[str], members: Int64s, false: Bools) -> bool:
     """Mark the pairs of a family with unlike contents in ``false``; return whether it is a template."""
     examined = members[:: -(-len(members) // MEMBERS_EXAMINED)]
     windows = [_windows(texts[k]) for k in examined.tolist()]
-    often = Counter(window for found in windows for window in set(found))
+    often = Counter(window for window_list in windows for window in set(window_list))
     common = {window for window, count in often.items() if count >= COMMON * len(examined)}
-    own = [{window for window in found if window not in common} for found in windows]
-    passages = sum(_longest_own(found, common) >= PASSAGE for found in windows)
+    own = [{window for window in window_list if window not in common} for window_list in windows]
+    passages = sum(_longest_own(window_list, common) >= PASSAGE for window_list in windows)
     if not common or passages < MOSTLY * len(examined):
         return False
     alike = np.array([[_overlap(a, b) >= UNLIKE for b in own] for a in own])
@@ -124,8 +124,8 @@ def _mark(texts: Sequence[str], members: Int64s, false: Bools) -> bool:
 
 
 def _windows(text: str) -> list[Window]:
-    found = tokens(text)
-    return [tuple(found[k : k + WINDOW]) for k in range(max(len(found) - WINDOW + 1, 1))]
+    words = tokens(text)
+    return [tuple(words[k : k + WINDOW]) for k in range(max(len(words) - WINDOW + 1, 1))]
 
 
 def _longest_own(windows: list[Window], common: set[Window]) -> int:
@@ -232,8 +232,8 @@ def _vocabularies(texts: Sequence[str], a: Int64s, b: Int64s) -> Floats:
     first, second = place[: len(a)], place[len(a) :]
     shared = np.empty(len(a), np.int64)
     verify_pairs(sets.hashes, sets.offsets, first, second, every_pair(RESEMBLANCE), shared)
-    found: Floats = shared / np.maximum(sets.sizes[first] + sets.sizes[second] - shared, 1)
-    return found
+    shares: Floats = shared / np.maximum(sets.sizes[first] + sets.sizes[second] - shared, 1)
+    return shares
 
 
 def _excerpts(
@@ -286,27 +286,27 @@ def common_text(texts: Sequence[str], chosen: Outlook) -> InCommon | None:
     above = np.flatnonzero(tree.similarity >= chosen.threshold)[-COMPARED:]
     below = np.flatnonzero(tree.similarity < chosen.threshold)[:COMPARED]
     measured = [_measured(texts, tree.a[part], tree.b[part]) for part in (above, below)]
-    (relatives, near), (strangers, far) = ((len(found), _medians(found)) for found in measured)
+    (relatives, near), (strangers, far) = ((len(some), _medians(some)) for some in measured)
     if not relatives and not strangers:
         return None
     return InCommon(relatives, *near, strangers, *far)
 
 
 def _measured(texts: Sequence[str], a: Int64s, b: Int64s) -> list[tuple[float, float]]:
-    found = []
+    measured = []
     for first, second in zip(a.tolist(), b.tolist(), strict=True):
         try:
             pair = compare(texts[first][:MOST_TEXT], texts[second][:MOST_TEXT], seconds=SECONDS).measures
         except LimitError:
             continue
-        found.append((float(pair["chunk_union_literal"]), float(pair["lcs"])))
-    return found
+        measured.append((float(pair["chunk_union_literal"]), float(pair["lcs"])))
+    return measured
 
 
-def _medians(found: list[tuple[float, float]]) -> tuple[float, float]:
-    if not found:
+def _medians(shares: list[tuple[float, float]]) -> tuple[float, float]:
+    if not shares:
         return 0.0, 0.0
-    chunks, order = np.median(np.array(found), axis=0).tolist()
+    chunks, order = np.median(np.array(shares), axis=0).tolist()
     return float(chunks), float(order)
 
 

@@ -55,19 +55,19 @@ def in_words(settings: JoinSettings) -> JoinSettings:
 
 def _passage(text: str, seeds: UInt64s, common: UInt64s, settings: TextSettings) -> str:
     """Return the tokens of the run of common shingles around the first of the ``seeds``, cut if it is long."""
-    found, length = tokens(text), settings.shingles.length
-    windows = [" ".join(found[k : k + length]) for k in range(max(len(found) - length, 0) + 1)]
+    words, length = tokens(text), settings.shingles.length
+    windows = [" ".join(words[k : k + length]) for k in range(max(len(words) - length, 0) + 1)]
     in_order = sets_of(pa.array([window.encode() for window in windows], pa.large_binary()), settings)
     if (in_order.sizes != 1).any():  # some tokens tokenise differently on their own
         return ""
-    at = np.flatnonzero(np.isin(in_order.hashes, seeds))
-    if not len(at):
+    places = np.flatnonzero(np.isin(in_order.hashes, seeds))
+    if not len(places):
         return ""
     rare = np.flatnonzero(~np.isin(in_order.hashes, common))
-    begin = int(rare[rare < at[0]].max(initial=-1)) + 1
-    end = int(rare[rare > at[0]].min(initial=len(windows))) - 1 + length
+    begin = int(rare[rare < places[0]].max(initial=-1)) + 1
+    end = int(rare[rare > places[0]].min(initial=len(windows))) - 1 + length
     more = " …" if end - begin > SHOWN_WORDS else ""
-    return " ".join(found[begin : min(end, begin + SHOWN_WORDS)]) + more
+    return " ".join(words[begin : min(end, begin + SHOWN_WORDS)]) + more
 
 
 ALIKE_AT_RANDOM = 0.1

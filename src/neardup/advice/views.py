@@ -101,18 +101,18 @@ def picture(advice: AdviceRecord) -> Picture:
     """Return the image."""
     near = advice.near
     panels = (_pairs(advice), _removed(advice))
-    asked = next(step for step in advice.thresholds if step.threshold == near.threshold)
-    said = (
-        f"At threshold {near.threshold:g}: {counted(asked.pairs, 'pair')}, {counted(asked.removed, 'document')} "
-        f"removed ({percent(asked.removed, advice.sample.documents)}); {counted(near.above + near.below, 'pair')} "
-        f"within {near.width:g} of the threshold."
+    chosen = next(step for step in advice.thresholds if step.threshold == near.threshold)
+    caption = (
+        f"At threshold {near.threshold:g}: {counted(chosen.pairs, 'pair')}, "
+        f"{counted(chosen.removed, 'document')} removed ({percent(chosen.removed, advice.sample.documents)}); "
+        f"{counted(near.above + near.below, 'pair')} within {near.width:g} of the threshold."
     )
     title = f"Near copies among {counted(advice.sample.documents, 'document')}"
-    parts = [svg_text(LEFT, 30, title, kind="named head"), svg_text(LEFT, 52, said)]
+    parts = [svg_text(LEFT, 30, title, kind="named head"), svg_text(LEFT, 52, caption)]
     for k, panel in enumerate(panels):
         parts.extend(_panel(panel, TOP + k * (PANEL + 40)))
     return Picture(
-        PICTURE_WIDTH, TOP + len(panels) * (PANEL + 40), title, f"{said} {_numbers(panels)}", tuple(parts)
+        PICTURE_WIDTH, TOP + len(panels) * (PANEL + 40), title, f"{caption} {_numbers(panels)}", tuple(parts)
     )
 
 

@@ -56,11 +56,11 @@ class Roots:
     @classmethod
     def of(cls, folders: Sequence[Path], largest: int) -> "Roots":
         """Return the roots; without any, the working folder. Raises InputError for a folder that is missing."""
-        found = tuple(Path(os.path.realpath(folder)) for folder in folders or [Path.cwd()])
-        for folder in found:
+        folders_found = tuple(Path(os.path.realpath(folder)) for folder in folders or [Path.cwd()])
+        for folder in folders_found:
             if not folder.is_dir():
                 raise InputError(f"{display.printable(str(folder))} is not a folder", "Folders that exist")
-        return cls(found, largest)
+        return cls(folders_found, largest)
 
     def collection(self, name: str) -> Path:
         """Return a file below a root, of any size, with all links followed. Raises InputError for any other."""
@@ -71,12 +71,12 @@ class Roots:
 
     def document(self, name: str) -> str:
         """Return the path of a file, or the address of a member of an archive. Raises InputError for any other."""
-        found = self._inside(name)
-        file = (split_address(found) or (found, ""))[0]
+        path = self._inside(name)
+        file = (split_address(path) or (path, ""))[0]
         if not os.path.isfile(file):
             raise self._no_file(name)
         self._require(os.path.getsize(file), display.printable(name))
-        return found
+        return path
 
     def documents(self, names: Sequence[str]) -> Documents:
         """Open files and folders below the roots. Raises InputError for others, and for more than ``largest``.
@@ -88,12 +88,12 @@ class Roots:
         paths = [path for name in names for path in self._matching(name)]
         for path in paths:
             self._require_closed(path)
-        found = find_files(paths)
-        for source in found.sources:
+        files = find_files(paths)
+        for source in files.sources:
             self._inside(source.path)
-        self._require(sum(source.size or 0 for source in found.sources), "The input")
-        named = tuple(replace(source, name=self.relative(source.path)) for source in found.sources)
-        return open_sources(replace(found, name=self.relative(found.name), sources=named))
+        self._require(sum(source.size or 0 for source in files.sources), "The input")
+        named = tuple(replace(source, name=self.relative(source.path)) for source in files.sources)
+        return open_sources(replace(files, name=self.relative(files.name), sources=named))
 
     def texts(self, texts: Sequence[str]) -> list[str]:
         """Return texts. Raises InputError for more than ``largest``."""
@@ -137,12 +137,12 @@ class Roots:
         pattern = None if "://" in name or self.has(name) else split_pattern(name)
         if pattern is None:
             return [self._inside(name)]
-        found = set(matching(self._inside(pattern[0]), pattern[1], self._below))
-        if not found:
+        names = set(matching(self._inside(pattern[0]), pattern[1], self._below))
+        if not names:
             raise InputError(
                 f"No file matches {display.printable(name)}", "A pattern such as data/*.jsonl or data/**/*.txt"
             )
-        return sorted(found)
+        return sorted(names)
 
     def _require_closed(self, path: str) -> None:
         """Raise InputError if reading a folder would follow a link out of the roots."""
@@ -224,14 +224,14 @@ class Tools:
         from neardup.comparison.compare import compare
 
         one, other = self._text(a, path_a, column, "a"), self._text(b, path_b, column, "b")
-        found = compare(one, other, length=length, seconds=self.seconds)
-        chunks = sorted(found.chunks(), key=lambda chunk: -len(chunk["text_a"]))
+        comparison = compare(one, other, length=length, seconds=self.seconds)
+        chunks = sorted(comparison.chunks(), key=lambda chunk: -len(chunk["text_a"]))
         shown = [
             {"a": excerpt(chunk["text_a"], WORDS), "b": excerpt(chunk["text_b"], WORDS)} for chunk in chunks[:MOST]
         ]
-        measures = dict(found.measures)
+        measures = dict(comparison.measures)
         return {
-            "difference": found.difference,
+            "difference": comparison.difference,
             "measures": measures if all_measures else {name: measures[name] for name in MOST_USED},
             "common_text": shown,
             "common_text_left_out": len(chunks) - len(shown),
@@ -269,21 +269,21 @@ class Tools:
             raise InputError(f"{'Both' if paths else 'Neither'} paths and texts were given", "One of the two")
         # in an array, they are texts; a list of the names of files is refused if these exist
         given: Any = self.roots.documents(paths) if paths else pa.array(self.roots.texts(texts or []))
-        found = run_find(
+        result = run_find(
             given, text=column or None, progress=_InTime(self.seconds), threshold=threshold, measure=measure
         )
-        counts = found.run.counts
-        listed = list(found.first_groups(MOST))
+        counts = result.run.counts
+        listed = list(result.first_groups(MOST))
         ids = {member.id for group in listed for member in group.members[:MOST]}
-        words = words_of(found, ids, width=WORDS)  # of all groups at once: it may read the input again
-        places = {id: self._place(file, row) for id, file, row in places_of(found, ids)}
+        words = words_of(result, ids, width=WORDS)  # of all groups at once: it may read the input again
+        places = {id: self._place(file, row) for id, file, row in places_of(result, ids)}
         groups = [_group(group, words, places) for group in listed]
         named = [text for text in texts or () if looks_like_a_path(text)]
         return {
             "documents": counts.read,
-            "not_read": len(found.problems),
-            "pairs": found.pairs.num_rows,
-            "exact_copies": found.copies.num_rows,
+            "not_read": len(result.problems),
+            "pairs": result.pairs.num_rows,
+            "exact_copies": result.copies.num_rows,
             "groups": groups,
             "groups_left_out": counts.groups - len(groups),
             **({"note": f"{excerpt(named[0], WORDS)} was compared as a text; paths reads files"} if named else {}),

@@ -101,11 +101,11 @@ def _added(options: AddOptions) -> tuple[Added, int]:
     access = access_of(documents)
     with nullcontext() if problems is None else ProblemList(problems, access=access) as listed:
         on_problem = listed.write if listed else None
-        made = not is_there(path)
+        created = not is_there(path)
         with creating(access):
             opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
         with opened as collection:
-            with told_if_stopped(lambda: _nothing_added(made, path)), watcher() as progress:
+            with told_if_stopped(lambda: _nothing_added(created, path)), watcher() as progress:
                 added = collection.add(
                     documents,
                     text=options.text,
@@ -120,8 +120,8 @@ def _added(options: AddOptions) -> tuple[Added, int]:
             return added, len(collection)
 
 
-def _nothing_added(made: bool, path: Place) -> str:
-    empty = f"; {display.printable(path)} is an empty collection" if made else ""
+def _nothing_added(created: bool, path: Place) -> str:
+    empty = f"; {display.printable(path)} is an empty collection" if created else ""
     return f"no document was added{empty}"
 
 
@@ -143,8 +143,8 @@ def _near(options: AddOptions) -> tuple[Near | None, Any]:
         if on_near is not None or recall is not None:
             raise SettingError("--on-near or --recall was given without --near", "", "Give --near RESEMBLANCE too")
         return None, "keep"
-    asked = Near(threshold) if recall is None else Near(threshold, recall)
-    return asked, "reject" if skip is not None else on_near or "keep"
+    wanted = Near(threshold) if recall is None else Near(threshold, recall)
+    return wanted, "reject" if skip is not None else on_near or "keep"
 
 
 def _counts(added: Added) -> dict[str, Any]:
@@ -154,8 +154,8 @@ def _counts(added: Added) -> dict[str, Any]:
     counts = {name: getattr(added, name) for name in ("added", "replaced", "unchanged", "rejected", "text_bytes")}
     if added.recall is None:
         return {**counts, "problems": problems}
-    told = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "base_only", "recall")}
-    return {**counts, **told, "near": [one.as_dict() for one in added.near], "problems": problems}
+    values = {name: getattr(added, name) for name in ("repeats", "linked", "left_out", "base_only", "recall")}
+    return {**counts, **values, "near": [one.as_dict() for one in added.near], "problems": problems}
 
 
 def _repeats(added: Added) -> Iterator[str]:
@@ -226,28 +226,28 @@ def search(options: SearchOptions) -> int:
     from neardup.collection.search import why_not as asked_why_not
     from neardup.io.readers import read_document
 
-    asked = parse(options.query)
-    why_not, explain, json = options.why_not, options.explain or asked.explain, options.json
+    query = parse(options.query)
+    why_not, explain, json = options.why_not, options.explain or query.explain, options.json
     if why_not is not None and (explain or options.after is not None):
         raise InputError("--why-not was given with --explain or --after", "One or the other", "Leave one out")
     paths = [place_of(path) for path in options.paths]
     if len(paths) > 1:
-        return _search_shards(paths, asked, options)
+        return _search_shards(paths, query, options)
     with opened(paths[0]) as collection, collection.view() as lookups:
         if why_not is not None:
             answer = asked_why_not(
-                lookups, asked, why_not, include_self=options.include_self, open_file=read_document
+                lookups, query, why_not, include_self=options.include_self, open_file=read_document
             )
             _say(answer.as_dict() if json else [display.printable(line) for line in str(answer).splitlines()])
         elif explain:
-            plan = searching.explain(lookups, asked, read_document)
+            plan = searching.explain(lookups, query, read_document)
             for sentence in doubts(plan):
                 warn(display.printable(sentence))
             _say(explanation.as_dict(plan) if json else explanation.describe(plan))
         else:
             page = searching.search(
                 lookups,
-                asked,
+                query,
                 limit=options.limit,
                 after=options.after,
                 include_self=options.include_self,
@@ -308,23 +308,23 @@ def _page_lines(page: Page) -> Iterator[str]:
 
 def _of_hit(hit: Hit) -> Iterator[str]:
     yield display.printable(hit.id)
-    found = hit.evidence
+    evidence = hit.evidence
     if hit.metadata is not None:
         yield f"  {display.printable(notation.dumps(hit.metadata, ensure_ascii=False))}"
     if hit.text is not None:
         yield from (f"  | {display.printable(line)}" for line in hit.text.splitlines())
-    if hit.excerpt is not None and (found is None or found.passage is None):
+    if hit.excerpt is not None and (evidence is None or evidence.passage is None):
         yield f"  {display.printable(' '.join(hit.excerpt.text.split()))}"
-    if found is None:
+    if evidence is None:
         return
     yield (
-        f"  {display.similarity(found.in_hit)} of the query in the hit ({found.shared:,} of "
-        f"{display.counted(found.size_query, 'shingle')}), {display.similarity(found.in_query)} of the hit in the "
-        f"query (of {found.size_hit:,}), resemblance {display.similarity(found.resemblance)}"
+        f"  {display.similarity(evidence.in_hit)} of the query in the hit ({evidence.shared:,} of "
+        f"{display.counted(evidence.size_query, 'shingle')}), {display.similarity(evidence.in_query)} of the hit "
+        f"in the query (of {evidence.size_hit:,}), resemblance {display.similarity(evidence.resemblance)}"
     )
-    if found.passage:
-        shown = display.printable(" ".join(found.passage.text.split()))
-        yield f"  {display.counted(found.passage.words, 'word')} in a row: {shown}"
+    if evidence.passage:
+        shown = display.printable(" ".join(evidence.passage.text.split()))
+        yield f"  {display.counted(evidence.passage.words, 'word')} in a row: {shown}"
 
 
 _SHOWN = 20
@@ -344,8 +344,8 @@ def groups(options: GroupsOptions) -> int:
             done = _completed(collection, options)
         page = collection.groups(options.after, options.limit)
     if options.json:
-        told = page.as_dict() if done is None else {**page.as_dict(), "completed": done.as_dict()}
-        typer.echo(notation.dumps(told, indent=2, ensure_ascii=False))
+        answer = page.as_dict() if done is None else {**page.as_dict(), "completed": done.as_dict()}
+        typer.echo(notation.dumps(answer, indent=2, ensure_ascii=False))
         return DONE
     if done is not None:
         sure = "complete" if done.recall == 1 else f"recall {done.recall:g} or more"
@@ -409,9 +409,11 @@ def decide(options: DecideOptions) -> int:
 def _group_lines(group: StoredGroup) -> Iterator[str]:
     yield f"group {group.id}: {display.counted(group.size, 'document')}, threshold {group.threshold:g}"
     for member in group.members[:_SHOWN]:
-        held = member.held_by if member.held_by == "representative" else display.similarity(member.resemblance, 4)
+        similarity = (
+            member.held_by if member.held_by == "representative" else display.similarity(member.resemblance, 4)
+        )
         decided = ", held by a decision" if member.held_by == "decision" else ""
-        yield f"  {display.printable(member.id)}  {held}{decided}"
+        yield f"  {display.printable(member.id)}  {similarity}{decided}"
     if group.size > _SHOWN:
         yield f"  and {display.number(group.size - _SHOWN)} more"
 

@@ -86,14 +86,14 @@ def _read_config(context: typer.Context, value: Path | None) -> Path | None:
     if value is None and not any(Path(name).is_file() for name in ("neardup.toml", "pyproject.toml")):
         return value
     try:
-        found = find_config(value)
+        entries = find_config(value)
     except NeardupError as failure:
         error(failure.lines())
         raise typer.Exit(ERROR) from None
-    options = {} if found is None else dict(found.options.get(context.info_name or "", {}))
-    if found is not None and options:
+    options = {} if entries is None else dict(entries.options.get(context.info_name or "", {}))
+    if entries is not None and options:
         context.default_map = options
-        context.obj = found.name
+        context.obj = entries.name
     return value
 
 
@@ -130,11 +130,11 @@ def find_config(file: Path | None) -> Config | None:
     Raises InputError for a file that cannot be read, and SettingError for an option that is wrong.
     """
     if file is not None:
-        found = _read(file)
-        return _checked(file, {} if found is None else found)
+        entries = _read(file)
+        return _checked(file, {} if entries is None else entries)
     for path in map(Path, NAMES):
-        if path.is_file() and (found := _read(path)) is not None:
-            return _checked(path, found)
+        if path.is_file() and (entries := _read(path)) is not None:
+            return _checked(path, entries)
     return None
 
 
@@ -153,14 +153,14 @@ def _read(path: Path) -> dict[str, Any] | None:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
             raise _unusable(path, f"it has more than {MOST_BYTES:,} bytes")
-        found = tomllib.loads(data.decode("utf-8-sig"))
+        entries = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
         raise _unusable(path, str(error)) from error
     if path.name != "pyproject.toml":
-        return found
-    tools = found.get("tool")
+        return entries
+    tools = entries.get("tool")
     own = tools.get("neardup") if isinstance(tools, dict) else None
     return own if isinstance(own, dict) else None
 
@@ -173,17 +173,17 @@ def _unusable(path: Path, why: str) -> InputError:
     )
 
 
-def _checked(path: Path, found: Mapping[str, Any]) -> Config:
+def _checked(path: Path, entries: Mapping[str, Any]) -> Config:
     name = display.printable(str(path))
     commands = {name: command.options for name, command in COMMANDS.items()}
     options: dict[str, dict[str, Any]] = {command: {} for command in commands}
     top = _top(commands)
-    for key, value in found.items():
+    for key, value in entries.items():
         if isinstance(value, dict):
             if key not in commands:
                 raise _unknown(f"{name}: there is no command {_quoted(key)}", key, [*commands])
             options[key].update(_of_command(f"{name}, [{key}]", value, commands[key]))
-    for key, value in found.items():
+    for key, value in entries.items():
         option = top.get(_name(key))
         if isinstance(value, dict):
             continue
@@ -201,9 +201,9 @@ def _top(commands: Mapping[str, tuple[Option, ...]]) -> dict[str, Option]:
     return {option.name: option for every in commands.values() for option in every if option.from_file == TOP}
 
 
-def _of_command(where: str, found: Mapping[str, Any], options: tuple[Option, ...]) -> Iterator[tuple[str, Any]]:
+def _of_command(where: str, entries: Mapping[str, Any], options: tuple[Option, ...]) -> Iterator[tuple[str, Any]]:
     by_name = {_spelled(option): option for option in options if option.spelling}
-    for key, value in found.items():
+    for key, value in entries.items():
         option = by_name.get(_name(key))
         if option is None:
             names = [name for name, option in by_name.items() if option.from_file != NEVER]

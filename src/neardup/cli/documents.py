@@ -39,14 +39,14 @@ def compare(options: CompareOptions) -> int:
 
     if options.html is None:
         pair = pair_of(options)
-        found = _compared(pair, options)
+        comparison = _compared(pair, options)
     else:
         # opened before the comparison, so that an unwritable page is reported at once
         pair = pair_of(options)
         with OutputPage(options.html, overwrite=options.overwrite, access=common_access(pair.files)) as page:
-            found = _compared(pair, options)
-            page.write(found.html(names=pair.names, full=options.full))
-    _show(found, pair, options)
+            comparison = _compared(pair, options)
+            page.write(comparison.html(names=pair.names, full=options.full))
+    _show(comparison, pair, options)
     return 0
 
 
@@ -64,19 +64,21 @@ def _compared(pair: TwoTexts, options: CompareOptions) -> Comparison:
     )
 
 
-def _show(found: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
+def _show(comparison: Comparison, pair: TwoTexts, options: CompareOptions) -> None:
     from neardup.comparison.show import as_text, facts_of, notes_on
 
     colour = _has_colour()
     width = options.width or (get_terminal_size().columns if sys.stdout.isatty() else WIDTH)
     if options.json:
-        typer.echo(notation.dumps({**pair.described, **found.as_dict()}))
-        for note in notes_on(found):
+        typer.echo(notation.dumps({**pair.described, **comparison.as_dict()}))
+        for note in notes_on(comparison):
             warn(note)
     elif options.html is None:
-        _print(chain(about(pair, width), as_text(found, pair.names, width, colour=colour, full=options.full)))
+        _print(chain(about(pair, width), as_text(comparison, pair.names, width, colour=colour, full=options.full)))
     else:
-        _print([*about(pair, width), *facts_of(found, width), "", f"written  {display.printable(options.html)}"])
+        _print(
+            [*about(pair, width), *facts_of(comparison, width), "", f"written  {display.printable(options.html)}"]
+        )
 
 
 def _has_colour() -> bool:
@@ -147,31 +149,31 @@ def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
     from neardup.run.findings import load
     from neardup.run.places import fate, typed_id
 
-    found = load(folder)
-    a, b = (typed_id(found, id) for id in ids)
-    looked = found.look(a), found.look(b)
+    result = load(folder)
+    a, b = (typed_id(result, id) for id in ids)
+    looked = result.look(a), result.look(b)
     facts = []
     for letter, document in zip(LITERAL, looked, strict=True):
-        about_it = f"{document.id}: {document.where}; {fate(found, document.id)}"
+        about_it = f"{document.id}: {document.where}; {fate(result, document.id)}"
         facts.append((letter, display.printable(about_it)))
-    facts.append(("result", _stored(found, a, b)))
-    settings = as_compared(found.run.settings)
+    facts.append(("result", _stored(result, a, b)))
+    settings = as_compared(result.run.settings)
     described = {
-        letter: {"id": document.id, "where": document.where, "fate": fate(found, document.id)}
+        letter: {"id": document.id, "where": document.where, "fate": fate(result, document.id)}
         for letter, document in zip(("document_a", "document_b"), looked, strict=True)
     }
     files = (str(folder), *(document.path for document in looked))
     return TwoTexts((looked[0].text, looked[1].text), (str(a), str(b)), tuple(facts), settings, files, described)
 
 
-def _stored(found: Found, a: str | int, b: str | int) -> str:
+def _stored(result: Found, a: str | int, b: str | int) -> str:
     from neardup.run.places import similarity_of_pair
 
-    measure, threshold = (found.run.settings[name] for name in ("measure", "threshold"))
-    pair = found.pair(a, b)
+    measure, threshold = (result.run.settings[name] for name in ("measure", "threshold"))
+    pair = result.pair(a, b)
     if pair is None:
         return f"they are not a stored pair; pairs have {measure} {display.similarity(threshold)} or above"
-    return f"{measure} {display.similarity(similarity_of_pair(found, pair))}, {pair}"
+    return f"{measure} {display.similarity(similarity_of_pair(result, pair))}, {pair}"
 
 
 def _of_collection(path: Place, ids: tuple[str, str]) -> TwoTexts:

@@ -73,8 +73,8 @@ def limited(command: str) -> Iterator[None]:
         return
 
     def words() -> str:
-        said = no_memory(command, "A library needs more memory than is available for neardup")
-        return "\nerror: " + said.replace("\n", "\n       ") + "\n"
+        words_of_error = no_memory(command, "A library needs more memory than is available for neardup")
+        return "\nerror: " + words_of_error.replace("\n", "\n       ") + "\n"
 
     with aborts_in_words(words, status=2):
         yield
@@ -113,11 +113,11 @@ def _allowed() -> str:
         return f"This process may take {display.size(address_space)} of address space (ulimit -v)"
     for name in _CGROUPS:
         try:
-            said = int(Path(name).read_text())
+            allowed = int(Path(name).read_text())
         except (OSError, ValueError):
             continue
-        if said < 1 << 60:
-            return f"This container may take {display.size(said)} (cgroup)"
+        if allowed < 1 << 60:
+            return f"This container may take {display.size(allowed)} (cgroup)"
     try:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -212,7 +212,7 @@ def guarded(command: Callable[[T], int], name: str) -> Callable[[T], None]:
 
 
 @contextmanager
-def told_if_stopped(said: Callable[[], str]) -> Iterator[None]:
+def told_if_stopped(sentence: Callable[[], str]) -> Iterator[None]:
     """Report ``said()`` in place of "nothing was written" when the work within the block is stopped.
 
     For work that is stored in pieces. What the work itself has said comes first.
@@ -221,7 +221,7 @@ def told_if_stopped(said: Callable[[], str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stopped:
         if not getattr(stopped, "__notes__", ()):
-            stopped.add_note(said())
+            stopped.add_note(sentence())
         raise
 
 

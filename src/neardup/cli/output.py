@@ -134,13 +134,13 @@ def show_summary(run: RunAccount, *more: display.Line) -> None:
         warn(display.printable(text))
 
 
-def print_result(found: Found, options: OutputOptions) -> int:
+def print_result(result: Found, options: OutputOptions) -> int:
     """Print the result, and return the exit status."""
     if options.json:
-        typer.echo(notation.dumps({**found.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps({**result.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
     else:
-        _show(found, options)
-    return REJECTED if found.problems else DONE
+        _show(result, options)
+    return REJECTED if result.problems else DONE
 
 
 def _files(options: OutputOptions) -> dict[str, Any]:
@@ -152,28 +152,28 @@ def _files(options: OutputOptions) -> dict[str, Any]:
     return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
 
 
-def _show(found: Found, options: OutputOptions) -> None:
-    run, files = found.run, _files(options)
+def _show(result: Found, options: OutputOptions) -> None:
+    run, files = result.run, _files(options)
     if options.dry_run:
-        show_groups(found.first_groups(), run.counts.groups)
+        show_groups(result.first_groups(), run.counts.groups)
     show_by(run)
-    show_summary(run, ("written", _written(found, files)))
-    if found.problems:  # of the reference set, too
-        them = "it" if len(found.problems) == 1 else "them"
+    show_summary(run, ("written", _written(result, files)))
+    if result.problems:  # of the reference set, too
+        them = "it" if len(result.problems) == 1 else "them"
         warn(
             _rejected(
-                found, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
+                result, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
             )
         )
 
 
-def _written(found: Found, files: Mapping[str, Any]) -> str:
+def _written(result: Found, files: Mapping[str, Any]) -> str:
     """Say where the result is."""
     if files["out"] is None:
         return "nothing (dry run)"
     if files["out"] == "-":
-        return f"{display.counted(found.run.counts.kept, 'row')} to standard output"
-    kept = found.run.kept_files
+        return f"{display.counted(result.run.counts.kept, 'row')} to standard output"
+    kept = result.run.kept_files
     names = (
         f"kept ({display.counted(kept.files, 'file')})" if name == "kept" and kept is not None else name
         for name in files["files"]
@@ -181,11 +181,11 @@ def _written(found: Found, files: Mapping[str, Any]) -> str:
     return f"{files['out']}: {', '.join(names)}"
 
 
-def _rejected(found: Found, where: str) -> str:
-    first = found.problems[0]
+def _rejected(result: Found, where: str) -> str:
+    first = result.problems[0]
     row = "" if first.row is None else f" row {first.row}"
     return (
-        f"{display.counted(len(found.problems), 'row')} rejected{where}.\n"
+        f"{display.counted(len(result.problems), 'row')} rejected{where}.\n"
         f"The first: {display.printable(first.source)}{row}: {display.printable(first.reason)}"
     )
 
@@ -193,9 +193,9 @@ def _rejected(found: Found, where: str) -> str:
 def unbroken(lines: Sequence[display.Line], width: int) -> Iterator[str]:
     """Yield labelled lines like ``display.aligned``, but break no word and no command: they can be copied."""
     column = max((len(label) for label, _ in lines), default=0) + 2
-    for label, said in lines:
-        line, indent = f"{label:<{column}}{said}", " " * column
-        if said.startswith("neardup "):
+    for label, text in lines:
+        line, indent = f"{label:<{column}}{text}", " " * column
+        if text.startswith("neardup "):
             yield line
         else:
             yield fill(line, width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)

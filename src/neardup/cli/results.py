@@ -92,8 +92,8 @@ def show(options: ShowOptions) -> int:
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
-    found = as_reviewed(load(options.out))
-    shown = _Shown(options, found, typed_id(found, options.id))
+    result = as_reviewed(load(options.out))
+    shown = _Shown(options, result, typed_id(result, options.id))
     if options.json:
         typer.echo(notation.dumps(shown.as_dict(), indent=2))
         return DONE
@@ -107,13 +107,13 @@ def show(options: ShowOptions) -> int:
 class _Shown:
     """The facts about a document. Its text is optional: without it, the result still says a lot."""
 
-    def __init__(self, options: ShowOptions, found: Found, id: Id) -> None:
-        self._options, self._found, self._id = options, found, id
+    def __init__(self, options: ShowOptions, result: Found, id: Id) -> None:
+        self._options, self._found, self._id = options, result, id
         self._error: InputError | None = None
         self._document = self._looked()
-        self._decision = found.why(id)
+        self._decision = result.why(id)
         self._group = self._group_of()
-        self._outside = found.outside(id, options.limit)
+        self._outside = result.outside(id, options.limit)
 
     def _looked(self) -> Looked | None:
         try:
@@ -149,7 +149,7 @@ class _Shown:
     def _fate(self) -> str:
         from neardup.run.places import fate
 
-        said = fate(self._found, self._id)
+        sentence = fate(self._found, self._id)
         member = self._decision.member
         if (
             member is not None
@@ -157,10 +157,10 @@ class _Shown:
             and self._group is not None
             and not member.representative
         ):
-            said += f". {member.pair.sentence(self._id, self._group.id)}"
+            sentence += f". {member.pair.sentence(self._id, self._group.id)}"
         if member is not None and member.lost is not None:
-            said = f"{said.removesuffix('.')}. {member.lost.sentence()}"
-        return display.printable(said)
+            sentence = f"{sentence.removesuffix('.')}. {member.lost.sentence()}"
+        return display.printable(sentence)
 
     def _of_group(self, group: Group) -> Iterator[display.Line]:
         kept = sum(member.kept for member in group.members)
@@ -228,18 +228,20 @@ def report(options: ReportOptions) -> int:
     from neardup.run.findings import load
 
     check_lengths(options.most_pairs, options.most_groups)
-    found = load(options.result)
-    with OutputPage(options.page, overwrite=options.overwrite, access=found.access) as page:
+    result = load(options.result)
+    with OutputPage(options.page, overwrite=options.overwrite, access=result.access) as page:
         title = options.result.resolve().name
-        made = report_page(
-            found,
+        content = report_page(
+            result,
             pairs=options.most_pairs,
             groups=options.most_groups,
             title=title,
             written=date.today().isoformat(),
         )
-        page.write(made)
-    typer.echo(f"written  {display.printable(options.page)}: {display.size(len(made.encode('utf-8', 'replace')))}")
+        page.write(content)
+    typer.echo(
+        f"written  {display.printable(options.page)}: {display.size(len(content.encode('utf-8', 'replace')))}"
+    )
     return DONE
 
 
@@ -253,13 +255,13 @@ def apply(options: ApplyOptions) -> int:
     with reports_aside(options.out):
         refuse_unusable_out(options)
         if options.out is None or options.dry_run:
-            found = load(options.result)
-            return print_result(final_result(found, review_in(found.ranks, options.result)), options)
+            result = load(options.result)
+            return print_result(final_result(result, review_in(result.ranks, options.result)), options)
         _refuse_same_folder(options.out, options.result)
         with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(options.moved))
-            found = load(options.result)
-            final = fill_final(found, review_in(found.ranks, options.result), folder, progress, options.moved)
+            result = load(options.result)
+            final = fill_final(result, review_in(result.ranks, options.result), folder, progress, options.moved)
         return print_result(final, options)
 
 
@@ -277,9 +279,9 @@ def regroup(options: RegroupOptions) -> int:
         return print_result(load(options.result).at(options.stricter), options)
     _refuse_same_folder(options.out, options.result)
     with OutputFolder(options.out, overwrite=options.overwrite) as folder:
-        found = load(options.result).at(options.stricter)
-        write_result(found, folder)
-    return print_result(found, options)
+        result = load(options.result).at(options.stricter)
+        write_result(result, folder)
+    return print_result(result, options)
 
 
 def _refuse_same_folder(out: Path, result: Path) -> None:
@@ -406,9 +408,9 @@ def _table(path: Place, what: Exported) -> pa.Table:
     from neardup.run.exchange import export_table
     from neardup.run.findings import load
 
-    found = load(path)
+    result = load(path)
     with DecisionStore(path, read_only=True) as store:
-        return export_table(found, store.state(), what)
+        return export_table(result, store.state(), what)
 
 
 def import_tags(options: ImportOptions) -> int:
@@ -434,8 +436,8 @@ def _unknown(ids: Sequence[str]) -> str:
     listed = ", ".join(printable(id) for id in islice(ids, _SHOWN))
     more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
     verb = "is" if len(ids) == 1 else "are"
-    said = f"{counted(len(ids), 'id')} {verb} in no pair and no copy of this result, and left out"
-    return f"{said}: {listed}{more}"
+    sentence = f"{counted(len(ids), 'id')} {verb} in no pair and no copy of this result, and left out"
+    return f"{sentence}: {listed}{more}"
 
 
 def form_of(file: Path, allowed: Iterable[str] = ()) -> str:

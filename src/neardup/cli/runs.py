@@ -161,7 +161,7 @@ class SavedEngine:
         require_columns(against, settings)
         documents = open_files(options.inputs, reading=settings.reading)
         columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
-        with watcher() as progress, ExitStack() as held:
+        with watcher() as progress, ExitStack() as stack:
             if options.out is None or options.dry_run:
                 new = read_documents(documents, columns, settings, against.key, progress)
                 return find_against(new, columns, settings, against, progress, action, review)[0].found
@@ -169,16 +169,16 @@ class SavedEngine:
             # opened before the work, so that an unwritable folder is reported at once
             new = read_documents(documents, columns, settings, against.key, progress)
             add = (
-                held.enter_context(growing_by(new, columns, settings, against, options.update))
+                stack.enter_context(growing_by(new, columns, settings, against, options.update))
                 if isinstance(options, DedupOptions) and options.update
                 else None
             )
-            asked = (new, columns, settings, against)
+            given = (new, columns, settings, against)
             with open_output(options.out, overwrite=options.overwrite) as folder:
                 folder.restrict(common_access((*options.inputs, *self.parts)))
                 with working_in(folder.target.parent):
-                    outcome, compared = find_against(*asked, progress, action, review)
-                    found, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
+                    outcome, compared = find_against(*given, progress, action, review)
+                    result, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
             if add is not None:
                 add(names)
             if names.joining:
@@ -186,7 +186,7 @@ class SavedEngine:
                 typer.echo(
                     f"note: {counted} near copies in several named groups; names.parquet lists them", err=True
                 )
-        return found
+        return result
 
 
 def _settings(options: Options) -> Settings:
@@ -212,13 +212,13 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     if options.by is not None:
         find_labels(documents, options.by, "--by")
     ignore = open_base(options.ignore, columns, settings.reading)
-    asked = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
+    given = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings.keep, **_others(options))
     say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
-            outcome = _with_config(run(asked, progress))
+            outcome = _with_config(run(given, progress))
             return (
                 outcome.found
                 if options.by is None
@@ -230,14 +230,14 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
             inputs = {"input": documents, "ignore": ignore.documents if ignore else None}
             with _journal(action, options, settings, columns, inputs, against) as journal:
                 with working_in(folder.target.parent, journal):
-                    outcome = run(asked, progress)
+                    outcome = run(given, progress)
                 by = None if options.by is None else by_value(outcome.run, options.by)
                 files = RowFiles(_shard_bytes(options), by, **_others(options))
                 store_texts = options.store_texts
-                found = fill(_with_config(outcome), folder, action, progress, store_texts=store_texts, files=files)
+                result = fill(_with_config(outcome), folder, action, progress, store_texts=store_texts, files=files)
         discard(options.out)
-    say_after(found, outcome)
-    return found
+    say_after(result, outcome)
+    return result
 
 
 def _others(options: Options) -> dict[str, bool]:
@@ -339,8 +339,8 @@ def opened(options: Options | PairsOptions, settings: Settings) -> Opened:
 
 def only_predict(options: Options, settings: Settings) -> int:
     """Print the prediction and stop."""
-    made = _prediction(opened(options, settings), options, settings)
-    typer.echo(notation.dumps(asdict(made), indent=2) if options.json else made.in_words)
+    prediction = _prediction(opened(options, settings), options, settings)
+    typer.echo(notation.dumps(asdict(prediction), indent=2) if options.json else prediction.in_words)
     return DONE
 
 
@@ -350,33 +350,35 @@ def say_before(inputs: Opened, options: Options, settings: Settings) -> None:
         typer.echo(f"predicted: {_prediction(inputs, options, settings).in_words}", err=True)
 
 
-def say_after(found: Found, outcome: Outcome) -> None:
+def say_after(result: Found, outcome: Outcome) -> None:
     """Print the truth in the words of the prediction."""
-    scratch, seconds = outcome.run.rows.corpus.scratch, sum(found.run.seconds.values())
+    scratch, seconds = outcome.run.rows.corpus.scratch, sum(result.run.seconds.values())
     if scratch is None:
         return
-    memory, working = display.size(found.run.peak_memory_bytes), display.size(scratch.most)
-    documents = display.number(found.run.counts.read)
-    said = f"{documents} documents, {memory} of memory, {working} of working files, {display.duration(seconds)}"
-    typer.echo(f"taken: {said}", err=True)
+    memory, working = display.size(result.run.peak_memory_bytes), display.size(scratch.most)
+    documents = display.number(result.run.counts.read)
+    sentence = (
+        f"{documents} documents, {memory} of memory, {working} of working files, {display.duration(seconds)}"
+    )
+    typer.echo(f"taken: {sentence}", err=True)
 
 
 def _prediction(inputs: Opened, options: Options, settings: Settings) -> RunCost:
     from neardup.run.predict import predict
 
     documents, columns, against = inputs
-    made = predict(documents, columns, settings, against, resume=options.resume)
-    if made.limit is not None and made.limit < made.process:
-        least = -(-made.least // 1_000_000)
-        limit, process = display.size(made.limit), display.size(made.process)
+    prediction = predict(documents, columns, settings, against, resume=options.resume)
+    if prediction.limit is not None and prediction.limit < prediction.process:
+        least = -(-prediction.least // 1_000_000)
+        limit, process = display.size(prediction.limit), display.size(prediction.process)
         raise SettingError(
             f"--memory {limit} is less than the program itself needs, {process}",
             f"--memory {least}MB or more for these documents",
             f"Give --memory {least}MB, or fewer --threads",
         )
-    if made.warning:
-        warn(made.warning)
-    return made
+    if prediction.warning:
+        warn(prediction.warning)
+    return prediction
 
 
 GROUPS, MEMBERS = 10, 3
@@ -479,12 +481,12 @@ def demo(options: DemoOptions) -> int:
     from neardup.run.find import find
 
     with watcher() as progress:
-        found = find(documents_path(), text="text", id="id", progress=progress)
+        result = find(documents_path(), text="text", id="id", progress=progress)
     if options.json:
-        typer.echo(notation.dumps(found.run.as_dict(), indent=2, ensure_ascii=False))
+        typer.echo(notation.dumps(result.run.as_dict(), indent=2, ensure_ascii=False))
         return 0
-    show_groups(found.first_groups(limit=None), found.run.counts.groups)
-    show_summary(found.run)
+    show_groups(result.first_groups(limit=None), result.run.counts.groups)
+    show_summary(result.run)
     typer.echo(NEXT)
     return 0
 

@@ -27,18 +27,18 @@ def fingerprint(options: FingerprintOptions) -> int:
         raise InputError("No input was given", "Files, folders or patterns", "Name the documents of this part")
     if options.out is None:
         raise OutputError("No folder for the fingerprints was given", "", "Give -o FP/PART")
-    made = _fingerprinted(options, options.out)
-    counts = {"documents": made.documents, "rejected": made.rejected}
+    folder = _fingerprinted(options, options.out)
+    counts = {"documents": folder.documents, "rejected": folder.rejected}
     if options.json:
-        typer.echo(notation.dumps({"out": str(made.folder), **counts, "notes": list(made.notes)}, indent=2))
+        typer.echo(notation.dumps({"out": str(folder.folder), **counts, "notes": list(folder.notes)}, indent=2))
     else:
-        for remark in made.notes:
+        for remark in folder.notes:
             typer.echo(display.printable(remark))
         typer.echo(
-            f"{display.printable(str(made.folder))}: {display.counted(made.documents, 'document')}"
-            + (f", {display.counted(made.rejected, 'row')} rejected" if made.rejected else "")
+            f"{display.printable(str(folder.folder))}: {display.counted(folder.documents, 'document')}"
+            + (f", {display.counted(folder.rejected, 'row')} rejected" if folder.rejected else "")
         )
-    return REJECTED if made.rejected else DONE
+    return REJECTED if folder.rejected else DONE
 
 
 def _make_key(path: Path) -> int:
@@ -83,10 +83,10 @@ def merge(options: MergeOptions) -> int:
             folder.restrict(common_access(folders))
             with working_in(folder.target.parent):
                 outcome = merged(documents, settings, progress)
-            found = write_result(outcome.found, folder, store_texts=options.store_texts)
+            result = write_result(outcome.found, folder, store_texts=options.store_texts)
         if options.name_groups:
             name_parts(outcome, documents)
-    return print_result(found, options)
+    return print_result(result, options)
 
 
 def part(options: PartOptions) -> int:
@@ -100,23 +100,23 @@ def part(options: PartOptions) -> int:
 
     with reports_aside(options.out):
         refuse_unusable_out(options)
-        found, name = load(options.merged), str(options.merged)
-        settings = Settings.of(**found.run.settings)
+        result, name = load(options.merged), str(options.merged)
+        settings = Settings.of(**result.run.settings)
         documents = open_files(options.inputs, reading=settings.reading)
         if options.out is None or options.dry_run:
-            made = kept_of_part(documents, found, name, None)
+            kept = kept_of_part(documents, result, name, None)
         else:
             check_before(documents, options.out, "dedup", settings.keep)
             with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
                 folder.restrict(common_access((*options.inputs, options.merged)))
-                made = kept_of_part(documents, found, name, folder, progress)
-        counts = {"read": made.read, "kept": made.kept, "removed": made.read - made.kept}
+                kept = kept_of_part(documents, result, name, folder, progress)
+        counts = {"read": kept.read, "kept": kept.kept, "removed": kept.read - kept.kept}
         written = None if options.dry_run else str(options.out)
         if options.json:
             typer.echo(notation.dumps({"merged": name, "counts": counts, "out": written}, indent=2))
         else:
             typer.echo(
-                f"{display.counted(made.kept, 'document')} of {made.read:,} kept by {display.printable(name)}"
+                f"{display.counted(kept.kept, 'document')} of {kept.read:,} kept by {display.printable(name)}"
             )
             typer.echo(f"written: {display.printable(written or 'nothing (dry run)')}")
         return DONE

@@ -61,15 +61,15 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
     against = opened(spark, options.against, text, options.id) if options.against else None
     work = f"{out}/_work"
     try:
-        made = dedup_files(given, against, work, settings)
-        made.counts["rejected"] = given.rejected(made.counts["read"])
+        job_result = dedup_files(given, against, work, settings)
+        job_result.counts["rejected"] = given.rejected(job_result.counts["read"])
         account = {
-            **made.account(),
+            **job_result.account(),
             "inputs": [*map(without_secrets, options.inputs)],
             "out": without_secrets(out),
         }
-        write(made, out, given, options.overwrite, account)
-        made.release()
+        write(job_result, out, given, options.overwrite, account)
+        job_result.release()
     finally:
         remove(spark, work)
     return account

@@ -57,15 +57,15 @@ def breaks_of(units: Units) -> Breaks:
     kinds, places = np.zeros(n + 1, np.int8), np.zeros(n + 1, np.int64)
     classes = of_each(codepoints_of(text), _class_of, np.uint16)
     begins = np.ascontiguousarray(units.spans[:, 0])
-    for kind, found in (
+    for kind, breaks in (
         (SENTENCE, kernels.sentence_ends(classes)),
         (LINE, kernels.line_ends(classes)),
     ):
-        before = np.searchsorted(begins, found)  # the first unit that begins at the break or later
+        before = np.searchsorted(begins, breaks)  # the first unit that begins at the break or later
         free = (before > 0) & (before < n)
-        free[free] = units.spans[before[free] - 1, 1] <= found[free]
+        free[free] = units.spans[before[free] - 1, 1] <= breaks[free]
         # if lines without a unit lie between two units, the last line end counts: "=====" belongs to the heading
-        kinds[before[free]], places[before[free]] = kind, found[free]
+        kinds[before[free]], places[before[free]] = kind, breaks[free]
     kinds[0] = kinds[n] = LINE
     places[0], places[n] = 0, len(text)
     return Breaks(kinds, places)
@@ -74,11 +74,11 @@ def breaks_of(units: Units) -> Breaks:
 def _class_of(char: str) -> int:
     """Return the bits of ``kernels.rows`` for a character."""
     letter = char.isalnum() and not char.isdecimal()
-    found = letter * kernels.LETTER | char.isupper() * kernels.UPPER | char.isspace() * kernels.SPACE
-    found |= (char.islower() or char.isdigit()) * kernels.GOES_ON | char.isalnum() * kernels.WORD
+    bits = letter * kernels.LETTER | char.isupper() * kernels.UPPER | char.isspace() * kernels.SPACE
+    bits |= (char.islower() or char.isdigit()) * kernels.GOES_ON | char.isalnum() * kernels.WORD
     for marks, bit in _MARKS:
-        found |= (char in marks) * bit
-    return found
+        bits |= (char in marks) * bit
+    return bits
 
 
 LIMITS = (1 << 22, 1 << 28)
@@ -301,11 +301,11 @@ def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -
     edges = tuple(_edges(tiles[moved], side, kinds[side]) for side in (0, 1))
     runs = np.ascontiguousarray(path.runs[:, :3])
     cuts = kernels.cut_rows(runs, edges, begins, kinds, pair.in_order(0, 1)[0])
-    found = []
+    paths = []
     for side, units in enumerate((a, b)):
         marked = _marked(path.runs[:, [side, 2, 3]], tiles[moved][:, [side, 2]], moved)
         side_cuts = np.ascontiguousarray(cuts[:, side])
-        found.append(kernels.pieces_of(units.spans, marked, side_cuts, breaks[side].places))
+        paths.append(kernels.pieces_of(units.spans, marked, side_cuts, breaks[side].places))
     ends = tiles[:, :2] + tiles[:, 2:] - 1
     spans_a, spans_b = (
         np.column_stack((units.spans[tiles[:, side], 0], units.spans[ends[:, side], 1]))
@@ -314,7 +314,7 @@ def align(a: Units, b: Units, tiles: Int64s, limits: tuple[int, int] = LIMITS) -
     return Alignment(
         a.text,
         b.text,
-        _table(*found),
+        _table(*paths),
         tiles[:, 2],
         ~path.in_order,
         spans_a,
@@ -341,11 +341,11 @@ def _marked(runs: Int64s, moved: Int64s, tiles: Int64s) -> Int64s:
     return marked[np.argsort(marked[:, 0])]
 
 
-def _table(*found: tuple[Any, ...]) -> Table:
+def _table(*columns: tuple[Any, ...]) -> Table:
     """Return the pieces of both texts between the cuts, without empty rows."""
-    there = np.logical_or(*(np.diff(first) > 0 for *_, first in found))
+    there = np.logical_or(*(np.diff(first) > 0 for *_, first in columns))
     a, b = (
         Pieces(kinds, spans, matches, opens, np.concatenate(([0], first[1:][there])))
-        for kinds, spans, matches, opens, first in found
+        for kinds, spans, matches, opens, first in columns
     )
     return Table(kernels.row_kinds(a.kinds, a.first, b.kinds, b.first), a, b)

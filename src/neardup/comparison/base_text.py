@@ -39,11 +39,11 @@ class BaseShingles:
 
     def counts(self, a: Units, b: Units) -> tuple[SetCounts, tuple[int, int]]:
         """The counts of the other shingles, and how often they occur in each text."""
-        found = []
+        shared = []
         for units in (a, b):
             hashes = _shingles(units.hashes, self.length, self.key)
-            found.append(np.unique(hashes[~np.isin(hashes, self.counted)], return_counts=True))
-        (set_a, times_a), (set_b, times_b) = found
+            shared.append(np.unique(hashes[~np.isin(hashes, self.counted)], return_counts=True))
+        (set_a, times_a), (set_b, times_b) = shared
         _, at_a, at_b = np.intersect1d(set_a, set_b, assume_unique=True, return_indices=True)
         totals = int(times_a.sum()), int(times_b.sum())
         least = int(np.minimum(times_a[at_a], times_b[at_b]).sum())

@@ -282,14 +282,14 @@ _Counts: TypeAlias = dict[str, tuple[int, int, int]]
 
 def _values(counts: _Counts) -> dict[str, float]:
     """Return the values of all measures whose features were counted, by name."""
-    found = {}
+    values = {}
     for measure in MEASURES.values():
         for value in measure.values:
             kind = {"set": measure.features, "chunks": value.matching, "order": "order"}[measure.counting]
             if kind in counts:
                 shared, a, b = counts[kind]
-                found[value.name] = _value(measure.formula, shared, *((b, a) if value.from_b else (a, b)))
-    return found
+                values[value.name] = _value(measure.formula, shared, *((b, a) if value.from_b else (a, b)))
+    return values
 
 
 def _value(formula: int, shared: int, size: int, other: int) -> float:
@@ -314,10 +314,12 @@ def _words(words: Iterable[UInt64s]) -> tuple[int, int, int]:
 
 def _minhash(texts: tuple[Units, Units], length: int, base: BaseShingles | None) -> dict[str, Any]:
     """Return the estimate from the signatures of ``MinHash(slots=128, length=…)``; 0 or 1 if a text is empty."""
-    made = [base.others(units) if base else published_shingles(units, length) for units in texts]
-    offsets = np.array([0, len(made[0]), len(made[0]) + len(made[1])], np.int64)
+    shingles = [base.others(units) if base else published_shingles(units, length) for units in texts]
+    offsets = np.array([0, len(shingles[0]), len(shingles[0]) + len(shingles[1])], np.int64)
     signatures, chosen = np.empty((2, SLOTS), np.uint32), np.empty((2, SLOTS), np.bool_)
-    sketch_sets(np.concatenate(made), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
-    matches = int((signatures[0] == signatures[1]).sum()) if bool(len(made[0])) == bool(len(made[1])) else 0
-    found = estimate(matches, SLOTS)
-    return {"estimate": found.value, "low": found.low, "high": found.high, "slots": SLOTS}
+    sketch_sets(np.concatenate(shingles), offsets, False, *classic_coefficients(SLOTS), signatures, chosen)
+    matches = (
+        int((signatures[0] == signatures[1]).sum()) if bool(len(shingles[0])) == bool(len(shingles[1])) else 0
+    )
+    estimated = estimate(matches, SLOTS)
+    return {"estimate": estimated.value, "low": estimated.low, "high": estimated.high, "slots": SLOTS}

@@ -249,10 +249,10 @@ def chunk_measures(tokens: UInt64s, offsets: Int64s, a: Int64s, b: Int64s, *, mi
                 "A pair names a document that is not there", f"Documents are numbered 0 to {len(offsets) - 2}"
             )
     out = np.empty((len(a), kernels.MEASURED), np.int64)
-    keys, at = np.ascontiguousarray(tokens, np.uint64), np.ascontiguousarray(offsets, np.int64)
+    keys, bounds = np.ascontiguousarray(tokens, np.uint64), np.ascontiguousarray(offsets, np.int64)
     first, second = (np.ascontiguousarray(ends, np.int64) for ends in (a, b))
     limits = kernels.WorkLimits(MOST_RUNS, MOST_STEPS, salt())
-    kernels.count_chunks(keys, at, first, second, min_chunk, limits, out)
+    kernels.count_chunks(keys, bounds, first, second, min_chunk, limits, out)
     return ChunkCounts(
         tokens_a=out[:, 0],
         tokens_b=out[:, 1],

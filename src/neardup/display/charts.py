@@ -73,9 +73,11 @@ class Histogram:
         total = sum(self.counts)
         if not total:
             return f"There are no {self.noun[1]}."
-        at = max(range(len(self.counts)), key=lambda bar: self.counts[bar])
-        words = f"{counted(total, *self.noun)} in {len(self.counts)} intervals; most, {number(self.counts[at])}, "
-        words += f"from {short(self.edges[at])} to {short(self.edges[at + 1])}."
+        highest = max(range(len(self.counts)), key=lambda bar: self.counts[bar])
+        words = (
+            f"{counted(total, *self.noun)} in {len(self.counts)} intervals; most, {number(self.counts[highest])}, "
+        )
+        words += f"from {short(self.edges[highest])} to {short(self.edges[highest + 1])}."
         return words + (f" The line is the threshold, {self.line:g}." if self.line is not None else "")
 
     def picture(self) -> Picture:
@@ -109,10 +111,10 @@ class Histogram:
     def _marked(self, floor: float) -> Iterator[str]:
         if self.line is None or not self.edges[0] <= self.line <= self.edges[-1]:
             return
-        at = self._across(self.line)
-        side = "start" if at < WIDTH / 2 else "end"
-        beside = at + 5 if side == "start" else at - 5
-        yield path(f"M{at:.2f} {_TOP - 10}V{floor}", "line")
+        x = self._across(self.line)
+        side = "start" if x < WIDTH / 2 else "end"
+        beside = x + 5 if side == "start" else x - 5
+        yield path(f"M{x:.2f} {_TOP - 10}V{floor}", "line")
         yield text(round(beside, 2), _TOP - 12, f"threshold {self.line:g}", side, "named")
 
     def _table(self) -> Markup:

@@ -51,7 +51,7 @@ class SCurve:
     @property
     def said(self) -> str:
         """The picture in words."""
-        values = ", ".join(f"{similarity(self.probability(at))} at {short(at)}" for at in _TENTHS[3:10])
+        values = ", ".join(f"{similarity(self.probability(share))} at {short(share)}" for share in _TENTHS[3:10])
         words = f"{self.says}. The probability to become a candidate is {values}."
         if self.threshold is None:
             return words
@@ -89,12 +89,12 @@ class SCurve:
         floor, ceiling = [(_across(threshold), _FLOOR), (_across(0.0), _FLOOR)], [(_across(1.0), _down(1.0))]
         yield path(through([*left, *floor]) + "Z", "below", _IN_VAIN)
         yield path(through([*right, *ceiling, (_across(threshold), _down(1.0))]) + "Z", "loss", _MISSED)
-        at = _across(threshold)
-        side = "start" if at < WIDTH / 2 else "end"
-        yield path(f"M{at:.2f} {_TOP - 10}V{_FLOOR}", "line")
-        yield text(round(at + (5 if side == "start" else -5), 1), 26, f"threshold {threshold:g}", side, "named")
+        x = _across(threshold)
+        side = "start" if x < WIDTH / 2 else "end"
+        yield path(f"M{x:.2f} {_TOP - 10}V{_FLOOR}", "line")
+        yield text(round(x + (5 if side == "start" else -5), 1), 26, f"threshold {threshold:g}", side, "named")
         reached = self.probability(threshold)
-        yield circle(at, _down(reached), 4.5, "dot")
+        yield circle(x, _down(reached), 4.5, "dot")
         yield rect(_LEFT, _FLOOR + 52, 14, 12, "loss", _MISSED)
         yield text(
             _LEFT + 22, _FLOOR + 63, f"missed, although at or above the threshold ({similarity(self.missed, 4)})"
@@ -106,10 +106,10 @@ class SCurve:
 
     def _points(self, low: float, high: float) -> list[tuple[float, float]]:
         places = (low + (high - low) * step / STEPS for step in range(STEPS + 1))
-        return [(_across(at), _down(self.probability(at))) for at in places]
+        return [(_across(share), _down(self.probability(share))) for share in places]
 
     def _table(self) -> Markup:
-        lines = [(short(at), similarity(self.probability(at), 4)) for at in _TENTHS]
+        lines = [(short(share), similarity(self.probability(share), 4)) for share in _TENTHS]
         return part("numbers", "curve", "Probability to become a candidate", ("Similarity", "Probability"), lines)
 
 
@@ -155,9 +155,9 @@ def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
 
     parts = []
     for quarter in range(5):
-        at = across(quarter * top / 4)
-        parts.append(path(f"M{at:.1f} 22V{height - 14:.1f}", "axis", 'stroke-opacity="0.5"'))
-        parts.append(text(round(at, 1), 14, short(quarter * top / 4), "middle"))
+        x = across(quarter * top / 4)
+        parts.append(path(f"M{x:.1f} 22V{height - 14:.1f}", "axis", 'stroke-opacity="0.5"'))
+        parts.append(text(round(x, 1), 14, short(quarter * top / 4), "middle"))
     for place, bar in enumerate(bars):
         y = 42.0 + 26 * place
         low, high = across(bar.low), across(bar.high)
@@ -189,8 +189,8 @@ def heat_map(
         middle = top + (row + 0.5) * cell
         parts.append(text(left - 8, round(middle + 5, 1), shortened(f"{row + 1}: {label}", 13), "end"))
         parts.append(text(round(left + (row + 0.5) * cell, 1), top - 8, str(row + 1), "middle", "small"))
-        for at, value in enumerate(values[row]):
-            x, y = left + at * cell, top + row * cell
+        for column, value in enumerate(values[row]):
+            x, y = left + column * cell, top + row * cell
             shade = 0.0 if value is None else 0.06 + 0.42 * value * value
             frame = f'fill-opacity="{shade:.3f}" stroke="currentColor" stroke-opacity="0.25"'
             parts.append(rect(x, y, cell, cell, "bar", frame))
@@ -198,13 +198,17 @@ def heat_map(
                 words = "–" if value is None else similarity(value, 2).removeprefix("0")
                 parts.append(text(round(x + cell / 2, 1), round(middle + 4, 1), words, "middle", "small"))
     others = [
-        (value, row, at) for row in range(n) for at, value in enumerate(values[row][:row]) if value is not None
+        (value, row, column)
+        for row in range(n)
+        for column, value in enumerate(values[row][:row])
+        if value is not None
     ]
     words = f"{says and says + ' '}{n} documents in {len(others)} pairs with a known similarity."
     if others:
         ends = (("Least", min(others)), ("Most", max(others)))
         words += "".join(
-            f" {end} alike: {labels[row]} and {labels[at]}, {similarity(value)}." for end, (value, row, at) in ends
+            f" {end} alike: {labels[row]} and {labels[column]}, {similarity(value)}."
+            for end, (value, row, column) in ends
         )
     return Picture(max(left + n * cell + 8, 300.0), top + n * cell + 8, title, words, tuple(parts))
 

@@ -36,7 +36,7 @@ _KINDS = {
 _FONT = 'font-family="system-ui, sans-serif" fill="currentColor"'
 
 
-def text(x: float, y: float, said: str, anchor: str = "start", kind: str = "") -> str:
+def text(x: float, y: float, words: str, anchor: str = "start", kind: str = "") -> str:
     """Return a line of text, escaped; ``anchor`` is start, middle or end.
 
     >>> text(1, 2, "<b>")
@@ -46,7 +46,7 @@ def text(x: float, y: float, said: str, anchor: str = "start", kind: str = "") -
     side = f' text-anchor="{anchor}"' if anchor != "start" else ""
     size = 12 if "small" in kind else 14
     weight = ' font-weight="bold"' if "named" in kind else ""
-    return f'<text{named} x="{x:g}" y="{y:g}"{side} font-size="{size}"{weight} {_FONT}>{escape(said)}</text>'
+    return f'<text{named} x="{x:g}" y="{y:g}"{side} font-size="{size}"{weight} {_FONT}>{escape(words)}</text>'
 
 
 def rect(x: float, y: float, width: float, height: float, kind: str, more: str = "") -> str:

@@ -174,7 +174,7 @@ def environment(*packages: str) -> Environment:
     # here, so that commands without a page need no templates
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    made = Environment(
+    templates = Environment(
         loader=ChoiceLoader([PackageLoader(package, "templates") for package in (*packages, "neardup.display")]),
         autoescape=True,
         undefined=StrictUndefined,
@@ -182,7 +182,7 @@ def environment(*packages: str) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters.update(
+    templates.filters.update(
         share=share,
         number=number,
         counted=counted,
@@ -193,13 +193,13 @@ def environment(*packages: str) -> Environment:
         named=named,
         whole_name=whole_name,
     )
-    return made
+    return templates
 
 
 def part(macro: str, *values: object) -> Markup:
     """Return the HTML that a macro of the template ``view.html`` makes of the values, which it escapes."""
-    made: Markup = getattr(_macros(), macro)(*values)
-    return made
+    markup: Markup = getattr(_macros(), macro)(*values)
+    return markup
 
 
 @cache

@@ -47,14 +47,14 @@ def escaped_parts(text: str) -> Iterator[tuple[str, bool]]:
     >>> list(escaped_parts("pay\u202e 12\r\n"))
     [('pay', False), ('\\u202e', True), (' 12\n', False)]
     """
-    at, text = 0, text.replace("\r\n", "\n")
-    for found in _UNSEEN.finditer(text):
-        if found.start() > at:
-            yield text[at : found.start()], False
-        yield found[0].encode("unicode_escape").decode(), True
-        at = found.end()
-    if at < len(text):
-        yield text[at:], False
+    start, text = 0, text.replace("\r\n", "\n")
+    for match in _UNSEEN.finditer(text):
+        if match.start() > start:
+            yield text[start : match.start()], False
+        yield match[0].encode("unicode_escape").decode(), True
+        start = match.end()
+    if start < len(text):
+        yield text[start:], False
 
 
 def visible(text: str) -> str:
@@ -133,8 +133,8 @@ def duration(seconds: float) -> str:
 def aligned(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:
     """Yield labelled lines as text, the labels in a column of their own; long lines are folded to ``width``."""
     column = max((len(label) for label, _ in lines), default=0) + 2
-    for label, said in lines:
-        line = f"{label:<{column}}{said}"
+    for label, text in lines:
+        line = f"{label:<{column}}{text}"
         yield line if width is None else fill(line, max(width, 2 * column), subsequent_indent=" " * column)
 
 

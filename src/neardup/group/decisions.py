@@ -235,10 +235,10 @@ def with_leader(
     shared, size, head_size = (np.zeros(len(rows), np.int64) for _ in range(3))
     near = np.flatnonzero(~exact)
     own, other = documents.of_row[rows[near]], documents.of_row[heads[near]]
-    known, at = _places(_key(column(pairs, "a"), column(pairs, "b")), _key(*np.sort((own, other), axis=0)))
+    known, places = _places(_key(column(pairs, "a"), column(pairs, "b")), _key(*np.sort((own, other), axis=0)))
     shared[near[~known]] = -1
-    near, own, other, at = near[known], own[known], other[known], at[known]
-    of_pair = {name: column(pairs, name)[at] for name in ("shared", "size_a", "size_b")}
+    near, own, other, places = near[known], own[known], other[known], places[known]
+    of_pair = {name: column(pairs, name)[places] for name in ("shared", "size_a", "size_b")}
     shared[near] = of_pair["shared"]
     size[near] = np.where(own < other, of_pair["size_a"], of_pair["size_b"])
     head_size[near] = np.where(own < other, of_pair["size_b"], of_pair["size_a"])
@@ -247,11 +247,11 @@ def with_leader(
 
 def _places(keys: Int64s, wanted: Int64s) -> tuple[Bools, Int64s]:
     """(whether it is present, where) for each wanted number in the ascending ``keys``."""
-    at = np.searchsorted(keys, wanted)
+    places = np.searchsorted(keys, wanted)
     known = np.zeros(len(wanted), np.bool_)
-    inside = at < len(keys)
-    known[inside] = keys[at[inside]] == wanted[inside]
-    return known, at
+    inside = places < len(keys)
+    known[inside] = keys[places[inside]] == wanted[inside]
+    return known, places
 
 
 def _key(a: Int64s, b: Int64s) -> Int64s:

@@ -116,13 +116,13 @@ def distinct(
         raise InputError("The chunks are one str", "A list of chunks")
     given = list(chunks)
     texts = pa.array([_text_of(place, chunk, text) for place, chunk in enumerate(given)], pa.large_binary())
-    made = shingle_sets(texts, np.arange(len(given)), settings, process_key())
-    sizes = made.sizes
+    sets = shingle_sets(texts, np.arange(len(given)), settings, process_key())
+    sizes = sets.sizes
     holders: dict[int, list[int]] = defaultdict(list)
     kept: list[int] = []
     dropped: list[Repeat] = []
     for place in range(len(given)):
-        own = made.hashes[made.offsets[place] : made.offsets[place + 1]].tolist()
+        own = sets.hashes[sets.offsets[place] : sets.offsets[place + 1]].tolist()
         shared = Counter(holder for value in own for holder in holders.get(value, ()))
         repeat = _most_similar(place, shared, sizes, least, formula)
         if repeat is None:
@@ -145,9 +145,9 @@ def _most_similar(
     parts = sets.part(common, formula)
     wholes = whole(common, np.full(len(of), sizes[place]), sizes[of], formula)
     best = 0
-    for at in range(1, len(of)):
-        if int(parts[at]) * int(wholes[best]) > int(parts[best]) * int(wholes[at]):
-            best = at
+    for position in range(1, len(of)):
+        if int(parts[position]) * int(wholes[best]) > int(parts[best]) * int(wholes[position]):
+            best = position
     if int(parts[best]) * least[1] < least[0] * int(wholes[best]):
         return None
     similarity = int(parts[best]) / int(wholes[best])
@@ -155,11 +155,11 @@ def _most_similar(
 
 
 def _text_of(place: int, chunk: Any, text: Callable[[Any], str] | None) -> bytes:
-    found = chunk if text is None else text(chunk)
-    if not isinstance(found, str):
+    value = chunk if text is None else text(chunk)
+    if not isinstance(value, str):
         raise InputError(
-            f"The chunk at place {place} is a {type(found).__name__}",
+            f"The chunk at place {place} is a {type(value).__name__}",
             "Chunks of type str",
             "Pass text=, a function from a chunk to its text",
         )
-    return found.encode("utf-8", "surrogatepass")  # lone surrogates are counted and replaced by the kernel
+    return value.encode("utf-8", "surrogatepass")  # lone surrogates are counted and replaced by the kernel

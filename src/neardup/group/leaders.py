@@ -141,14 +141,14 @@ def group(
     left_out = ~alive | crowded[hubs.documents]
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
     among_hubs, over = pairs_of(hubs, search, rules.threads, room)
-    found = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
+    pairs_with_leaders = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
     popular[hubs.documents[over]] = True
     limited = crowded | popular
     del lists, among_hubs
-    reported = found
+    reported = pairs_with_leaders
     if limited.any():
-        reported = found.filtered(lambda some: _reported(some, limited, groups.leader), room)
+        reported = pairs_with_leaders.filtered(lambda some: _reported(some, limited, groups.leader), room)
     grouped = Grouped(groups.leader, reported, _crowds(groups.leader, crowded), np.flatnonzero(popular), limited)
     if how != "components":
         return grouped
@@ -156,7 +156,7 @@ def group(
     for some in reported.batches():
         unite(parent, column(some, "a"), column(some, "b"))
     if limited.any():
-        linking = _linking(found, hubs, criterion, limited, parent, first_new)
+        linking = _linking(pairs_with_leaders, hubs, criterion, limited, parent, first_new)
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
 
@@ -175,8 +175,8 @@ def _partners_elsewhere(lists: Links, hubs: PrefixIndex) -> Int64s:
     while first < len(counts):
         until = max(first + 1, int(np.searchsorted(begin, begin[first] + _LOOKED_AT, "right")) - 1)
         outside = hubs.local[lists.partners[begin[first] : begin[until]]] < 0
-        counted, at = np.concatenate(([0], np.cumsum(outside))), begin[first : until + 1] - begin[first]
-        counts[first:until] = np.diff(counted[at])
+        counted, first_of = np.concatenate(([0], np.cumsum(outside))), begin[first : until + 1] - begin[first]
+        counts[first:until] = np.diff(counted[first_of])
         first = until
     elsewhere: Int64s = counts[hubs.documents]
     return elsewhere
@@ -192,7 +192,7 @@ def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
 
 
 def _linking(
-    found: Pairs, hubs: PrefixIndex, criterion: Criterion, limited: Bools, parent: Int64s, first_new: int
+    pairs: Pairs, hubs: PrefixIndex, criterion: Criterion, limited: Bools, parent: Int64s, first_new: int
 ) -> pa.Table:
     """The pairs of ``limited`` documents that chains need besides those that ``parent`` has united.
 
@@ -202,7 +202,7 @@ def _linking(
     if limited[hubs.documents].any():
         linking = link_crowds(hubs, criterion, limited[hubs.documents], parent, first_new)
     outside = [verified(hubs, linking)]
-    for some in found.batches():  # of documents that are not in the index
+    for some in pairs.batches():  # of documents that are not in the index
         ends = np.column_stack((column(some, "a"), column(some, "b")))
         outside.append(some.filter(pa.array(unite_by(ends, parent))).cast(VERIFIED))
     return merged(*outside)
@@ -263,7 +263,7 @@ class _Part(NamedTuple):
 
 
 def group_found(
-    found: FoundPairs,
+    found_pairs: FoundPairs,
     exact: ExactJoin,
     rank: Int64s,
     first_new: int,
@@ -274,10 +274,12 @@ def group_found(
 
     ``rank`` is a permutation, and ``room`` that for the pairs.
     """
-    pairs, index = found.pairs, exact.index
+    pairs, index = found_pairs.pairs, exact.index
     if exact.parts is not None:
         nothing = Pairs.of(VERIFIED.empty_table())
-        parts: Iterable[_Part] = (_Part(documents, nothing, made) for documents, made in exact.parts.indexes())
+        parts: Iterable[_Part] = (
+            _Part(documents, nothing, grouped) for documents, grouped in exact.parts.indexes()
+        )
     elif pairs.exceeds(room):
         parts = _parts_of(pairs, index, len(rank), room)
     else:
@@ -287,12 +289,12 @@ def group_found(
     for documents, of_part, of_index in parts:
         among = np.argsort(np.argsort(rank[documents]))
         old = int(np.searchsorted(documents, first_new))
-        made = group(of_part, of_index, among, old, rules, room)
-        leader[documents], limited[documents] = documents[made.leader], made.limited
-        for table in made.pairs.batches():
+        grouped = group(of_part, of_index, among, old, rules, room)
+        leader[documents], limited[documents] = documents[grouped.leader], grouped.limited
+        for table in grouped.pairs.batches():
             reported.add(_numbered(table, documents))
-        crowds += [Crowd(int(documents[crowd.leader]), crowd.members, crowd.left_out) for crowd in made.crowds]
-        popular.append(documents[made.popular])
+        crowds += [Crowd(int(documents[crowd.leader]), crowd.members, crowd.left_out) for crowd in grouped.crowds]
+        popular.append(documents[grouped.popular])
     in_order = tuple(sorted(crowds, key=lambda crowd: crowd.leader))
     return Grouped(leader, reported.finish(), in_order, np.sort(np.concatenate(popular)), limited)
 
@@ -388,9 +390,9 @@ def group_pairs(
     first = [] if order is None else list(order)
     names = list(dict.fromkeys(chain(first, *((a, b) for a, b, _ in listed))))
     number = {name: place for place, name in enumerate(names)}
-    found = _verified([(number[a], number[b], similarity) for a, b, similarity in listed])
+    verified = _verified([(number[a], number[b], similarity) for a, b, similarity in listed])
     rank = np.arange(len(names))
-    leader = group(found, None, rank, 0, rules).leader
+    leader = group(verified, None, rank, 0, rules).leader
     groups: dict[int, list[Any]] = {}
     for place, head in enumerate(leader.tolist()):
         groups.setdefault(head, [names[head]])

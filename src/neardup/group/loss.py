@@ -69,13 +69,13 @@ def residue(documents: Int64s, group: Int64s, base: Bools, store: ShingleStore) 
 
     owners, hashes = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
     for members in _portions(group, base, store.bound(documents)):
-        found = store.get(np.sort(documents[members]))
-        at = found.index(documents[members])
+        sets = store.get(np.sort(documents[members]))
+        places = sets.index(documents[members])
         firsts = np.concatenate(([0], np.flatnonzero(np.diff(group[members])) + 1, [len(members)]))
         bases = np.add.reduceat(base[members].astype(np.int64), firsts[:-1])
         counts = np.empty(len(members), np.int64)
-        out = np.empty(int(found.sets.sizes[at][~base[members]].sum()), np.uint64)
-        used = residues(found.sets.hashes, found.sets.offsets, at, firsts, bases, out, counts)
+        out = np.empty(int(sets.sets.sizes[places][~base[members]].sum()), np.uint64)
+        used = residues(sets.sets.hashes, sets.sets.offsets, places, firsts, bases, out, counts)
         owners.append(np.repeat(members, counts))
         hashes.append(out[:used].copy())
     owner = np.concatenate(owners)
@@ -102,36 +102,36 @@ def cover(candidates: Residue, group: Int64s, rank: Int64s, allowed: Int64s) -> 
 
     ``group`` and ``rank`` are those of the documents, and ``allowed`` the number of shingles that each may lose.
     """
-    found = _Shared.of(candidates, group)
+    shared = _Shared.of(candidates, group)
     order = np.lexsort((rank, group))
-    held = np.zeros(found.different, np.int64)
+    holders = np.zeros(shared.different, np.int64)
     stays = np.zeros(len(group), np.bool_)
     for document in order.tolist():
-        shingles = found.of_document(document)
-        if np.count_nonzero(held[shingles] == 0) > allowed[document]:
+        shingles = shared.of_document(document)
+        if np.count_nonzero(holders[shingles] == 0) > allowed[document]:
             stays[document] = True
-            held[shingles] += 1
-    _take_back(found, stays, held, allowed, order)
+            holders[shingles] += 1
+    _take_back(shared, stays, holders, allowed, order)
     return stays
 
 
-def _take_back(found: "_Shared", stays: Bools, held: Int64s, allowed: Int64s, order: Int64s) -> None:
-    """Let documents go that others made redundant; ``held`` counts the documents with each shingle that stay."""
-    owner = np.repeat(np.arange(len(stays)), np.diff(found.starts))
-    lost = np.bincount(owner[held[found.shingles] == 0], minlength=len(stays))
+def _take_back(shared: "_Shared", stays: Bools, holders: Int64s, allowed: Int64s, order: Int64s) -> None:
+    """Let documents go that others made redundant; ``holders`` counts the staying documents with each shingle."""
+    owner = np.repeat(np.arange(len(stays)), np.diff(shared.starts))
+    lost = np.bincount(owner[holders[shared.shingles] == 0], minlength=len(stays))
     for document in order[stays[order]][::-1].tolist():
-        shingles = found.of_document(document)
-        alone = shingles[held[shingles] == 1]
+        shingles = shared.of_document(document)
+        alone = shingles[holders[shingles] == 1]
         if len(alone) > allowed[document]:
             continue
-        losing, times = np.unique(found.with_any(alone), return_counts=True)
+        losing, times = np.unique(shared.with_any(alone), return_counts=True)
         gone = ~stays[losing]
         losing, times = losing[gone], times[gone]
         if (lost[losing] + times > allowed[losing]).any():
             continue
         lost[losing] += times
         lost[document] = len(alone)
-        held[shingles] -= 1
+        holders[shingles] -= 1
         stays[document] = False
 
 
@@ -166,8 +166,8 @@ class _Shared:
         """The documents with each of ``shingles``, one entry for each shingle of a document."""
         first, until = self.firsts[shingles], self.firsts[shingles + 1]
         sizes = until - first
-        at = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(first, sizes)
-        documents: Int64s = self.documents[at]
+        places = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes) + np.repeat(first, sizes)
+        documents: Int64s = self.documents[places]
         return documents
 
 
@@ -342,10 +342,10 @@ def with_passages(decisions: Decisions, documents: CopyClasses, now: Standing, r
     chosen = _chosen(losing, lost[entries[first]], now, rows.sets().bound(np.arange(len(rows.unique))))
     units, excerpts = np.where(lost == 0, 0, -1), np.full(len(lost), None, object)
     if len(chosen):
-        found = _found(chosen, now, rows)
+        residues_of = _found(chosen, now, rows)
         inside = entries[np.isin(of_row[entries], chosen)]
         for entry, place in zip(inside.tolist(), np.searchsorted(chosen, of_row[inside]).tolist(), strict=True):
-            units[entry], excerpts[entry] = found[place]
+            units[entry], excerpts[entry] = residues_of[place]
     passages = Passages(units, pa.array(excerpts, pa.string()))
     return replace(decisions, lost=replace(decisions.lost, passages=passages))
 
@@ -456,17 +456,17 @@ def _found(chosen: Int64s, now: Standing, rows: Rows) -> list[tuple[int, str | N
 
 def _lost_shingles(chosen: Int64s, now: Standing, store: ShingleStore) -> list[UInt64s]:
     """The shingles (ascending) of each document that no document of its group holds that stays."""
-    asked = np.zeros(len(now.group), np.bool_)
-    asked[now.group[chosen]] = True
-    staying = np.flatnonzero(now.stays & asked[now.group])
-    found = store.get(np.union1d(chosen, staying))
-    held = {
-        int(group): found.only(staying[now.group[staying] == group]).sets.hashes
+    wanted = np.zeros(len(now.group), np.bool_)
+    wanted[now.group[chosen]] = True
+    staying = np.flatnonzero(now.stays & wanted[now.group])
+    kept_sets = store.get(np.union1d(chosen, staying))
+    hashes_of = {
+        int(group): kept_sets.only(staying[now.group[staying] == group]).sets.hashes
         for group in np.unique(now.group[chosen])
     }
-    sets = found.only(chosen).sets
+    sets = kept_sets.only(chosen).sets
     each = np.split(sets.hashes, sets.offsets[1:-1])
-    return [np.setdiff1d(own, held[int(now.group[k])]) for k, own in zip(chosen, each, strict=True)]
+    return [np.setdiff1d(own, hashes_of[int(now.group[k])]) for k, own in zip(chosen, each, strict=True)]
 
 
 def _decoded(text: pa.Array) -> str:

@@ -56,7 +56,7 @@ REFERENCE = "a document of the reference set represents the group"
 OVERTAKEN = "a later decision chose another representative"
 
 
-def place(heads: Int64s, rank: Int64s, asked: Constraints, alike: Alike) -> Placement:
+def place(heads: Int64s, rank: Int64s, constraints: Constraints, alike: Alike) -> Placement:
     """Return the representatives (int64[rows]) that follow from the decisions.
 
     Groups with a pair that belongs ``together`` become one. In a group with rows that belong ``apart``, rows are
@@ -64,21 +64,21 @@ def place(heads: Int64s, rank: Int64s, asked: Constraints, alike: Alike) -> Plac
     if it may share a group with all rows there, else with the first other representative that it is ``alike``,
     else on its own. The best row of a group represents it.
     """
-    ties = _Ties(asked.apart)
+    ties = _Ties(constraints.apart)
     refused: dict[int, int] = {}
-    for index, (a, b) in enumerate(asked.together.tolist()):
+    for index, (a, b) in enumerate(constraints.together.tolist()):
         if (contradicted := ties.unite(a, b)) is not None:
             refused[index] = contradicted
-    together = [pair for index, pair in enumerate(asked.together.tolist()) if index not in refused]
-    after, unused = heads.copy(), dict.fromkeys(range(len(asked.chosen)), OTHER_GROUP)
+    together = [pair for index, pair in enumerate(constraints.together.tolist()) if index not in refused]
+    after, unused = heads.copy(), dict.fromkeys(range(len(constraints.chosen)), OTHER_GROUP)
     of_group: dict[int, list[tuple[int, int]]] = {}
-    for index, (group, row) in enumerate(asked.chosen.tolist()):
+    for index, (group, row) in enumerate(constraints.chosen.tolist()):
         of_group.setdefault(group, []).append((index, row))
-    for rows in _concerned(heads, together, asked):
-        first = _chosen_among(rows, of_group, asked, unused)
+    for rows in _concerned(heads, together, constraints):
+        first = _chosen_among(rows, of_group, constraints, unused)
 
         def order(row: int, first: int | None = first) -> tuple[bool, bool, int]:
-            return row != first, row in asked.going, int(rank[row])
+            return row != first, row in constraints.going, int(rank[row])
 
         for head, members in _split(rows, heads, ties, order, alike):
             after[members] = head
@@ -104,13 +104,13 @@ class _Ties:
         small, large = sorted((self.of(a), self.of(b)), key=len)
         if small is large:
             return None
-        found = (
+        ties = (
             index
             for row in small
             for other, index in self._apart.get(row, {}).items()
             if self._set_of.get(other) is large
         )
-        if (contradicted := min(found, default=None)) is not None:
+        if (contradicted := min(ties, default=None)) is not None:
             return contradicted
         large.extend(small)
         self._set_of.update(dict.fromkeys(small, large))
@@ -121,7 +121,7 @@ class _Ties:
         return any(other in others for row in rows for other in self._apart.get(row, ()))
 
 
-def _concerned(heads: Int64s, together: Sequence[Sequence[int]], asked: Constraints) -> list[list[int]]:
+def _concerned(heads: Int64s, together: Sequence[Sequence[int]], constraints: Constraints) -> list[list[int]]:
     """The rows of each group that a decision may change; groups with rows that belong together are one."""
     joined: dict[int, int] = {}
 
@@ -134,7 +134,11 @@ def _concerned(heads: Int64s, together: Sequence[Sequence[int]], asked: Constrai
     for a, b in together:
         one, other = root(int(heads[a])), root(int(heads[b]))
         joined[max(one, other)] = min(one, other)
-    for row in (*asked.apart.ravel().tolist(), *asked.chosen[:, :1].ravel().tolist(), *asked.goes.tolist()):
+    for row in (
+        *constraints.apart.ravel().tolist(),
+        *constraints.chosen[:, :1].ravel().tolist(),
+        *constraints.goes.tolist(),
+    ):
         root(int(heads[row]))
     concerned = np.zeros(len(heads), np.bool_)
     concerned[list(joined)] = True
@@ -145,20 +149,23 @@ def _concerned(heads: Int64s, together: Sequence[Sequence[int]], asked: Constrai
 
 
 def _chosen_among(
-    rows: Sequence[int], of_group: Mapping[int, list[tuple[int, int]]], asked: Constraints, unused: dict[int, str]
+    rows: Sequence[int],
+    of_group: Mapping[int, list[tuple[int, int]]],
+    constraints: Constraints,
+    unused: dict[int, str],
 ) -> int | None:
     """The row that a decision chose to represent ``rows``; ``of_group`` has pairs (index, row) by named group.
 
     Its index is removed from ``unused``; the others there get the reason.
     """
     named = sorted(choice for row in rows if row in of_group for choice in of_group[row])
-    inside, goes, first = frozenset(rows) if named else frozenset(), asked.going, None
+    inside, goes, first = frozenset(rows) if named else frozenset(), constraints.going, None
     for index, row in named:
         if row not in inside:
             continue
         if row in goes:
             unused[index] = GOES
-        elif rows[0] < asked.first_new <= row:
+        elif rows[0] < constraints.first_new <= row:
             unused[index] = REFERENCE
         elif first is not None and row != first:
             unused[index] = OVERTAKEN
@@ -212,7 +219,7 @@ class Verdicts:
 
 
 def stays_after(
-    rows: Int64s, kept: Bools, heads: Int64s, rank: Int64s, asked: Verdicts, *, none_stays: bool = False
+    rows: Int64s, kept: Bools, heads: Int64s, rank: Int64s, verdicts: Verdicts, *, none_stays: bool = False
 ) -> Bools:
     """bool[n]: which of the ``rows`` (int64[n]) stay after the decisions; ``kept`` are those that stay by policy.
 
@@ -220,26 +227,26 @@ def stays_after(
     stays, else the best that stays anyway, and further ones only by a decision. ``none_stays``: no representative
     stays by policy.
     """
-    at = {row: index for index, row in enumerate(rows.tolist())}
+    index_of = {row: index for index, row in enumerate(rows.tolist())}
     after = kept.copy()
-    goes, stays = frozenset(asked.goes.tolist()), frozenset(asked.stays.tolist())
-    firm = (stays | frozenset(asked.both.tolist())) - goes
-    for row in firm & at.keys():
-        after[at[row]] = True
+    goes, stays = frozenset(verdicts.goes.tolist()), frozenset(verdicts.stays.tolist())
+    firm = (stays | frozenset(verdicts.both.tolist())) - goes
+    for row in firm & index_of.keys():
+        after[index_of[row]] = True
     ties = _Ties(np.empty((0, 2), np.int64))
-    for a, b in asked.duplicates.tolist():
+    for a, b in verdicts.duplicates.tolist():
         ties.unite(a, b)
     seen: set[int] = set()
-    for row in asked.duplicates.ravel().tolist():
+    for row in verdicts.duplicates.ravel().tolist():
         if row in seen:
             continue
         seen.update(ties.of(row))
-        inside = [one for one in ties.of(row) if one in at and one not in goes]
-        certain = [one for one in inside if one in firm or (heads[at[one]] == one and not none_stays)]
+        inside = [one for one in ties.of(row) if one in index_of and one not in goes]
+        certain = [one for one in inside if one in firm or (heads[index_of[one]] == one and not none_stays)]
         if not certain:
-            certain = sorted((one for one in inside if after[at[one]]), key=lambda one: int(rank[one]))[:1]
+            certain = sorted((one for one in inside if after[index_of[one]]), key=lambda one: int(rank[one]))[:1]
         for one in inside:
-            after[at[one]] = one in certain
-    for row in goes & at.keys():
-        after[at[row]] = False
+            after[index_of[one]] = one in certain
+    for row in goes & index_of.keys():
+        after[index_of[row]] = False
     return after

@@ -53,13 +53,13 @@ class Ids:
             return self._of_part(0, rows)
         owner = np.searchsorted(np.array(self.firsts[1:], np.int64), rows, side="right")
         places: list[Int64s] = []
-        found: list[pa.Array] = []
+        arrays: list[pa.Array] = []
         for number in range(len(self.firsts)):
             mine = np.flatnonzero(owner == number)
             places.append(mine)
             ids = self._of_part(number, rows[mine])
-            found.append(pc.cast(ids, pa.string()) if self._in_words else ids)
-        together = pa.concat_arrays([ids for ids in found if len(ids)] or found[:1])
+            arrays.append(pc.cast(ids, pa.string()) if self._in_words else ids)
+        together = pa.concat_arrays([ids for ids in arrays if len(ids)] or arrays[:1])
         return together.take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
 
     def text(self, rows: Int64s) -> pa.Array:
@@ -221,14 +221,14 @@ def never_listed(keep: Keeping, extra: Mapping[str, pa.Array]) -> list[str]:
     """Notes on values that an order: policy lists and its column does not have, as after a typing error."""
     notes = []
     for policy in listed(keep):
-        found = order_of(policy)
-        if found is None or found[0] not in extra:
+        order = order_of(policy)
+        if order is None or order[0] not in extra:
             continue
-        known = as_text(extra[found[0]])
-        missing = [value for value in found[1] if not pc.any(pc.equal(known, value)).as_py()]
+        known = as_text(extra[order[0]])
+        missing = [value for value in order[1] if not pc.any(pc.equal(known, value)).as_py()]
         if missing:
             notes.append(
-                f'--keep order: no document has {", ".join(map(repr, missing))} in the column "{found[0]}"'
+                f'--keep order: no document has {", ".join(map(repr, missing))} in the column "{order[0]}"'
             )
     return notes
 
@@ -247,11 +247,11 @@ def _worst_first(policy: str, units: Int64s, first_new: int, extra: Mapping[str,
 
 def _sort_values(policy: str, extra: pa.Array) -> Floats:
     """Smaller is better: dense ranks of the values, so that dates and long integers keep their order."""
-    found = order_of(policy)
-    if found is not None:
-        require_labels(extra.type, found[0], f"--keep {policy}")
+    order = order_of(policy)
+    if order is not None:
+        require_labels(extra.type, order[0], f"--keep {policy}")
         text = as_text(extra)
-        places = pc.fill_null(pc.index_in(text, pa.array(found[1], pa.large_string())), len(found[1]))
+        places = pc.fill_null(pc.index_in(text, pa.array(order[1], pa.large_string())), len(order[1]))
         listed_first: Floats = places.to_numpy(zero_copy_only=False).astype(np.float64)
         listed_first[text.is_null().to_numpy(zero_copy_only=False)] = np.inf
         return listed_first

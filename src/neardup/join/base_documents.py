@@ -71,8 +71,8 @@ def base_texts(names: Sequence[str | Path]) -> list[str]:
         return []
     opened = open_files(names)
     text = choose_columns(opened, None, None).text if opened.columns else ""
-    found = [text for array in _texts(BaseDocuments(opened, text), []) for text in array.to_pylist()]
-    return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text or "" for text in found]
+    texts = [text for array in _texts(BaseDocuments(opened, text), []) for text in array.to_pylist()]
+    return [text.decode("utf-8", "replace") if isinstance(text, bytes) else text or "" for text in texts]
 
 
 def read_texts(opened: BaseDocuments) -> Iterator[pa.Array]:
@@ -83,7 +83,7 @@ def read_texts(opened: BaseDocuments) -> Iterator[pa.Array]:
 
 def read_base(opened: BaseDocuments, settings: TextSettings, key: Key, progress: Progress) -> ReadBase:
     """Read the base text. Raises InputError if a part of it cannot be read, since it would count after all."""
-    documents, found, pending, texts, short = opened.documents, NO_BASE_TEXT, NO_BASE_TEXT, 0, 0
+    documents, base, pending, texts, short = opened.documents, NO_BASE_TEXT, NO_BASE_TEXT, 0, 0
     aside: list[str] = []
     with progress.stage("ignore", documents.size_bytes, "bytes") as advance:
         for array in _texts(opened, aside):
@@ -92,20 +92,20 @@ def read_base(opened: BaseDocuments, settings: TextSettings, key: Key, progress:
             short += _short(array, settings)
             pending |= new
             if len(pending) > _SETTLED:
-                found, pending = found | pending, NO_BASE_TEXT
+                base, pending = base | pending, NO_BASE_TEXT
             advance(int(array.nbytes))
-    found |= pending
+    base |= pending
     notes = [f"--ignore: {note}" for note in (*opened.notes, *documents.findings.reading_notes())]
     if aside:
         notes.append(f"--ignore: {counted(len(aside), 'file')} without readable text left aside: {aside[0]}, …")
-    if not len(found):
+    if not len(base):
         notes.append("--ignore: the base texts hold no words, so nothing is ignored")
     elif short:
         notes.append(
             f"--ignore: {counted(short, 'base text')} shorter than a shingle: ignored only in documents that "
             "consist of nothing else"
         )
-    return ReadBase(found, tuple(documents.names), texts, tuple(notes))
+    return ReadBase(base, tuple(documents.names), texts, tuple(notes))
 
 
 def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
@@ -125,6 +125,11 @@ def _texts(opened: BaseDocuments, aside: list[str]) -> Iterator[pa.Array]:
 
 def _short(texts: pa.Array, settings: TextSettings) -> int:
     """The number of texts with words, but fewer units than a shingle."""
-    made = cleaned(texts, settings)
-    units, _ = sign(made.texts, made.settings, np.empty((len(texts), 0), np.uint32), np.empty((0, 2), np.uint64))
+    clean = cleaned(texts, settings)
+    units, _ = sign(
+        clean.texts,
+        clean.settings,
+        np.empty((len(texts), 0), np.uint32),
+        np.empty((0, 2), np.uint64),
+    )
     return int(((units > 0) & (units < settings.shingles.length)).sum())

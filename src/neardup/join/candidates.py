@@ -62,20 +62,20 @@ def kept_candidates(journal: RunJournal | None, room: PairRoom, make: Callable[[
     """
     if journal is None:
         return make()
-    found = _found(journal, room)
-    if found is None:
-        found = make()
-        _put(journal, found)
-    return found
+    candidates = _found(journal, room)
+    if candidates is None:
+        candidates = make()
+        _put(journal, candidates)
+    return candidates
 
 
-def _put(journal: RunJournal, found: Candidates) -> None:
+def _put(journal: RunJournal, candidates: Candidates) -> None:
     parts = 0
-    for table in found.pairs.batches(_AT_ONCE):
+    for table in candidates.pairs.batches(_AT_ONCE):
         journal.put(f"{_HEAD} {parts}", table.combine_chunks())
         parts += 1
-    told = {"parts": parts, "hub_buckets": found.hub_buckets, "largest_bucket": found.largest_bucket}
-    head = pa.table({"hub": found.hub}).replace_schema_metadata({_HEAD: json.dumps(told)})
+    counts = {"parts": parts, "hub_buckets": candidates.hub_buckets, "largest_bucket": candidates.largest_bucket}
+    head = pa.table({"hub": candidates.hub}).replace_schema_metadata({_HEAD: json.dumps(counts)})
     journal.put(_HEAD, head)
 
 
@@ -84,14 +84,14 @@ def _found(journal: RunJournal, room: PairRoom) -> Candidates | None:
     head = journal.get(_HEAD)
     if head is None:
         return None
-    told = json.loads((head.schema.metadata or {})[_HEAD.encode()])
+    counts = json.loads((head.schema.metadata or {})[_HEAD.encode()])
     sorter = PairSorter(room, counted=False)
-    for number in range(told["parts"]):
+    for number in range(counts["parts"]):
         table = journal.get(f"{_HEAD} {number}")
         if table is None:
             return None
         sorter.add(table)
-    return Candidates(sorter.finish(), column(head, "hub"), told["hub_buckets"], told["largest_bucket"])
+    return Candidates(sorter.finish(), column(head, "hub"), counts["hub_buckets"], counts["largest_bucket"])
 
 
 class BandKeys(Protocol):
@@ -118,10 +118,10 @@ class SignatureBands:
 
     def of(self, band: int) -> UInt64s:
         """The keys in one band, computed now."""
-        keys, first, at = np.empty(len(self), np.uint64), sum(self.plan.bands[:band]), 0
+        keys, first, place = np.empty(len(self), np.uint64), sum(self.plan.bands[:band]), 0
         for block in self.blocks:
-            band_keys(block, first, self.plan.bands[band], band, keys[at : at + len(block)])
-            at += len(block)
+            band_keys(block, first, self.plan.bands[band], band, keys[place : place + len(block)])
+            place += len(block)
         return keys
 
 

@@ -64,26 +64,26 @@ def leave_out_common(rows: Rows, sketches: Sketches, progress: Progress) -> tupl
     different = len(rows.unique) + len(rows.base_only)
     limit = most_documents(rows.settings.base.ignore_common, different)
     with progress.stage("common", len(rows.unique), "documents") as advance:
-        held = _held(rows)
-        counted = _count(rows, held, limit, advance)
+        sets = _held(rows)
+        counted = _count(rows, sets, limit, advance)
     with progress.stage("common", len(counted.affected), "documents") as advance:
         table, learned = _named(rows, counted.common, different)
         base = learned if rows.corpus.base is None else rows.corpus.base | learned
         left = _left_before(rows, counted.sizes)
         if not len(learned):
-            made = rows.with_left(left)
-            if held is not None:
-                made.sets("shingles").adopt(held)
-            return made, sketches, Learned(table, learned, different, held)
-        made = replace(rows.with_left(left), corpus=replace(rows.corpus, base=base))
-        if held is not None and not MEASURES[rows.settings.search.measure].of_units:
-            held = _left_of(held, made, counted.affected, learned)
+            without = rows.with_left(left)
+            if sets is not None:
+                without.sets("shingles").adopt(sets)
+            return without, sketches, Learned(table, learned, different, sets)
+        without = replace(rows.with_left(left), corpus=replace(rows.corpus, base=base))
+        if sets is not None and not MEASURES[rows.settings.search.measure].of_units:
+            sets = _left_of(sets, without, counted.affected, learned)
         else:
-            held = None
-        again = _SignedAgain(made, np.concatenate(sketches.signatures()), counted.affected)
-        again.count(held, advance)
-        made, sketches, held = _with_something(made, again, sketches, held)
-    return made, sketches, Learned(table, learned, different, held)
+            sets = None
+        again = _SignedAgain(without, np.concatenate(sketches.signatures()), counted.affected)
+        again.count(sets, advance)
+        without, sketches, sets = _with_something(without, again, sketches, sets)
+    return without, sketches, Learned(table, learned, different, sets)
 
 
 def most_documents(ignore_common: float, different: int) -> int:
@@ -104,9 +104,9 @@ class _Tally:
         hashes = np.union1d(self.hashes, other.hashes)
         documents, first = np.zeros(len(hashes), np.int64), np.full(len(hashes), np.iinfo(np.int64).max)
         for part in (self, other):  # the hashes of each are distinct
-            at = np.searchsorted(hashes, part.hashes)
-            documents[at] += part.documents
-            first[at] = np.minimum(first[at], part.first)
+            places = np.searchsorted(hashes, part.hashes)
+            documents[places] += part.documents
+            first[places] = np.minimum(first[places], part.first)
         return _Tally(hashes, documents, first)
 
     def above(self, limit: int) -> "_Tally":
@@ -131,20 +131,20 @@ def _held(rows: Rows) -> DocumentSets | None:
     return store.get(every) if fits and len(every) else None
 
 
-def _pass(rows: Rows, held: DocumentSets | None) -> Iterator[tuple[Int64s, ShingleSets]]:
+def _pass(rows: Rows, known_sets: DocumentSets | None) -> Iterator[tuple[Int64s, ShingleSets]]:
     """One pass over the shingle sets of all documents: (document numbers, sets) of some documents at a time."""
-    if held is None:
+    if known_sets is None:
         yield from rows.corpus.with_shingle_sets(
             rows.unique, lambda mine, sets: (np.searchsorted(rows.unique, mine), sets)
         )
         return
-    for first in range(0, len(held.documents), _SLICE):
-        offsets = held.sets.offsets[first : first + _SLICE + 1]
-        sets = ShingleSets(held.sets.hashes[offsets[0] : offsets[-1]], offsets - offsets[0])
-        yield held.documents[first : first + _SLICE], sets
+    for first in range(0, len(known_sets.documents), _SLICE):
+        offsets = known_sets.sets.offsets[first : first + _SLICE + 1]
+        sets = ShingleSets(known_sets.sets.hashes[offsets[0] : offsets[-1]], offsets - offsets[0])
+        yield known_sets.documents[first : first + _SLICE], sets
 
 
-def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) -> _Counted:
+def _count(rows: Rows, known_sets: DocumentSets | None, limit: int, advance: Advance) -> _Counted:
     """Count the shingles in more than ``limit`` documents."""
     from neardup.kernels.sketch.left import add_to_cells, in_full_cells  # other runs need not wait for them
 
@@ -154,12 +154,12 @@ def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) 
     wanted = 16 * int(rows.units[rows.unique].sum()) // (limit + 1)
     bits = min(max(wanted, _FEWEST_CELLS).bit_length(), _MOST_CELLS.bit_length() - 1)
     cells, shift = np.zeros(1 << bits, np.uint32), np.uint64(64 - bits)
-    for documents, sets in _pass(rows, held):
+    for documents, sets in _pass(rows, known_sets):
         add_to_cells(sets.hashes, shift, cells)
         sizes[documents] = sets.sizes
         advance(len(documents))
     if cells.max() > limit:
-        for documents, sets in _pass(rows, held):
+        for documents, sets in _pass(rows, known_sets):
             for first in range(0, len(sets.hashes), _HASHES):
                 there = in_full_cells(sets.hashes[first : first + _HASHES], shift, cells, np.uint32(limit)) + first
                 owner = documents[np.searchsorted(sets.offsets, there, side="right") - 1]
@@ -171,9 +171,9 @@ def _count(rows: Rows, held: DocumentSets | None, limit: int, advance: Advance) 
 def _tally(hashes: UInt64s, owner: Int64s) -> _Tally:
     """Count the documents of each hash; ``owner`` (ascending) is the document of each."""
     distinct = np.unique(hashes)
-    at, first = np.searchsorted(distinct, hashes), np.empty(len(distinct), np.int64)
-    first[at[::-1]] = owner[::-1]  # the last assignment stays
-    return _Tally(distinct, np.bincount(at, minlength=len(distinct)), first)
+    places, first = np.searchsorted(distinct, hashes), np.empty(len(distinct), np.int64)
+    first[places[::-1]] = owner[::-1]  # the last assignment stays
+    return _Tally(distinct, np.bincount(places, minlength=len(distinct)), first)
 
 
 def _left_before(rows: Rows, sizes: Int64s) -> Int64s:
@@ -197,12 +197,12 @@ class _SignedAgain:
         self._rows, self._signatures, self._affected = rows, signatures, affected
         self._made, self._stays = False, np.ones(len(rows.unique), np.bool_)
 
-    def count(self, held: DocumentSets | None, advance: Advance) -> None:
-        """Count the rest of each document in ``rows.left``; ``held`` are the sets without base text."""
+    def count(self, sets: DocumentSets | None, advance: Advance) -> None:
+        """Count the rest of each document in ``rows.left``; ``sets`` are the sets without base text."""
         rows = self._rows
         assert rows.left is not None
-        if held is not None:
-            rows.left[rows.unique, 1] = held.sets.sizes
+        if sets is not None:
+            rows.left[rows.unique, 1] = sets.sets.sizes
             advance(len(self._affected))
         else:
             self._read(rows.left, advance)
@@ -241,31 +241,31 @@ class _SignedAgain:
 
 
 def _with_something(
-    rows: Rows, again: _SignedAgain, sketches: Sketches, held: DocumentSets | None
+    rows: Rows, again: _SignedAgain, sketches: Sketches, sets: DocumentSets | None
 ) -> tuple[Rows, Sketches, DocumentSets | None]:
-    """The same without the documents that consist of base text; the store of the rows has the ``held`` sets."""
+    """The same without the documents that consist of base text; the store of the rows has the ``sets`` sets."""
     assert rows.left is not None
     stays = something_left(rows.left[rows.unique], rows.settings.search.measure)
-    made = replace(rows, unique=rows.unique[stays])
-    if held is not None:  # the sets of the documents without anything are empty
-        offsets = np.concatenate(([0], np.cumsum(held.sets.sizes[stays])))
-        held = DocumentSets(np.arange(len(made.unique)), ShingleSets(held.sets.hashes, offsets))
-        made.sets("shingles").adopt(held)
-    return made, Sketches(again.only(stays), sketches.simhashes[stays]), held
+    judged = replace(rows, unique=rows.unique[stays])
+    if sets is not None:  # the sets of the documents without anything are empty
+        offsets = np.concatenate(([0], np.cumsum(sets.sets.sizes[stays])))
+        sets = DocumentSets(np.arange(len(judged.unique)), ShingleSets(sets.sets.hashes, offsets))
+        judged.sets("shingles").adopt(sets)
+    return judged, Sketches(again.only(stays), sketches.simhashes[stays]), sets
 
 
-def _left_of(held: DocumentSets, rows: Rows, affected: Int64s, common: BaseText) -> DocumentSets:
+def _left_of(sets: DocumentSets, rows: Rows, affected: Int64s, common: BaseText) -> DocumentSets:
     """The sets in memory without the ``common`` shingles, which only the ``affected`` documents have.
 
-    They take the place of ``held`` in memory.
+    They take the place of ``sets`` in memory.
     """
     from neardup.kernels.sketch.left import drop_from_sets
 
-    has = np.zeros(len(held.documents), np.bool_)
+    has = np.zeros(len(sets.documents), np.bool_)
     has[affected] = True
     table = common.table(rows.corpus.key)
-    hashes, offsets = drop_from_sets(held.sets.hashes, held.sets.offsets, has, table)
-    return DocumentSets(held.documents, ShingleSets(hashes, offsets))
+    hashes, offsets = drop_from_sets(sets.sets.hashes, sets.sets.offsets, has, table)
+    return DocumentSets(sets.documents, ShingleSets(hashes, offsets))
 
 
 def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseText]:
@@ -282,11 +282,11 @@ def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseTe
         settings.shingles.length,
         settings.cleaning.cleaner,
     )
-    for found in rows.corpus.with_chunks(rows.unique[documents], of_chunk):
-        for text, (number, at, public) in found:
+    for named in rows.corpus.with_chunks(rows.unique[documents], of_chunk):
+        for text, (number, position, public) in named:
             published[number] = public
             units = read(text, cleaner=cleaner).units(by_word).strings
-            for k, begin in zip(number.tolist(), at.tolist(), strict=True):
+            for k, begin in zip(number.tolist(), position.tolist(), strict=True):
                 texts[k] = (" " if by_word else "").join(units[begin : begin + length])
     order = sorted(range(len(texts)), key=lambda k: (-common.documents[k], texts[k]))
     counts = common.documents[order]
@@ -302,17 +302,17 @@ def _named(rows: Rows, common: _Tally, different: int) -> tuple[pa.Table, BaseTe
 
 def _place(texts: pa.Array, place: int, settings: JoinSettings, key: Key, common: UInt64s) -> Place:
     """Find the ``common`` shingles (by ``key``, sorted) in one of the texts."""
-    made, length = [], settings.shingles.length
+    hashed, length = [], settings.shingles.length
     for each in (key, PUBLIC):
         units = shingle_sets(texts, np.array([place]), settings, each, "tokens").hashes
         hashes = np.empty(max(len(units), 1), np.uint64)
-        made.append(hashes[: shingle_hashes(units, len(units), length, each.shingles, hashes)])
-    hashes, public = made
+        hashed.append(hashes[: shingle_hashes(units, len(units), length, each.shingles, hashes)])
+    hashes, public = hashed
     number = np.minimum(np.searchsorted(common, hashes), len(common) - 1)
-    at = np.flatnonzero(common[number] == hashes)
-    return number[at], at, public[at]
+    matches = np.flatnonzero(common[number] == hashes)
+    return number[matches], matches, public[matches]
 
 
 def _text(value: pa.Scalar) -> str:
-    found = value.as_py()
-    return found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
+    text = value.as_py()
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)

@@ -87,12 +87,14 @@ def count_common(
     parts = []
     for inside in blocks(a, b, store):
         ends = np.column_stack((a[inside], b[inside]))
-        found = store.get(np.unique(ends))
-        at = found.index(ends)
+        streams_of = store.get(np.unique(ends))
+        places = streams_of.index(ends)
 
-        def work(first: int, ends: Int64s = ends, at: Int64s = at, streams: ShingleSets = found.sets) -> _Part:
+        def work(
+            first: int, ends: Int64s = ends, places: Int64s = places, streams: ShingleSets = streams_of.sets
+        ) -> _Part:
             part = slice(first, first + _PAIRS)
-            return _counted(ends[part], at[part], streams, counting, criterion)
+            return _counted(ends[part], places[part], streams, counting, criterion)
 
         for part in ordered_map(work, range(0, len(ends), _PAIRS), threads):
             advance(part.candidates)
@@ -176,10 +178,12 @@ class _Part(NamedTuple):
     capped: int
 
 
-def _counted(ends: Int64s, at: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion) -> _Part:
-    """Count the pairs ``ends`` (int64[n, 2] document numbers); ``at`` (int64[n, 2]) are their token streams."""
+def _counted(
+    ends: Int64s, places: Int64s, streams: ShingleSets, counting: Counting, criterion: Criterion
+) -> _Part:
+    """Count the pairs ``ends`` (int64[n, 2] document numbers) of the token streams ``places`` (int64[n, 2])."""
     limits = WorkLimits(MOST_RUNS, MOST_STEPS, salt())
-    counts = common_text(streams.hashes, streams.offsets, streams.ranks, at, counting, criterion, limits)
+    counts = common_text(streams.hashes, streams.offsets, streams.ranks, places, counting, criterion, limits)
     enough = counts[:, 0] >= 0
     rows = np.column_stack((ends[enough], counts[enough, :3]))
     return _Part(rows, len(ends), int(counts[:, 3].sum()))
@@ -209,12 +213,12 @@ def join_chunks(rows: Rows, progress: Progress, rank: Int64s | None = None) -> C
         index = chunk_index(sets, streams, criterion, counting, threads, factors, rows.related)
     with progress.stage("chunks", len(documents), "documents") as advance:
         tokens = Streams(streams, criterion, counting, threads)
-        found = pairs_of(index, meeting_pairs, tokens, rows.first_new_document, rank, advance)
+        candidates = pairs_of(index, meeting_pairs, tokens, rows.first_new_document, rank, advance)
     short = equal_short_texts(sets, streams, settings.shingles.length, rows.related, rows.first_new_document)
     if not short.num_rows:
-        return found
-    together = pa.concat_tables([found.pairs, short])
-    return replace(found, pairs=verified_table(*(column(together, name) for name in VERIFIED.names)))
+        return candidates
+    together = pa.concat_tables([candidates.pairs, short])
+    return replace(candidates, pairs=verified_table(*(column(together, name) for name in VERIFIED.names)))
 
 
 def equal_short_texts(
@@ -259,8 +263,8 @@ def chunk_index(
 
     def work(first: int) -> tuple[UInt64s, Int32s, Requirements]:
         offsets = streams.offsets[first : first + _SLICE + 1]
-        entries, owner, asked = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
-        return entries, owner + np.int32(first), asked
+        entries, owner, prefixes = cover_prefixes(streams.hashes, offsets, repeats, counting, criterion, factors)
+        return entries, owner + np.int32(first), prefixes
 
     done = list(ordered_map(work, range(0, len(starts), _SLICE), threads))
     entries, owner = (np.concatenate([part[k] for part in done]) for k in (0, 1))
@@ -288,13 +292,13 @@ def join_in_order(rows: Rows, progress: Progress, rank: Int64s | None = None) ->
         return CommonText(VERIFIED.empty_table(), 0, 0)
     with progress.stage("shingles", len(documents), "documents"):
         bags = rows.sets("bag")
-        held = bags.get(documents)  # the store keeps nothing alive by itself
+        document_bags = bags.get(documents)  # the store keeps nothing alive by itself
         streams = rows.sets("tokens").get(documents).sets
     with progress.stage("join", len(documents), "documents"):
         wanted = criterion_of(settings.search)
         criterion = of_multisets(wanted)
         index = join_hubs(documents, len(documents), bags, criterion, settings.work.threads, rows.related)
-        del held
+        del document_bags
     with progress.stage("lcs", len(documents), "documents") as advance:
         counting = counting_of(settings.search, settings.shingles)
         tokens = Streams(streams, wanted, counting, settings.work.threads)

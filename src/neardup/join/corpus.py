@@ -53,8 +53,8 @@ class Part:
     def columns(self) -> list[str]:
         """The columns to read, each once."""
         carried = ATTACHMENTS if self.documents.format == "text" else None
-        asked = self.relations
-        names = (self.text, self.id, *self.extra, *asked.within, asked.across, carried)
+        relations = self.relations
+        names = (self.text, self.id, *self.extra, *relations.within, relations.across, carried)
         return list(dict.fromkeys(name for name in names if name))
 
 

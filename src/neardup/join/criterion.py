@@ -25,14 +25,14 @@ def criterion_of(search: SearchSettings) -> Criterion:
     return Criterion(*ratio(search.threshold), MEASURES[search.measure].formula)
 
 
-def formula_of_old(search: SearchSettings, held: str) -> int:
+def formula_of_old(search: SearchSettings, side: str) -> int:
     """The formula of the pairs of new documents with those of the reference set, seen from the new ones.
 
     >>> formula_of_old(SearchSettings(measure="containment"), "old-in-new") == HELD
     True
     """
     directions = {"old-in-new": HELD, "either": OVERLAP}
-    return directions.get(held, MEASURES[search.measure].formula)
+    return directions.get(side, MEASURES[search.measure].formula)
 
 
 def every_pair(formula: int) -> Criterion:

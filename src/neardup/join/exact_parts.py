@@ -69,34 +69,34 @@ class ExactParts:
         for documents in self.parts:
             alone, related = np.arange(len(documents)), self.asked.related.of(documents)
             most = self.asked.room // BYTES_A_SHINGLE
-            found = DocumentSets(alone, self.sets.load(documents, most).sets)
-            made = joined_sets(alone, len(alone), found, self.asked.criterion, self.asked.threads, related)
-            del found
-            yield documents, made.hubs
+            sets = DocumentSets(alone, self.sets.load(documents, most).sets)
+            joined = joined_sets(alone, len(alone), sets, self.asked.criterion, self.asked.threads, related)
+            del sets
+            yield documents, joined.hubs
 
 
-def exact_parts(sets: SpilledSets, asked: Join, scratch: Scratch, advance: Advance) -> ExactParts:
+def exact_parts(sets: SpilledSets, join: Join, scratch: Scratch, advance: Advance) -> ExactParts:
     """Find the families of all documents, and share them out in parts that fit the room.
 
     ``advance`` is called with numbers of documents, twice for each. ``scratch`` holds the entries of prefixes.
     """
-    repeats, sizes = _counted(sets, asked, advance), np.diff(sets.offsets)
-    listed = _Listed(sets, asked, scratch)
+    repeats, sizes = _counted(sets, join, advance), np.diff(sets.offsets)
+    listed = _Listed(sets, join, scratch)
     listed.fill(repeats, advance)
     del repeats
     parent = np.arange(len(sets))
-    most = max(1, asked.room // _ENTRY_BYTES)
+    most = max(1, join.room // _ENTRY_BYTES)
     for lists in listed.lists(most):
-        unite_met(lists, listed.outlines, asked.criterion, asked.first_new, _MOST_TRIES, parent)
+        unite_met(lists, listed.outlines, join.criterion, join.first_new, _MOST_TRIES, parent)
     family: Int64s = best_of_tree(parent, np.arange(len(sets)))
-    return ExactParts(asked, sets, tuple(_shared_out(family, sizes, asked.room // BYTES_A_SHINGLE)))
+    return ExactParts(join, sets, tuple(_shared_out(family, sizes, join.room // BYTES_A_SHINGLE)))
 
 
-def _counted(filed: SpilledSets, asked: Join, advance: Advance) -> Repeats:
+def _counted(filed: SpilledSets, join: Join, advance: Advance) -> Repeats:
     """How often shingles occur again."""
-    most = max(16, (asked.room // (2 * _CELL_BYTES)).bit_length() - 1)
-    repeats = Repeats(min(most, max(16, int(filed.offsets[-1]).bit_length())), asked.threads)
-    for _, sets in filed.ranges(_at_once(asked)):
+    most = max(16, (join.room // (2 * _CELL_BYTES)).bit_length() - 1)
+    repeats = Repeats(min(most, max(16, int(filed.offsets[-1]).bit_length())), join.threads)
+    for _, sets in filed.ranges(_at_once(join)):
         repeats.add(sets.hashes, sets.offsets[:-1], sets.sizes)
         advance(len(sets.sizes))
     return repeats
@@ -105,9 +105,9 @@ def _counted(filed: SpilledSets, asked: Join, advance: Advance) -> Repeats:
 class _Listed:
     """Documents under the shingles of their prefixes, in working files by hash; and their outlines."""
 
-    def __init__(self, sets: SpilledSets, asked: Join, scratch: Scratch) -> None:
-        self._sets, self._asked, sizes = sets, asked, np.diff(sets.offsets)
-        begin, across = parity_words(sizes), asked.related.across
+    def __init__(self, sets: SpilledSets, join: Join, scratch: Scratch) -> None:
+        self._sets, self._asked, sizes = sets, join, np.diff(sets.offsets)
+        begin, across = parity_words(sizes), join.related.across
         largest, words = np.zeros(len(sizes), np.int64), np.zeros(begin[-1], np.uint64)
         self.outlines = Outlines(sizes, largest, words, begin, across)
         by_size = np.argsort(sizes, kind="stable")
@@ -147,8 +147,8 @@ class _Listed:
         """
         starts, sizes, asked = sets.offsets[:-1], sets.sizes, self._asked
         outlines, until = self.outlines, first + len(sizes)
-        found = prefixes_of(sets.hashes, starts, sizes, repeats.cells, asked.criterion, asked.threads)
-        prefixes, reach, outlines.largest[first:until] = found
+        listed = prefixes_of(sets.hashes, starts, sizes, repeats.cells, asked.criterion, asked.threads)
+        prefixes, reach, outlines.largest[first:until] = listed
         if marked is not None:
             prefixes = with_hosts(sets.hashes, starts, sizes, prefixes, marked, asked.threads)
             reach = np.full(len(prefixes.entries), kernels.FARTHEST)
@@ -179,16 +179,16 @@ def _lists_of(entries: Entries, number: Int32s) -> PrefixLists:
     entries = entries[np.argsort(number[entries["owner"]], kind="stable")]
     order, starts, lengths = equal_groups(np.ascontiguousarray(entries["hash"]))
     first = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    at = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
-    chosen = entries[order[at]]
+    places = np.arange(first[-1]) - np.repeat(first[:-1], lengths) + np.repeat(starts, lengths)
+    chosen = entries[order[places]]
     reach = np.ascontiguousarray(chosen["reach"])
     inside: Bools = reach >= 0
     return PrefixLists(np.ascontiguousarray(chosen["owner"]), np.abs(reach), inside, first)
 
 
-def _at_once(asked: Join) -> int:
+def _at_once(join: Join) -> int:
     """The shingles that are read at a time: an eighth of the room."""
-    return max(1, asked.room // (8 * 8))
+    return max(1, join.room // (8 * 8))
 
 
 def _shared_out(family: Int64s, sizes: Int64s, most: int) -> Iterator[Int64s]:

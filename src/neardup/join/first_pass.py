@@ -109,9 +109,9 @@ class KeptSets:
         if self._filed is None:
             sets, possible = self._together(), None
             if self._scratch is not None and BYTES_A_SHINGLE * self._bound > self._room:
-                asked, threads = criterion_of(self._settings.search), self._settings.work.threads
+                criterion, threads = criterion_of(self._settings.search), self._settings.work.threads
                 starts, sizes = sets.offsets[:-1], sets.sizes
-                possible = with_possible_partners(sets.hashes, starts, sizes, asked, threads)
+                possible = with_possible_partners(sets.hashes, starts, sizes, criterion, threads)
                 joined = (BYTES_A_SHINGLE - HASH_BYTES) * int(sizes[possible].sum())
                 if HASH_BYTES * len(sets.hashes) + joined > self._room:
                     self._file(sets)
@@ -139,8 +139,8 @@ def expects_exact(corpus: Corpus) -> bool:
     too many pairs, the texts are read once more. Never under a memory limit or with ``--resume``: there the
     signatures, or the keys of their bands, go to disk in the first pass.
     """
-    asked, base = corpus.settings.search, corpus.settings.base
-    if asked.method != "auto" or corpus.settings.by_simhash or not MEASURES[asked.measure].by_lsh:
+    search, base = corpus.settings.search, corpus.settings.base
+    if search.method != "auto" or corpus.settings.by_simhash or not MEASURES[search.measure].by_lsh:
         return False
     if corpus.base is not None or base.ignore_common > 0 or corpus.has_saved:
         return False
@@ -149,7 +149,7 @@ def expects_exact(corpus: Corpus) -> bool:
     shingles = sum(_text_bytes(part.documents) for part in corpus.parts)
     if corpus.settings.shingles.unit == "word":
         shingles //= _BYTES_A_WORD
-    return BYTES_A_SHINGLE * shingles <= asked.join_bytes
+    return BYTES_A_SHINGLE * shingles <= search.join_bytes
 
 
 def _text_bytes(documents: Documents) -> int:

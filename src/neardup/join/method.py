@@ -135,8 +135,8 @@ def choose(search: SearchSettings, shingles: int, unit: str = "word") -> Choice:
         return replace(choice, method="lsh", why=f"an exact join may take {needed}, --memory allows {allowed}")
     extra, whole = extra_time(search, shingles, unit), LSH_TIME[unit] * shingles
     if search.limit is not None and extra > max(whole, A_SECOND):
-        said = f"about {duration(extra / 1e9)} more than the first pass, LSH {duration(whole / 1e9)} in all"
-        return replace(choice, method="lsh", why=f"an exact join would take {said}")
+        cost = f"about {duration(extra / 1e9)} more than the first pass, LSH {duration(whole / 1e9)} in all"
+        return replace(choice, method="lsh", why=f"an exact join would take {cost}")
     return replace(choice, method="exact", why=f"an exact join takes {needed} at most, {allowed} are allowed")
 
 

@@ -128,9 +128,9 @@ def labels_of(sets: ShingleSets, families: Int64s) -> UInt64s:
     like = np.argsort(holders, kind="stable")
     begins = np.ones(len(like), np.bool_)
     begins[1:] = holders[like[1:]] != holders[like[:-1]]
-    at = np.arange(len(like))
+    label = np.arange(len(like))
     number = np.empty(len(like), np.uint64)
-    number[like] = at - np.maximum.accumulate(np.where(begins, at, 0))
+    number[like] = label - np.maximum.accumulate(np.where(begins, label, 0))
     labels = np.empty(len(order), np.uint64)
     # the sum alone would not distinguish number and holders
     labels[order] = mixed(mixed(holders) + number)[group]
@@ -255,11 +255,13 @@ def of_families(
     number = int(family.max(initial=-1)) + 1
     drawn = drawn or DrawnFamilies(np.ones(number), np.ones(number))
     of_pair = np.ones(len(a)) if drawn.pairs is None else drawn.pairs
-    found = np.array([_joined(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
+    connected = np.array([_joined(a, b, hit) for hit in proposed], np.bool_).reshape(-1, len(a))
     # unbiased for 1/π, except for pairs that hardly any seed finds
-    each = (len(found) + 1) / (found.sum(axis=0) + 1)
+    each = (len(connected) + 1) / (connected.sum(axis=0) + 1)
     odds = each - 1
-    off = np.array([np.bincount(family, (1 - hit * each) * of_pair, number) for hit in found]).reshape(-1, number)
+    off = np.array([np.bincount(family, (1 - hit * each) * of_pair, number) for hit in connected]).reshape(
+        -1, number
+    )
     # a pair represents 1/π pairs, and a family represents the average of that over its pairs
     weight = np.bincount(family, each * of_pair, number) / np.maximum(np.bincount(family, of_pair, number), 1e-300)
     estimated = np.bincount(family, odds * of_pair, number)
@@ -346,8 +348,8 @@ def missing_among(
         return surely | _of_popular(a, b, partners >= HUB) if crowded else surely
 
     def fetch(documents: Int64s) -> ShingleSets:
-        at = index.local[documents]
-        return sets_at(index.hashes, index.starts[at], index.sizes[at])
+        places = index.local[documents]
+        return sets_at(index.hashes, index.starts[places], index.sizes[places])
 
     return missing_pairs(pairs, plan, sketch, sure, fetch, threads)
 
@@ -371,8 +373,8 @@ def _thinned(pairs: Pairs, popular: Bools, room: PairRoom) -> Pairs:
 
     def needed(some: pa.Table) -> Bools:
         a, b = column(some, "a"), column(some, "b")
-        found: Bools = ~_of_popular(a, b, popular) | (first[b] == a)
-        return found
+        needed_pairs: Bools = ~_of_popular(a, b, popular) | (first[b] == a)
+        return needed_pairs
 
     return pairs.filtered(needed, room)
 
@@ -384,17 +386,17 @@ def missing_pairs(
 
     Pairs that are ``sure`` are found with any seed. ``fetch`` returns the shingle sets of documents (ascending).
     """
-    found = _FamilyPairs(pairs, plan, sketch, sure)
-    part, drawn, chances = _draw(found)
-    ends = [(a[kept], b[kept], surely[kept]) for a, b, surely, kept in found.inside(part)]
+    family_pairs = _FamilyPairs(pairs, plan, sketch, sure)
+    part, drawn, chances = _draw(family_pairs)
+    ends = [(a[kept], b[kept], surely[kept]) for a, b, surely, kept in family_pairs.inside(part)]
     a, b, surely = (np.concatenate(values) for values in zip(*ends, strict=True))
-    total = of_pairs(found.of_twos)
+    total = of_pairs(family_pairs.of_twos)
     if not len(a):
         return total
     inside, place = np.flatnonzero(part), np.cumsum(part) - 1
     x, y = place[a], place[b]
-    _, numbers = np.unique(found.family[inside], return_inverse=True)
-    again = proposed_again(fetch(found.documents[inside]), numbers, (x, y), plan, sketch, threads)
+    _, numbers = np.unique(family_pairs.family[inside], return_inverse=True)
+    again = proposed_again(fetch(family_pairs.documents[inside]), numbers, (x, y), plan, sketch, threads)
     drawn = replace(drawn, pairs=_weights(a, b, chances, numbers[x]))
     return total + of_families(x, y, numbers[x], (hit | surely for hit in again), drawn)
 
@@ -461,7 +463,7 @@ class _FamilyPairs:
             yield some, self._local[column(some, "a")], self._local[column(some, "b")]
 
 
-def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies, Floats]:
+def _draw(family_pairs: _FamilyPairs) -> tuple[Bools, DrawnFamilies, Floats]:
     """The documents to examine, the families that theirs represent, and the probability of each document.
 
     These are all documents, unless there are too many.
@@ -470,17 +472,17 @@ def _draw(found: _FamilyPairs) -> tuple[Bools, DrawnFamilies, Floats]:
     missed after closing. From a family too large to examine whole, a sample of documents is drawn, and the one
     with most pairs: without it, nothing would remain of a document with thousands of partners that have no other.
     """
-    number, rng = found.number, np.random.default_rng(11)
-    family, sizes, pairs, risk = found.family, found.sizes, found.pairs, found.risk
+    number, rng = family_pairs.number, np.random.default_rng(11)
+    family, sizes, pairs, risk = family_pairs.family, family_pairs.sizes, family_pairs.pairs, family_pairs.risk
     shingles = np.bincount(family, sizes, number)
     share = np.minimum(
         1, np.minimum(_SHINGLES / 4 / np.maximum(shingles, 1), (_PAIRS / 4 / np.maximum(pairs, 1)) ** 0.5)
     )
     chances = share[family]
-    chances[found.heads] = 1
+    chances[family_pairs.heads] = 1
     part = rng.random(len(family)) < chances
     looked_at = np.zeros(number, np.int64)
-    for a, _, _, kept in found.inside(part):
+    for a, _, _, kept in family_pairs.inside(part):
         looked_at += np.bincount(family[a[kept]], minlength=number)
     cost = np.maximum(looked_at / _PAIRS, np.bincount(family, sizes * part, number) / _SHINGLES)
     order = np.argsort(risk, kind="stable")
@@ -538,8 +540,8 @@ def missing_members(
     drawn = _drawn(*_with_leaders(pairs, index, limited), index)
     if not len(drawn.member):
         return Missing()
-    at = index.local[drawn.documents]
-    sets = sets_at(index.hashes, index.starts[at], index.sizes[at])
+    places = index.local[drawn.documents]
+    sets = sets_at(index.hashes, index.starts[places], index.sizes[places])
 
     def look(bands: Iterator[UInt64s]) -> Bools:
         return found_again(bands, drawn, sets, criterion)
@@ -548,9 +550,9 @@ def missing_members(
     return of_members(drawn, banded_again(sets, one_family, plan, sketch, look, threads))
 
 
-def of_members(drawn: Members, found: Iterable[Bools]) -> Missing:
-    """Estimate the missed pairs from whether LSH with other seeds has ``found`` each member (bool[members])."""
-    hits = np.array(list(found), np.bool_)
+def of_members(drawn: Members, connected: Iterable[Bools]) -> Missing:
+    """Estimate the missed pairs from whether other seeds have ``connected`` each member (bool[members])."""
+    hits = np.array(list(connected), np.bool_)
     # unbiased for 1/π, except for members that hardly any seed finds
     each = (len(hits) + 1) / (hits.sum(axis=0) + 1)
     odds, number = each - 1, int(drawn.crowd.max()) + 1
@@ -567,7 +569,7 @@ def of_members(drawn: Members, found: Iterable[Bools]) -> Missing:
 
 def found_again(bands: Iterable[UInt64s], drawn: Members, sets: ShingleSets, criterion: Criterion) -> Bools:
     """bool[members]: which ones LSH gathers by these keys (uint64[documents] for each band)."""
-    found, kept = np.zeros(len(drawn.documents), np.bool_), []
+    again, kept = np.zeros(len(drawn.documents), np.bool_), []
     agreed = np.zeros(len(drawn.member), np.bool_)
     for keys in bands:
         agreed |= keys[drawn.member] == keys[drawn.leader]
@@ -577,13 +579,13 @@ def found_again(bands: Iterable[UInt64s], drawn: Members, sets: ShingleSets, cri
         inside = order[np.repeat(starts[several], sizes[several]) + _within(sizes[several])]
         # a document stands for several of its bucket
         large = np.bincount(bucket, 1 / drawn.share[inside], len(sizes)) > HUB
-        found[inside[large[bucket]]] = True
+        again[inside[large[bucket]]] = True
         kept.append((inside, bucket))
-    found[drawn.member[agreed]] = True
-    lost = np.flatnonzero(~found)
+    again[drawn.member[agreed]] = True
+    lost = np.flatnonzero(~again)
     if len(lost):
-        found[_met(lost, kept, sets, criterion)] = True
-    gathered: Bools = found[drawn.member]
+        again[_met(lost, kept, sets, criterion)] = True
+    gathered: Bools = again[drawn.member]
     return gathered
 
 

@@ -316,11 +316,11 @@ def _in_order(several: Sequence[Records], kind: np.dtype[Any]) -> Records:
 
 def _inside(keys: Int64s, known: Int64s) -> tuple[Bools, Int64s]:
     """(whether it is there, where) for each of the ``keys`` among the ``known`` ones, both ascending."""
-    at = np.searchsorted(known, keys)
+    places = np.searchsorted(known, keys)
     there = np.zeros(len(keys), np.bool_)
-    inside = at < len(known)
-    there[inside] = known[at[inside]] == keys[inside]
-    return there, at
+    inside = places < len(known)
+    there[inside] = known[places[inside]] == keys[inside]
+    return there, places
 
 
 def _records(table: pa.Table, kind: np.dtype[Any]) -> Records:

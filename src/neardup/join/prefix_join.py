@@ -86,12 +86,12 @@ def with_possible_partners(
 
         def counted(number: int, left: Int64s = left, words: int = words) -> Int32s:
             span = np.array([number * width, (number + 1) * width - 1], np.uint64)
-            found = np.empty(len(left), np.int32)
-            unique_in_range(hashes, starts, sizes, left, span, np.zeros((words, 2), np.uint64), found)
-            return found
+            counts = np.empty(len(left), np.int32)
+            unique_in_range(hashes, starts, sizes, left, span, np.zeros((words, 2), np.uint64), counts)
+            return counts
 
-        for found in ordered_map(counted, range(first, min(first + step, ranges)), threads):
-            unique[left] += found
+        for with_partners in ordered_map(counted, range(first, min(first + step, ranges)), threads):
+            unique[left] += with_partners
         left = left[unique[left] <= may_lack[left]]
     return left
 
@@ -114,10 +114,10 @@ _MERGED = 4
 
 def searched(hubs: PrefixIndex, left_out: Bools, threads: int) -> Searched:
     """The documents to search, all but those ``left_out`` (bool[hubs]), with bits if their lists are long."""
-    found, lengths = without_bits(left_out), np.diff(hubs.first)
-    if not len(found.inside) or (lengths * lengths).sum() <= 2 * _LONG * len(found.inside):
-        return found
-    return _with_bits(found, hubs, threads)
+    index, lengths = without_bits(left_out), np.diff(hubs.first)
+    if not len(index.inside) or (lengths * lengths).sum() <= 2 * _LONG * len(index.inside):
+        return index
+    return _with_bits(index, hubs, threads)
 
 
 def without_bits(left_out: Bools) -> Searched:
@@ -258,21 +258,21 @@ def joined(
 def joined_sets(
     documents: Int64s,
     total: int,
-    found: DocumentSets,
+    document_sets: DocumentSets,
     criterion: Criterion,
     threads: int,
     related: Related = EVERYONE,
 ) -> Joined:
     """Like :func:`joined`, from sets that were read already; some may be of other documents."""
-    sets, at = found.sets, found.index(documents)
+    sets, places = document_sets.sets, document_sets.index(documents)
     # in the order of memory
-    some = found.possible if len(at) == len(found.documents) else None
+    some = document_sets.possible if len(places) == len(document_sets.documents) else None
     if some is None:
-        some = with_possible_partners(sets.hashes, sets.offsets[at], sets.sizes[at], criterion, threads)
-    repeats = repeats_of(sets.hashes, sets.offsets[at[some]], sets.sizes[at[some]], threads)
-    order = np.argsort(sets.sizes[at], kind="stable")
-    sizes, starts = sets.sizes[at[order]], sets.offsets[at[order]]
-    listed = np.zeros(len(at), np.bool_)
+        some = with_possible_partners(sets.hashes, sets.offsets[places], sets.sizes[places], criterion, threads)
+    repeats = repeats_of(sets.hashes, sets.offsets[places[some]], sets.sizes[places[some]], threads)
+    order = np.argsort(sets.sizes[places], kind="stable")
+    sizes, starts = sets.sizes[places[order]], sets.offsets[places[order]]
+    listed = np.zeros(len(places), np.bool_)
     listed[some] = True
     listed = listed[order]
     reach: Int32s | None
@@ -394,19 +394,19 @@ def met_pairs(
     inside = searched(hubs, search.left_out, threads)
 
     def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
-        found, until = met_kernels.met_pairs(
+        pairs, until = met_kernels.met_pairs(
             hubs, rising() if rising else search.criterion, span, inside, partners, limit, search.first_new, most
         )
-        return found, (int(until), span[1])
+        return pairs, (int(until), span[1])
 
     # each task clears 8 bytes for every document
     step = max(_FEWEST, behind // (16 * worker_count(threads)))
     spans = [(first, min(first + step, behind)) for first in range(0, behind, step)]
-    for found, rest in ordered_map(work, spans, threads):
-        yield found
+    for met, rest in ordered_map(work, spans, threads):
+        yield met
         while rest[0] < rest[1]:
-            found, rest = work(rest)
-            yield found
+            met, rest = work(rest)
+            yield met
 
 
 def exceeding(search: HubSearch, partners: Int64s) -> Bools:
@@ -422,19 +422,19 @@ def candidates_of(
 ) -> tuple[Int64s, int]:
     """Return the pairs of the documents in ``span``, for ``common_text.pairs_of``."""
     nobody, partners = np.zeros(len(hubs.documents), np.bool_), np.zeros(len(hubs.documents), np.int64)
-    found, until = met_kernels.met_pairs(
+    pairs, until = met_kernels.met_pairs(
         hubs, criterion, span, without_bits(nobody), partners, -1, first_new, enough
     )
-    return found[:, :2], int(until)
+    return pairs[:, :2], int(until)
 
 
-def verified(hubs: PrefixIndex, found: Int64s) -> pa.Table:
+def verified(hubs: PrefixIndex, pairs: Int64s) -> pa.Table:
     """The VERIFIED table of rows (x, y, |x∩y|) of hub numbers."""
-    a, b = hubs.documents[found[:, 0]], hubs.documents[found[:, 1]]
-    size_a, size_b = hubs.sizes[found[:, 0]], hubs.sizes[found[:, 1]]
+    a, b = hubs.documents[pairs[:, 0]], hubs.documents[pairs[:, 1]]
+    size_a, size_b = hubs.sizes[pairs[:, 0]], hubs.sizes[pairs[:, 1]]
     swap = a > b
     ends = np.where(swap, b, a), np.where(swap, a, b)
-    return verified_table(*ends, found[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
+    return verified_table(*ends, pairs[:, 2], np.where(swap, size_b, size_a), np.where(swap, size_a, size_b))
 
 
 def prefixes_of(

@@ -156,8 +156,8 @@ class LshSearch:
             keys, bands = sketches.bands(self.plan), len(self.plan.bands)
             threads, parts = bands_at_once(len(keys), rows.settings.search, rows.settings.work)
             room = proposed_room(rows.settings.search, rows.corpus.scratch)
-            asked = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
-            proposed = kept_candidates(rows.corpus.journal, room, lambda: band_candidates(*asked))
+            arguments = keys, bands, rows.first_new_document, threads, advance, rows.related, parts, room
+            proposed = kept_candidates(rows.corpus.journal, room, lambda: band_candidates(*arguments))
         return Proposal(self.choice, self.plan, proposed, ExactJoin(sets=self.sets))
 
     def prove(self, rows: Rows, proposal: Proposal, progress: Progress, rank: Int64s | None = None) -> Evidence:
@@ -205,8 +205,8 @@ class ExactSearch:
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
-        sets, asked = sketches.sets, rows.settings.search
-        if surely_exact(asked) and self.choice.memory > join_room(asked) and not isinstance(sets, DocumentSets):
+        sets, search = sketches.sets, rows.settings.search
+        if surely_exact(search) and self.choice.memory > join_room(search) and not isinstance(sets, DocumentSets):
             in_parts = ExactJoin(parts=_in_parts(rows, sets, progress))
             return Proposal(self.choice, self.plan, everything, in_parts)
         exact, tied = _joined(everything.hub, rows, progress)
@@ -237,9 +237,9 @@ class CommonTextSearch:
         else:
             from neardup.join.common_text import join_chunks as join
 
-        found = join(rows, progress, rank)
-        outcome = replace(SearchOutcome.of(proposal), compared=found.candidates, capped=found.capped)
-        return Evidence(FoundPairs(Pairs.of(found.pairs)), ExactJoin(), HeldSets(), outcome)
+        pairs = join(rows, progress, rank)
+        outcome = replace(SearchOutcome.of(proposal), compared=pairs.candidates, capped=pairs.capped)
+        return Evidence(FoundPairs(Pairs.of(pairs.pairs)), ExactJoin(), HeldSets(), outcome)
 
 
 def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
@@ -249,16 +249,16 @@ def _proved(rows: Rows, proposal: Proposal, progress: Progress) -> Evidence:
     release_memory()
     room = verified_room(settings.search, rows.corpus.scratch)
     involved = proposed.pairs.documents(store.documents)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with progress.stage("verify", len(proposed.pairs), "pairs") as advance:
-            verified = held.enter_context(store.hold(distinct(proposed.hub, involved)))
+            verified = stack.enter_context(store.hold(distinct(proposed.hub, involved)))
             pairs = _verified(proposed.pairs, rows, advance)
         closed = close(pairs, proposed, store, rows.first_new_document, settings, progress, rows.related, room)
         missing = None
         if isinstance(plan, Plan):
             with progress.stage("recall", None, "pairs"):
-                asked, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
-                missing = missing_outside(closed.pairs, closed.hub, *asked, threads)
+                sources, threads = (plan, settings.sketch.sketch, store, room), settings.work.threads
+                missing = missing_outside(closed.pairs, closed.hub, *sources, threads)
         exact, _ = _joined(closed.hub, rows, progress)
     outcome = replace(
         SearchOutcome.of(proposal), hub=closed.hub, closed=closed, missing=missing, in_buckets=proposed.hub
@@ -278,7 +278,7 @@ def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> Exac
     """The exact join of all documents in parts; ``filed`` are their sets, if the first pass has made them."""
     settings = rows.settings
     store = rows.sets(MEASURES[settings.search.measure].features)
-    asked = Join(
+    join = Join(
         criterion_of(settings.search),
         rows.related,
         rows.first_new_document,
@@ -290,7 +290,7 @@ def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> Exac
         with progress.stage("shingles", store.documents, "documents"):
             filed = store.spilled(np.arange(store.documents), scratch)
     with progress.stage("join", 2 * store.documents, "documents") as advance:
-        return exact_parts(filed, asked, scratch, advance)
+        return exact_parts(filed, join, scratch, advance)
 
 
 def _joined(documents: Int64s, rows: Rows, progress: Progress) -> tuple[ExactJoin, int]:

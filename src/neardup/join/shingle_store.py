@@ -59,9 +59,9 @@ class DocumentSets:
         """The sets of ``documents`` (ascending) alone."""
         if len(documents) == len(self.documents):
             return self
-        at, sets = self.index(documents), self.sets
-        alone = sets_at(sets.hashes, sets.offsets[at], sets.sizes[at])
-        return DocumentSets(documents, replace(alone, ranks=sets.ranks[at] if len(sets.ranks) else sets.ranks))
+        places, sets = self.index(documents), self.sets
+        alone = sets_at(sets.hashes, sets.offsets[places], sets.sizes[places])
+        return DocumentSets(documents, replace(alone, ranks=sets.ranks[places] if len(sets.ranks) else sets.ranks))
 
 
 class SpilledSets:
@@ -108,19 +108,19 @@ class SpilledSets:
 
     def load(self, documents: Int64s, most: int | None = None) -> DocumentSets:
         """Read the sets of some of the documents (ascending); more than ``most`` shingles into a mapped file."""
-        at = np.searchsorted(self.documents, documents)
-        starts, sizes = self.offsets[at], self.offsets[at + 1] - self.offsets[at]
+        places = np.searchsorted(self.documents, documents)
+        starts, sizes = self.offsets[places], self.offsets[places + 1] - self.offsets[places]
         offsets = np.concatenate(([0], np.cumsum(sizes)))
         mapped = most is not None and offsets[-1] > most
         hashes = self._file.alike(int(offsets[-1])) if mapped else np.empty(offsets[-1], np.uint64)
         # neighbours in the file are read together; the gaps between them are at most a window
         window = (starts + sizes) // _WINDOW
-        for part in np.split(np.arange(len(at)), np.flatnonzero(np.diff(window)) + 1):
+        for part in np.split(np.arange(len(places)), np.flatnonzero(np.diff(window)) + 1):
             if not len(part):
                 continue
             first, room = starts[part[0]], hashes[offsets[part[0]] : offsets[part[-1] + 1]]
-            found = self._file.read(int(first), int(starts[part[-1]] + sizes[part[-1]]))
-            room[:] = sets_at(found, starts[part] - first, sizes[part]).hashes
+            stretch = self._file.read(int(first), int(starts[part[-1]] + sizes[part[-1]]))
+            room[:] = sets_at(stretch, starts[part] - first, sizes[part]).hashes
         return DocumentSets(documents, ShingleSets(hashes, offsets))
 
     def close(self) -> None:
@@ -179,13 +179,13 @@ class ShingleStore:
 
     def get(self, documents: Int64s) -> DocumentSets:
         """The sets of ``documents`` (ascending), in a temporary file if they are many; it may include others."""
-        for held in filter(None, (made() for made in self._alive)):
-            if np.isin(documents, held.documents).all():
-                return held
+        for sets in filter(None, (reference() for reference in self._alive)):
+            if np.isin(documents, sets.documents).all():
+                return sets
         spilled = self._of_spilled(documents)
-        found = self._read(documents) if spilled is None else spilled.load(documents)
-        self._alive = [made for made in self._alive if made() is not None] + [ref(found)]
-        return found
+        read = self._read(documents) if spilled is None else spilled.load(documents)
+        self._alive = [reference for reference in self._alive if reference() is not None] + [ref(read)]
+        return read
 
     def adopt(self, sets: DocumentSets) -> None:
         """Return these sets, made elsewhere, for documents among them, as long as something keeps them."""
@@ -194,8 +194,8 @@ class ShingleStore:
     def spilled(self, documents: Int64s, scratch: Scratch) -> SpilledSets:
         """Read the sets of ``documents`` (ascending) from the texts into a working file."""
         spilled, rows = SpilledSets(documents, scratch.numbers()), self._unique[documents]
-        for made in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
-            spilled.add(made)
+        for chunk_sets in self._corpus.with_shingle_sets(rows, lambda _, sets: sets, self.features):
+            spilled.add(chunk_sets)
         return spilled
 
     def bound(self, documents: Int64s) -> Int64s:
@@ -241,5 +241,5 @@ def sets_at(hashes: UInt64s, starts: Int64s, sizes: Int64s) -> ShingleSets:
     if _RUN * len(heads) < offsets[-1]:
         runs = zip(starts[heads].tolist(), ends[np.append(heads[1:], len(ends)) - 1].tolist(), strict=True)
         return ShingleSets(np.concatenate([hashes[begin:end] for begin, end in runs]), offsets)
-    at = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
-    return ShingleSets(hashes[at], offsets)
+    places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes) + np.repeat(starts, sizes)
+    return ShingleSets(hashes[places], offsets)

@@ -41,13 +41,13 @@ def verify(
     results = [VERIFIED.empty_table()]
     for inside in blocks(a, b, store):
         name = _name(a[inside], b[inside], criterion, store)
-        found = None if store.journal is None else store.journal.get(name)
-        if found is None:
+        verified = None if store.journal is None else store.journal.get(name)
+        if verified is None:
             sets = store.get(distinct(a[inside], b[inside]))
-            found = _verify_block(a[inside], b[inside], sets, criterion, threads, advance)
+            verified = _verify_block(a[inside], b[inside], sets, criterion, threads, advance)
             if store.journal is not None:
-                store.journal.put(name, found)
-        results.append(found)
+                store.journal.put(name, verified)
+        results.append(verified)
     table = pa.concat_tables(results)
     return verified_table(*(column(table, name) for name in VERIFIED.names))
 
@@ -61,9 +61,9 @@ def _name(a: Int64s, b: Int64s, criterion: Criterion, store: ShingleStore) -> st
 
 
 def _verify_block(
-    a: Int64s, b: Int64s, found: DocumentSets, criterion: Criterion, threads: int, advance: Advance
+    a: Int64s, b: Int64s, document_sets: DocumentSets, criterion: Criterion, threads: int, advance: Advance
 ) -> pa.Table:
-    sets, set_a, set_b = found.sets, found.index(a), found.index(b)
+    sets, set_a, set_b = document_sets.sets, document_sets.index(a), document_sets.index(b)
     shared = np.empty(len(a), np.int64)
 
     def work(first: int) -> int:
@@ -160,16 +160,16 @@ def close(
     is_hub[members[np.repeat(fits, sizes)]] = True
     small = ~large & (sizes > 2)
     chosen = np.repeat(small, sizes)
-    found, compared = PairSorter(room), 0
+    sorter, compared = PairSorter(room), 0
     total = int((sizes[small] * (sizes[small] - 1) // 2).sum())
     with progress.stage("close", total, "pairs") as advance:
         within = _within(members[chosen], sizes[small], first_new, related, room)
         for table in within.batches(min(_AT_ONCE, room.most)):
             new = table.filter(pa.array(~proposed.pairs.has(keys_of(table))))
             if new.num_rows:
-                found.add(verify(new, store, criterion_of(settings.search), settings.work.threads, advance))
+                sorter.add(verify(new, store, criterion_of(settings.search), settings.work.threads, advance))
                 compared += new.num_rows
-    more, hub = found.finish(), np.flatnonzero(is_hub)
+    more, hub = sorter.finish(), np.flatnonzero(is_hub)
     return Closed(
         pairs=pairs.union(room, more),
         hub=hub,

@@ -266,19 +266,19 @@ def near_pairs(
     masks = _masks(words, distance)
     everyone: Part = (words, np.arange(len(words), dtype=np.int32))
 
-    def one_table(at: int) -> list[NearPairs]:
-        return list(_in_table(everyone, masks, at, np.zeros((1, 2), np.uint64), (distance, most)))
+    def one_table(number: int) -> list[NearPairs]:
+        return list(_in_table(everyone, masks, number, np.zeros((1, 2), np.uint64), (distance, most)))
 
-    found: list[NearPairs] = []
+    pairs: list[NearPairs] = []
     for parts in ordered_map(one_table, range(len(masks)), threads):
-        found += parts
+        pairs += parts
         if advance is not None:
             advance(1)
     return NearPairs(
-        np.concatenate([part.a for part in found]),
-        np.concatenate([part.b for part in found]),
-        np.concatenate([part.distances for part in found]),
-        np.unique(np.concatenate([part.crowded for part in found])),
+        np.concatenate([part.a for part in pairs]),
+        np.concatenate([part.b for part in pairs]),
+        np.concatenate([part.distances for part in pairs]),
+        np.unique(np.concatenate([part.crowded for part in pairs])),
     )
 
 
@@ -296,20 +296,22 @@ def _masks(words: FingerprintWords, distance: int) -> UInt64s:
     return np.zeros((1, 2), np.uint64)
 
 
-def _in_table(part: Part, masks: UInt64s, at: int, outer: UInt64s, wanted: tuple[int, int]) -> Iterator[NearPairs]:
-    """The pairs that table ``at`` is the first to bring together, and those from the tables within its long runs.
+def _in_table(
+    part: Part, masks: UInt64s, number: int, outer: UInt64s, wanted: tuple[int, int]
+) -> Iterator[NearPairs]:
+    """The pairs that table ``number`` is the first to bring together, and those of the tables in its long runs.
 
     ``outer`` uint64[1 + k, 2]: the bits in which the enclosing tables agree, and the masks of the tables before
     those. ``wanted`` = (distance, most pairs of one fingerprint).
     """
     words, positions = part
-    conditions = np.concatenate((outer[:1] | masks[at], outer[1:], masks[:at]))
-    if not masks[at].any():
+    conditions = np.concatenate((outer[:1] | masks[number], outer[1:], masks[:number]))
+    if not masks[number].any():
         yield _scanned(part, np.array([len(words)], np.int32), conditions, wanted, len(words))
         return
-    order, bits = in_order(words, masks[at])
+    order, bits = in_order(words, masks[number])
     words, positions = words.take(order), positions[order]
-    ends = run_ends(words.keys(masks[at]), np.uint64(64 - bits))
+    ends = run_ends(words.keys(masks[number]), np.uint64(64 - bits))
     yield _scanned((words, positions), ends, conditions, wanted, LONG)
     sizes = np.diff(ends, prepend=np.int32(0))
     for run in np.flatnonzero(sizes > LONG):
@@ -410,8 +412,8 @@ class HammingIndex:
         rows = self._rows(fingerprint)
         if len(rows) != 1:
             raise InputError(f"There are {len(rows)} fingerprints", "A single one", "Ask neighbours() for many")
-        found: Int64s = self.neighbours(rows).column("number").to_numpy().astype(np.int64)
-        return found
+        numbers: Int64s = self.neighbours(rows).column("number").to_numpy().astype(np.int64)
+        return numbers
 
     def neighbours(self, fingerprints: Any) -> pa.Table:
         """The neighbours of many fingerprints: a table (query, number, distance), sorted by the first two."""
@@ -468,8 +470,8 @@ class _Segment:
     def near(self, queries: UInt64s, distance: int) -> tuple[Int64s, Int64s, UInt64s]:
         """(query, number, distance) of all fingerprints in the segment that are within the distance of a query."""
         words = self._classes.words
-        query, found, apart = near_queries(words.low, words.high, self._tables, queries, distance)
-        number, which = self._classes.members(found)
+        query, fingerprints, apart = near_queries(words.low, words.high, self._tables, queries, distance)
+        number, which = self._classes.members(fingerprints)
         return query[which].astype(np.int64), self._first + number, apart[which]
 
 

@@ -71,10 +71,10 @@ class Design:
         >>> [f"{mask:04b}" for mask in designs(4, 1, 1)[1].masks(range(4))]
         ['0011', '1100']
         """
-        found = [0]
+        combined = [0]
         for blocks, chosen in self.levels:
-            found = [mask | more for mask in found for more in _choices(positions, mask, blocks, chosen)]
-        return found
+            combined = [mask | more for mask in combined for more in _choices(positions, mask, blocks, chosen)]
+        return combined
 
     def as_dict(self) -> dict[str, Any]:
         """The design as plain data."""
@@ -187,9 +187,11 @@ def designs(bits: int, distance: int, documents: int) -> list[Design]:
     levels += [
         (first, second) for first in one for second in one if comb(*first) * comb(*second) <= MOST_OF_TWO_LEVELS
     ]
-    found = (_prefixes(bits, cut) for cut in levels)
+    prefix_levels = (_prefixes(bits, cut) for cut in levels)
     return [
-        Design(bits, documents, cut, prefixes) for cut, prefixes in zip(levels, found, strict=True) if prefixes
+        Design(bits, documents, cut, prefixes)
+        for cut, prefixes in zip(levels, prefix_levels, strict=True)
+        if prefixes
     ]
 
 
@@ -212,7 +214,7 @@ def _prefixes(bits: int, levels: tuple[Level, ...]) -> tuple[tuple[int, int], ..
     if bits < blocks:
         return ()
     size, larger = divmod(bits, blocks)
-    found: Counter[int] = Counter()
+    prefixes: Counter[int] = Counter()
     for taken in range(max(0, chosen - (blocks - larger)), min(larger, chosen) + 1):
         ways = comb(larger, taken) * comb(blocks - larger, chosen - taken)
         prefix = size * chosen + taken
@@ -220,16 +222,16 @@ def _prefixes(bits: int, levels: tuple[Level, ...]) -> tuple[tuple[int, int], ..
         if not below:
             return ()
         for more, tables in below:
-            found[prefix + more] += ways * tables
-    return tuple(sorted(found.items()))
+            prefixes[prefix + more] += ways * tables
+    return tuple(sorted(prefixes.items()))
 
 
 def _choices(positions: Sequence[int], taken: int, blocks: int, chosen: int) -> Iterator[int]:
     """One mask for each choice of blocks from the positions that are not taken."""
     free = [position for position in positions if not taken >> position & 1]
-    cut, at = [], 0
+    cut, start = [], 0
     for size in even_blocks(len(free), blocks):
-        cut.append(sum(1 << position for position in free[at : at + size]))
-        at += size
+        cut.append(sum(1 << position for position in free[start : start + size]))
+        start += size
     for choice in combinations(cut, chosen):
         yield sum(choice)

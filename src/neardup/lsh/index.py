@@ -213,13 +213,13 @@ class LSH:
 
     def _neighbours(self, first: int, behind: int, only_later: bool) -> tuple[Int32s, Int64s]:
         rule = np.int64(self.rows), only_later
-        found, ends = neighbours(self._signatures, self._members, self._places, first, behind, rule)
-        return found, ends
+        numbers, ends = neighbours(self._signatures, self._members, self._places, first, behind, rule)
+        return numbers, ends
 
     def _later(self, first: int, behind: int) -> tuple[Int64s, Int32s, Int32s]:
         """The pairs (a, b, agreeing) of documents ``first`` … ``behind`` − 1 with later ones."""
-        found, ends = self._neighbours(first, behind, only_later=True)
-        return np.repeat(np.arange(first, behind), np.diff(ends, prepend=0)), found[:, 0], found[:, 1]
+        numbers, ends = self._neighbours(first, behind, only_later=True)
+        return np.repeat(np.arange(first, behind), np.diff(ends, prepend=0)), numbers[:, 0], numbers[:, 1]
 
 
 def _transposed(columns: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -115,20 +115,20 @@ def check_columns(documents: Documents, keep: Keep, relations: Relations) -> Non
 
 def related_notes(rows: Rows, relations: Relations) -> list[str]:
     """Notes on the values that decide which documents are compared: how many, and how often one is missing."""
-    asked, key = relations, rows.corpus.key
-    across = (asked.across,) if asked.across else ()
+    given, key = relations, rows.corpus.key
+    across = (given.across,) if given.across else ()
     notes = []
-    for role, names, told in (
-        ("within", asked.within, rows.row_related.within),
+    for role, names, present in (
+        ("within", given.within, rows.row_related.within),
         ("across", across, rows.row_related.across),
     ):
-        if not names or not len(told):
+        if not names or not len(present):
             continue
         column = "column" if len(names) == 1 else "columns"
         listed_names = ", ".join(f'"{name}"' for name in names)
-        missing = int(np.count_nonzero(told == digests([pa.nulls(1)] * len(names), role, key)[0, 0]))
+        missing = int(np.count_nonzero(present == digests([pa.nulls(1)] * len(names), role, key)[0, 0]))
         without = f"; {counted(missing, 'document')} without one count as of one value" if missing else ""
-        values = counted(len(np.unique(told)), "value")
+        values = counted(len(np.unique(present)), "value")
         notes.append(f"compared {role} {values} of the {column} {listed_names}{without}")
     return notes
 

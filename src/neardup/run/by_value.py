@@ -48,7 +48,7 @@ class ByValue:
         near = new & ~decisions.is_representative & ~decisions.exact & (copy_of[decisions.rows] == decisions.rows)
         copies = np.flatnonzero(copy_of[first:] != np.arange(first, len(rows))) + first
         read, removed = self._count(np.arange(first, len(rows))), self._count(gone[gone >= first])
-        found = {
+        numbers = {
             "read": read,
             "kept": read - removed,
             "removed": removed,
@@ -57,7 +57,7 @@ class ByValue:
             "groups": self._count(self._group_rows()),
             "pairs": sum((self._count(rows.unique[column(some, "b")]) for some in pairs.batches()), 0 * read),
         }
-        table = pa.table({"value": pa.array(self.values, pa.large_string()), **found})
+        table = pa.table({"value": pa.array(self.values, pa.large_string()), **numbers})
         order = sorted(range(len(self.values)), key=lambda i: (-read[i], self.values[i] or "", i))
         return table.take(pa.array(order, pa.int64()))
 
@@ -74,8 +74,8 @@ class ByValue:
         """A new row of each group: its representative may be a reference document."""
         decisions, first = self.run.decisions, self.run.rows.first_new
         new = decisions.rows >= first
-        _, at = np.unique(decisions.representative_row[new], return_index=True)
-        return decisions.rows[new][at]
+        _, first_members = np.unique(decisions.representative_row[new], return_index=True)
+        return decisions.rows[new][first_members]
 
     def _count(self, rows: Int64s) -> Int64s:
         return np.bincount(self.of(rows), minlength=len(self.values)).astype(np.int64)
@@ -92,8 +92,8 @@ def by_value(run: Run, name: str) -> ByValue:
     One row of each different combination of values is read again. Raises InputError if the input has changed.
     """
     rows = run.rows
-    told = rows.row_related.within[rows.first_new :]
-    _, firsts, codes = np.unique(told, return_index=True, return_inverse=True)
+    value_numbers = rows.row_related.within[rows.first_new :]
+    _, firsts, codes = np.unique(value_numbers, return_index=True, return_inverse=True)
     read = _values(rows, np.sort(firsts) + rows.first_new, name)
     of_first = [read[row] for row in (firsts + rows.first_new).tolist()]
     values = tuple(dict.fromkeys(read.values()))
@@ -109,17 +109,17 @@ def _values(rows: Rows, wanted: Int64s, name: str) -> dict[int, str | None]:
     firsts = np.array([piece.first for piece in pieces.values()], np.int64)
     chunks = np.array(list(pieces), np.int64)
     owner = chunks[np.searchsorted(firsts, wanted, side="right") - 1] if len(wanted) else np.empty(0, np.int64)
-    found: dict[int, str | None] = {}
+    value_of: dict[int, str | None] = {}
     for chunk in (
         rows.corpus.parts[part].documents.chunks(np.unique(owner).tolist(), [name]) if len(wanted) else ()
     ):
         mine, piece = wanted[owner == chunk.index], pieces[chunk.index]
         read = chunk.read([name])
-        at = np.searchsorted(read.row_numbers, piece.row_numbers[mine - piece.first])
-        values = pc.cast(as_text(read.table.column(0)).take(pa.array(at)), pa.large_binary()).to_pylist()
+        places = np.searchsorted(read.row_numbers, piece.row_numbers[mine - piece.first])
+        values = pc.cast(as_text(read.table.column(0)).take(pa.array(places)), pa.large_binary()).to_pylist()
         texts = (None if value is None else value.decode("utf-8", "replace") for value in values)
-        found.update(zip(mine.tolist(), texts, strict=True))
-    return {row: found[row] for row in sorted(found)}
+        value_of.update(zip(mine.tolist(), texts, strict=True))
+    return {row: value_of[row] for row in sorted(value_of)}
 
 
 def by_lines(by: ByAccount) -> Iterator[str]:

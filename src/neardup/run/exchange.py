@@ -26,14 +26,14 @@ _IDS = {"groups": ("id", "group"), "decisions": ("id", "other"), "tags": ("id",)
 """The columns that hold ids."""
 
 
-def exported(found: ResultRecord, state: DecisionState, what: Exported, form: str) -> Iterator[bytes]:
+def exported(result: ResultRecord, state: DecisionState, what: Exported, form: str) -> Iterator[bytes]:
     """Yield a file with the groups, the decisions or the tags of a result.
 
     ``form`` is csv, jsonl, parquet or dat. Raises SettingError for others, and InputError for ids that a DAT file
     cannot hold.
     """
     require_export(what, form)
-    return export_bytes(export_table(found, state, what), what, form)
+    return export_bytes(export_table(result, state, what), what, form)
 
 
 def export_bytes(table: pa.Table, what: Exported, form: str) -> Iterator[bytes]:
@@ -45,11 +45,11 @@ def described(table: pa.Table, what: Exported, form: str) -> str:
     """Describe the table of an export in a few words; for CSV also the number of protected values."""
     noun = {"groups": "member of groups", "decisions": "decision", "tags": "document"}[what]
     several = {"groups": "members of groups"}.get(what, "")
-    said = counted(table.num_rows, noun, several) if several else counted(table.num_rows, noun)
+    size = counted(table.num_rows, noun, several) if several else counted(table.num_rows, noun)
     count = formulas(table) if form == "csv" else 0
     if not count:
-        return said
-    return f"{said} ({counted(count, 'value')} after an apostrophe, lest a spreadsheet computes it)"
+        return size
+    return f"{size} ({counted(count, 'value')} after an apostrophe, lest a spreadsheet computes it)"
 
 
 def require_export(what: str, form: str) -> None:
@@ -59,7 +59,7 @@ def require_export(what: str, form: str) -> None:
             raise SettingError(f"The export is {value!r}", f"One of {', '.join(allowed)}")
 
 
-def export_table(found: ResultRecord, state: DecisionState, what: Exported) -> pa.Table:
+def export_table(result: ResultRecord, state: DecisionState, what: Exported) -> pa.Table:
     """Return the table of an export.
 
     ``groups``: a row for each member, its group and fate after the decisions. ``decisions``: a row for each
@@ -67,14 +67,14 @@ def export_table(found: ResultRecord, state: DecisionState, what: Exported) -> p
     """
     if what == "decisions":
         return _decisions(state)
-    return _tags(state) if what == "tags" else _groups(found, state)
+    return _tags(state) if what == "tags" else _groups(result, state)
 
 
-def _groups(found: ResultRecord, state: DecisionState) -> pa.Table:
-    before = dict(zip(found.groups["id"].to_pylist(), found.groups["group"].to_pylist(), strict=True))
+def _groups(result: ResultRecord, state: DecisionState) -> pa.Table:
+    before = dict(zip(result.groups["id"].to_pylist(), result.groups["group"].to_pylist(), strict=True))
     if state.number:
-        found = after_review(found, ReviewedResult("", state, sizes_of(found.ranks)))
-    groups = found.groups
+        result = after_review(result, ReviewedResult("", state, sizes_of(result.ranks)))
+    groups = result.groups
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
     judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
     fates = [state.fates.get(id) for id in ids]
@@ -84,7 +84,7 @@ def _groups(found: ResultRecord, state: DecisionState) -> pa.Table:
             "group": groups["group"],
             "representative": groups["representative"],
             "similarity": groups["similarity"],
-            "kind": pa.array(_kinds(found, ids, leads), pa.string()),
+            "kind": pa.array(_kinds(result, ids, leads), pa.string()),
             "verdict": pa.array([one and one.verdict for one in judged], pa.string()),
             "note": pa.array([one and one.note for one in judged], pa.string()),
             "fate": pa.array([one and one.fate for one in fates], pa.string()),
@@ -97,16 +97,16 @@ def _groups(found: ResultRecord, state: DecisionState) -> pa.Table:
 
 def _judged(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> JudgedPair | None:
     """The verdict on a member and its representative, of today or when it was reviewed."""
-    found = (state.verdict(id, lead) for lead in leads if lead is not None and lead != id)
-    return next(filter(None, found), None)
+    verdicts = (state.verdict(id, lead) for lead in leads if lead is not None and lead != id)
+    return next(filter(None, verdicts), None)
 
 
-def _kinds(found: ResultRecord, ids: Sequence[Id], leads: Sequence[Id]) -> list[str | None]:
+def _kinds(result: ResultRecord, ids: Sequence[Id], leads: Sequence[Id]) -> list[str | None]:
     """The kind of the difference of each member from its representative; None where it is not stored."""
-    first = dict(zip(found.copies["id"].to_pylist(), found.copies["copy_of"].to_pylist(), strict=True))
+    first = dict(zip(result.copies["id"].to_pylist(), result.copies["copy_of"].to_pylist(), strict=True))
     known: dict[frozenset[Any], str] = {}
-    if KIND in found.pairs.column_names:
-        ends = (found.pairs[name].to_pylist() for name in ("id_a", "id_b", KIND))
+    if KIND in result.pairs.column_names:
+        ends = (result.pairs[name].to_pylist() for name in ("id_a", "id_b", KIND))
         known = {frozenset((a, b)): kind for a, b, kind in zip(*ends, strict=True)}
     kinds: list[str | None] = []
     for id, lead in zip(ids, leads, strict=True):

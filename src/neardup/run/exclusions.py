@@ -74,12 +74,12 @@ def not_judged_counts(table: pa.Table, format: Format, left_aside: int) -> NotJu
 
 def left_aside_notes(rows: Rows) -> list[str]:
     """Note the files of a reference set that hold no text, with which nothing was compared."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for of, problem in rows.left_aside:
         if of != rows.new_part:
-            found[str(problem.kind)] = found.get(str(problem.kind), 0) + 1
-    said = ", ".join(f"{count:,} {kind}" for kind, count in sorted(found.items()))
-    return [f"files of the reference set with which nothing was compared: {said}"] if found else []
+            counts[str(problem.kind)] = counts.get(str(problem.kind), 0) + 1
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    return [f"files of the reference set with which nothing was compared: {kinds}"] if counts else []
 
 
 def bytes_removed(table: pa.Table) -> int:
@@ -100,17 +100,17 @@ def _without_text(rows: Rows) -> Int64s:
 
 def _base_only(rows: Rows) -> Int64s:
     """The rows of the new input that consist of base text; a row with an exact copy was compared with that."""
-    found = rows.base_only[rows.base_only >= rows.first_new]
+    base_only = rows.base_only[rows.base_only >= rows.first_new]
     copies = np.flatnonzero(rows.copy_of != np.arange(len(rows)))
-    return found[~np.isin(found, rows.copy_of[copies])]
+    return base_only[~np.isin(base_only, rows.copy_of[copies])]
 
 
 def _left_out(rows: Rows, chosen: Int64s) -> Bools:
     """Which of the rows would have no text that counts without base text, either: all of it is left out."""
     if not rows.settings.cleaning.is_on:
         return np.zeros(len(chosen), np.bool_)
-    found: Bools = np.ones(len(chosen), np.bool_) if rows.left is None else rows.left[chosen, 0] == 0
-    return found
+    left_out: Bools = np.ones(len(chosen), np.bool_) if rows.left is None else rows.left[chosen, 0] == 0
+    return left_out
 
 
 def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa.ChunkedArray:
@@ -118,7 +118,7 @@ def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa
 
     ``nothing`` is 1 for rows of base text, 2 for rows whose text is left out, and else 0.
     """
-    said = [
+    reasons = [
         "without text, and empty is drop",
         "without text: there is nothing to compare",
         "base text only: nothing is left to compare",
@@ -127,9 +127,9 @@ def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa
     which = np.where(nothing > 0, 1 + nothing, kept).astype(np.int32)
     carrying = np.fromiter(carried, np.int64, len(carried))
     for place in np.flatnonzero(np.isin(rows, carrying) & (nothing == 0)).tolist():
-        which[place] = len(said)
-        said.append(f"without text, but with {in_words(carried[int(rows[place])])}")
-    return _said(said, which)
+        which[place] = len(reasons)
+        reasons.append(f"without text, but with {in_words(carried[int(rows[place])])}")
+    return _said(reasons, which)
 
 
 def _said(texts: list[str], which: npt.NDArray[np.int32]) -> pa.ChunkedArray:

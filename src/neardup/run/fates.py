@@ -25,7 +25,7 @@ class FileFates:
 
     def __init__(
         self,
-        found: ResultRecord,
+        result: ResultRecord,
         places: StoredPlaces,
         documents: Documents,
         files: Mapping[int, str],
@@ -35,12 +35,12 @@ class FileFates:
         ``files`` are the recorded files of the documents by their numbers, in the order of the documents, and the
         names of their sources. Raises InputError if the result does not record the place of a row.
         """
-        of_file, numbers = places.of_rows(removed_rows(found))
+        of_file, numbers = places.of_rows(removed_rows(result))
         if (of_file < 0).any():
             raise no_places()
-        dropped = _dropped(found).to_pylist()
+        dropped = _dropped(result).to_pylist()
         known = {places.file(number).name: number for number in files}
-        self._id: str | None = found.run.columns.id
+        self._id: str | None = result.run.columns.id
         self._ids = pa.array([], pa.large_string())
         if documents.format == "text":  # rows are files
             gone = {*of_file.tolist(), *(known.get(str(id), -1) for id in dropped)}
@@ -69,34 +69,34 @@ class FileFates:
         return kept
 
 
-def removed_rows(found: ResultRecord) -> Int64s:
+def removed_rows(result: ResultRecord) -> Int64s:
     """Return the rows of the run that are removed because another document of their group stays."""
-    gone = found.groups.filter(pc.invert(found.groups["kept"]))["id"]
+    gone = result.groups.filter(pc.invert(result.groups["kept"]))["id"]
     if not len(gone):
         return np.empty(0, np.int64)
-    new = found.ranks.filter(pc.invert(found.ranks["reference"]))
+    new = result.ranks.filter(pc.invert(result.ranks["reference"]))
     places = pc.index_in(gone, value_set=pa.chunked_array(new["id"].chunks, new["id"].type))
     rows: Int64s = column(new, "row")[places.to_numpy()]
     return rows
 
 
-def stays(found: ResultRecord) -> Bools:
+def stays(result: ResultRecord) -> Bools:
     """bool[documents read]: which documents of the new input stay, in input order.
 
     Raises InputError for a loaded result whose tables do not say where some removed documents are.
     """
-    rows = _removed(found)
-    kept = np.ones(found.run.counts.read, np.bool_)
+    rows = _removed(result)
+    kept = np.ones(result.run.counts.read, np.bool_)
     kept[rows] = False
     return kept
 
 
-def given_back(found: ResultRecord) -> Any:
+def given_back(result: ResultRecord) -> Any:
     """The rows that stay, in the type of the object that was given. Raises InputError if that is not at hand."""
-    texts = _at_hand(found)
+    texts = _at_hand(result)
     if not isinstance(texts.documents, GivesBack):
         raise _in_files()
-    return texts.documents.give_back(stays(found))
+    return texts.documents.give_back(stays(result))
 
 
 def refuse_files(documents: object) -> None:
@@ -107,14 +107,14 @@ def refuse_files(documents: object) -> None:
         raise _in_files()
 
 
-def stream(found: ResultRecord) -> pa.RecordBatchReader:
+def stream(result: ResultRecord) -> pa.RecordBatchReader:
     """The rows that stay with all their columns, chunk by chunk. Raises InputError as ``given_back`` does."""
-    texts = _at_hand(found)
+    texts = _at_hand(result)
     if texts.documents.format not in ("arrow", "parquet", "ipc"):
         raise _in_files()
     documents: Any = texts.documents
     schema = documents.native_schema if documents.format == "arrow" else documents.schema
-    return pa.RecordBatchReader.from_batches(schema, _batches(texts, stays(found), schema))
+    return pa.RecordBatchReader.from_batches(schema, _batches(texts, stays(result), schema))
 
 
 def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -134,31 +134,31 @@ def _batches(texts: InputTexts, kept: Bools, schema: pa.Schema) -> Iterator[pa.R
         first += count
 
 
-def _removed(found: ResultRecord) -> Int64s:
+def _removed(result: ResultRecord) -> Int64s:
     """The removed documents, as positions in the new input."""
-    rows = removed_rows(found)
-    if isinstance(found.texts, InputTexts):
-        return np.concatenate([rows, found.texts.dropped]) - found.texts.first_new
-    if found.run.against and len(rows):
+    rows = removed_rows(result)
+    if isinstance(result.texts, InputTexts):
+        return np.concatenate([rows, result.texts.dropped]) - result.texts.first_new
+    if result.run.against and len(rows):
         raise _unknown("it has a reference set")
-    return np.concatenate([rows, _by_number(found, _dropped(found))])
+    return np.concatenate([rows, _by_number(result, _dropped(result))])
 
 
-def _dropped(found: ResultRecord) -> pa.ChunkedArray:
+def _dropped(result: ResultRecord) -> pa.ChunkedArray:
     """The ids of the documents that are removed without having been judged."""
-    return found.not_judged.filter(pc.invert(found.not_judged["kept"]))["id"]
+    return result.not_judged.filter(pc.invert(result.not_judged["kept"]))["id"]
 
 
-def _by_number(found: ResultRecord, ids: pa.ChunkedArray) -> Int64s:
+def _by_number(result: ResultRecord, ids: pa.ChunkedArray) -> Int64s:
     """Removed documents without text, if their ids are the numbers of their rows."""
-    if len(ids) and (found.run.columns.id is not None or not pa.types.is_integer(ids.type)):
+    if len(ids) and (result.run.columns.id is not None or not pa.types.is_integer(ids.type)):
         raise _unknown("it removes documents without text")
     return np.asarray(ids.to_numpy(), np.int64) if len(ids) else np.empty(0, np.int64)
 
 
-def _at_hand(found: ResultRecord) -> InputTexts:
-    if isinstance(found.texts, InputTexts):
-        return found.texts
+def _at_hand(result: ResultRecord) -> InputTexts:
+    if isinstance(result.texts, InputTexts):
+        return result.texts
     raise InputError(
         "This result was read from a folder, which holds no rows of the input",
         "The result of neardup.find in this process",

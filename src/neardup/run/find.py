@@ -203,7 +203,7 @@ def dedup(
     [{'id': 1, 'text': 'the quick brown fox jumps over the lazy dog and runs far away'}]
     """
     refuse_files(documents)
-    found = find(
+    result = find(
         documents,
         text=text,
         id=id,
@@ -213,8 +213,8 @@ def dedup(
         progress=progress,
         **settings,
     )
-    require_most_removed(found.run)
-    kept: Any = found.kept
+    require_most_removed(result.run)
+    kept: Any = result.kept
     return cast(Given, kept)
 
 
@@ -234,13 +234,13 @@ def open_journal(
     """
     if against is not None:
         inputs = {**inputs, "against": against.documents}
-    asked = {name: value for name, value in settings.as_dict().items() if name != "threads"}
+    given = {name: value for name, value in settings.as_dict().items() if name != "threads"}
     about: dict[str, Any] = {
         "neardup_version": version("neardup"),
         "format": FORMAT_VERSION,
         "unicode": UNICODE_VERSION,
         "command": action,
-        "setting": asked,
+        "setting": given,
         "column": {"text": columns.text, "id": columns.id, **_of_reference(against)},
         "input": {name: _files(documents) for name, documents in inputs.items() if documents is not None},
         "decisions": {} if decisions is None else _described(sorted(decisions.iterdir())),
@@ -255,14 +255,14 @@ def _of_reference(against: Reference | None) -> dict[str, str | None]:
 def _files(documents: Documents) -> dict[str, Any]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     refuse_stdin(sources, "--resume goes on with documents")
-    found = {without_secrets(source.path): {"size": source.size} for source in sources if source.file is None}
+    sizes = {without_secrets(source.path): {"size": source.size} for source in sources if source.file is None}
     files = dict.fromkeys(source.file for source in sources if source.file is not None)
-    return {**found, **_described(map(Path, files))}
+    return {**sizes, **_described(map(Path, files))}
 
 
 def _described(paths: Iterable[Path]) -> dict[str, Any]:
     """Size and digest of each whole file, whatever its time: a copied or touched file is the same one."""
-    found: dict[str, Any] = {}
+    described: dict[str, Any] = {}
     for path in paths:
         try:
             state, content = os.stat(path), whole_digest(path).hex()
@@ -272,5 +272,5 @@ def _described(paths: Iterable[Path]) -> dict[str, Any]:
                 "With --resume, regular files",
                 "Leave out --resume",
             ) from error
-        found[os.path.abspath(path)] = {"size": state.st_size, "content": content}
-    return found
+        described[os.path.abspath(path)] = {"size": state.st_size, "content": content}
+    return described

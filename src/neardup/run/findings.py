@@ -330,39 +330,39 @@ def load(folder: str | Path) -> Found:
     )
 
 
-def write_result(found: Found, folder: OutputFolder, *, store_texts: bool = True) -> Found:
+def write_result(result: Found, folder: OutputFolder, *, store_texts: bool = True) -> Found:
     """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input.
 
     ``store_texts``: also the texts of the documents in pairs and copies, if the result has them. Returns the
     result as written: if saved fingerprints have no texts any more, with a note.
     """
     if folder.rows_only:
-        return found
-    folder.restrict(found.access)
+        return result
+    folder.restrict(result.access)
     for name in RESULT_TABLES:
-        folder.write_table(f"{name}.parquet", getattr(found, name))
-    if found.missed is not None:
-        folder.write_table("missed.parquet", found.missed)
-    rows = column(found.ranks, "row")
-    for name, table in {} if found.places is None else found.places.tables(rows).items():
+        folder.write_table(f"{name}.parquet", getattr(result, name))
+    if result.missed is not None:
+        folder.write_table("missed.parquet", result.missed)
+    rows = column(result.ranks, "row")
+    for name, table in {} if result.places is None else result.places.tables(rows).items():
         folder.write_table(f"{name}.parquet", table)
-    if store_texts and found.texts is not None:
-        found = _with_texts(found, found.texts, folder)
-    if found.common is not None:
-        folder.write_table("common.parquet", found.common)
-    folder.write_jsonl("problems.jsonl", found.problems)
-    folder.write_json("run.json", found.run.as_dict())
-    return found
+    if store_texts and result.texts is not None:
+        result = _with_texts(result, result.texts, folder)
+    if result.common is not None:
+        folder.write_table("common.parquet", result.common)
+    folder.write_jsonl("problems.jsonl", result.problems)
+    folder.write_json("run.json", result.run.as_dict())
+    return result
 
 
-def _with_texts(found: Found, texts: Texts, folder: OutputFolder) -> Found:
+def _with_texts(result: Found, texts: Texts, folder: OutputFolder) -> Found:
     """Store the texts; those of saved fingerprints may have gone since."""
     try:
-        folder.write_texts(TEXTS_FILE, texts.to_store(column(found.ranks, "row")))
+        folder.write_texts(TEXTS_FILE, texts.to_store(column(result.ranks, "row")))
     except InputError as error:
         if not texts.saved:
             raise
         folder.path(TEXTS_FILE).unlink()
         note = f"the result has no texts to show: {error.given}"
-        return with_account(found, notes=[*found.run.notes, note])
-    return found
+        return with_account(result, notes=[*result.run.notes, note])
+    return result

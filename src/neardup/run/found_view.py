@@ -25,24 +25,24 @@ QUICK = 64_000_000
 """Bytes of text up to which a view reads the input again unasked."""
 
 
-def html(found: ResultRecord, groups: Sequence[Group]) -> str:
+def html(result: ResultRecord, groups: Sequence[Group]) -> str:
     """Return the view of a result with its first ``groups``; ids and texts come from the documents."""
-    run = found.run
+    run = result.run
     parts: list[str] = [facts(summary(run)), *(paragraph(f"Warning: {text}") for text in run.warnings)]
-    if found.pairs.num_rows:
-        parts.append(_histogram(found))
+    if result.pairs.num_rows:
+        parts.append(_histogram(result))
     if groups:
         shown = [member.id for group in groups for member in group.members[:SHOWN_MEMBERS]]
-        parts += [heading("First groups"), _groups(groups, words_of(found, shown, unasked=True))]
+        parts += [heading("First groups"), _groups(groups, words_of(result, shown, unasked=True))]
     left = run.counts.groups - len(groups)
     if groups and left > 0:
         parts.append(paragraph(f"… and {counted(left, 'more group')}"))
     return view(*parts)
 
 
-def _histogram(found: ResultRecord) -> str:
-    settings = found.run.settings
-    edges, counts = bars(similarities(found, found.pairs), settings["threshold"])
+def _histogram(result: ResultRecord) -> str:
+    settings = result.run.settings
+    edges, counts = bars(similarities(result, result.pairs), settings["threshold"])
     measure = MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
     return Histogram(edges, counts, settings["threshold"], measure).figure()
 
@@ -51,9 +51,11 @@ def _groups(groups: Sequence[Group], words: dict[Id, str]) -> str:
     rows = []
     for group in groups:
         for place, row in enumerate(rows_of(group.rows(), SHOWN_MEMBERS)):
-            said = words.get(group.members[place].id, "") if place < min(len(group.members), SHOWN_MEMBERS) else ""
+            beginning = (
+                words.get(group.members[place].id, "") if place < min(len(group.members), SHOWN_MEMBERS) else ""
+            )
             name = "" if place else name_of(group.id)
-            rows.append((name, row.name, row.fate, row.similarity, *([said] if words else []), row.evidence))
+            rows.append((name, row.name, row.fate, row.similarity, *([beginning] if words else []), row.evidence))
     head = ("group", *HEAD[:3], *(["first words"] if words else []), HEAD[3])
     return table(head, rows, frozenset(number + 1 for number in NUMBERS))
 
@@ -114,31 +116,31 @@ class ShownPairs:
         return f"{counted(len(self.pairs), 'pair')} of {self.total:,}"
 
 
-def shown_pairs(found: ResultRecord, limit: int | None, *, lowest: bool) -> ShownPairs:
+def shown_pairs(result: ResultRecord, limit: int | None, *, lowest: bool) -> ShownPairs:
     """Return the most similar pairs of a result, or the least similar ones; ties in the order of the table."""
-    values = similarities(found, found.pairs)
+    values = similarities(result, result.pairs)
     order = np.argsort(values if lowest else -values, kind="stable")[:limit]
-    rows = found.pairs.select(["id_a", "id_b"]).take(order).to_pylist()
-    words = words_of(found, {row[end] for row in rows for end in ("id_a", "id_b")})
+    rows = result.pairs.select(["id_a", "id_b"]).take(order).to_pylist()
+    words = words_of(result, {row[end] for row in rows for end in ("id_a", "id_b")})
     pairs = tuple(
         PairWords(row["id_a"], row["id_b"], value, words.get(row["id_a"], ""), words.get(row["id_b"], ""))
         for row, value in zip(rows, values[order].tolist(), strict=True)
     )
-    return ShownPairs(pairs, found.pairs.num_rows)
+    return ShownPairs(pairs, result.pairs.num_rows)
 
 
 def words_of(
-    found: ResultRecord, ids: Collection[Id], *, unasked: bool = False, width: int = WORDS
+    result: ResultRecord, ids: Collection[Id], *, unasked: bool = False, width: int = WORDS
 ) -> dict[Id, str]:
     """Return the first ``width`` characters of the documents with these ids, as far as they are unchanged.
 
     ``unasked``: only if the whole input has at most ``QUICK`` bytes. If the reference set and the new input have
     the same id, the document of the new input counts.
     """
-    texts, ranks = found.texts, found.ranks
+    texts, ranks = result.texts, result.ranks
     if texts is None or not ids or "row" not in ranks.column_names:
         return {}
-    if unasked and found.run.bytes.text > QUICK:
+    if unasked and result.run.bytes.text > QUICK:
         return {}
     try:
         wanted = pa.array(list(ids), ranks.schema.field("id").type)

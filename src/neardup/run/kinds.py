@@ -45,8 +45,8 @@ def with_kinds(table: pa.Table, pairs: pa.Table, rows: Rows, threads: int, meter
             def work(task: Int64s, texts: dict[int, bytes] = texts) -> list[int]:
                 return list(_judged(a[task].tolist(), b[task].tolist(), texts))
 
-            for task, found in zip(tasks, ordered_map(work, tasks, threads), strict=True):
-                kinds[task] = found
+            for task, kinds_found in zip(tasks, ordered_map(work, tasks, threads), strict=True):
+                kinds[task] = kinds_found
                 advance(len(task))
     names = pa.array(KINDS, pa.string()).take(pa.array(kinds, mask=kinds < 0))
     return table.append_column(KIND, names)
@@ -61,8 +61,10 @@ def with_kinds_of_copies(table: pa.Table, copies: Int64s, rows: Rows, meter: Met
     involved = distinct(copies, rows.copy_of[copies])
     with meter.stage("kinds", len(involved), "documents") as advance:
         digests = np.empty((len(involved), 2), np.uint64)
-        for k, made in enumerate(rows.corpus.with_texts(involved, lambda _, texts: _digest(_bytes(texts)))):
-            digests[k] = np.frombuffer(made, np.uint64)
+        for k, chunk_digests in enumerate(
+            rows.corpus.with_texts(involved, lambda _, texts: _digest(_bytes(texts)))
+        ):
+            digests[k] = np.frombuffer(chunk_digests, np.uint64)
             advance(1)
     own, first = (digests[np.searchsorted(involved, those)] for those in (copies, rows.copy_of[copies]))
     names = np.where((own == first).all(axis=1), IDENTICAL, STYLE)
@@ -99,8 +101,8 @@ def _portions(a: Int64s, b: Int64s, sizes: Int64s) -> Iterator[Int64s]:
 def _texts(rows: Rows, wanted: Int64s) -> dict[int, bytes]:
     """Return the texts of some rows (ascending), by row."""
 
-    found = rows.corpus.with_texts(wanted, lambda _, texts: _bytes(texts))
-    return dict(zip(wanted.tolist(), found, strict=True))
+    chunks = rows.corpus.with_texts(wanted, lambda _, texts: _bytes(texts))
+    return dict(zip(wanted.tolist(), chunks, strict=True))
 
 
 def _bytes(texts: pa.Array) -> bytes:

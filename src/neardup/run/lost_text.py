@@ -28,9 +28,9 @@ LISTED = 10
 
 def with_lost_columns(groups: pa.Table, decisions: Decisions) -> pa.Table:
     """The table of groups with the columns of COLUMNS, after its reasons; null for documents that stay."""
-    at = groups.schema.get_field_index("reason") + 1
+    position = groups.schema.get_field_index("reason") + 1
     for name, values in reversed(_columns(decisions).items()):
-        groups = groups.add_column(at, name, values)
+        groups = groups.add_column(position, name, values)
     return groups
 
 
@@ -126,13 +126,13 @@ class LostText:
         )
 
 
-def lost_text(found: Accounted) -> LostText:
+def lost_text(result: Accounted) -> LostText:
     """The total of the text that is lost by a result: that of a run, or ``found.at(threshold)`` of a sample.
 
     At a stricter threshold it is known for groups of which only the representative stays; the other documents
     count as ``unknown``.
     """
-    return LostText.of(found.run.lost)
+    return LostText.of(result.run.lost)
 
 
 def shown(lost: Lost) -> str:

@@ -101,8 +101,8 @@ class Stage:
         """The records that the stage makes."""
         if isinstance(self.work, type):
             return (self.work,)
-        made = get_type_hints(self.work)["return"]
-        return get_args(made) if get_origin(made) is tuple else (made,)
+        product = get_type_hints(self.work)["return"]
+        return get_args(product) if get_origin(product) is tuple else (product,)
 
 
 def _needs_of(work: Callable[..., Any]) -> tuple[Need, ...]:
@@ -166,12 +166,12 @@ class Pipeline:
         records: dict[type, Any] = {type(record): record for record in given}
         for number, stage in enumerate(self.stages):
             arguments = [records.get(need.record) for need in stage.needs]
-            held = [records.pop(record, None) for record in stage.reads if self._last[record] == number]
-            made = stage.work(*arguments)
-            del arguments, held
-            several = made if len(stage.gives) > 1 else (made,)
+            dropped = [records.pop(record, None) for record in stage.reads if self._last[record] == number]
+            product = stage.work(*arguments)
+            del arguments, dropped
+            several = product if len(stage.gives) > 1 else (product,)
             for kind, record in zip(stage.gives, several, strict=True):
                 if self._last.get(kind, -1) > number:
                     records[kind] = record
-            del made, several, record
+            del product, several, record
         return [records[record] for record in self._wanted]

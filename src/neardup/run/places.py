@@ -62,8 +62,8 @@ class StoredPlaces:
         """Return the numbers of the files of rows of the run, and of the rows in them; −1 where not recorded."""
         known = np.flatnonzero(np.isin(rows, self._row))
         places = np.full((2, len(rows)), -1, np.int64)
-        at = np.searchsorted(self._row, rows[known])
-        places[:, known] = self._file[at], self._number[at]
+        positions = np.searchsorted(self._row, rows[known])
+        places[:, known] = self._file[positions], self._number[positions]
         return places[0], places[1]
 
     def of_row(self, row: int) -> tuple[str, int | None]:
@@ -90,14 +90,14 @@ class StoredPlaces:
         """
         places = _Moved(moved) if moved else None
         files = [self._files[number] for number in self._files.numbers.tolist()]
-        found = []
+        opened = []
         for file in files:
             if file.reference:
                 continue
             now = file if places is None else replace(file, path=places.of(file, len(files)))
             _require_recorded(now, named=places is not None)
-            found.append(now)
-        return found
+            opened.append(now)
+        return opened
 
 
 class _Moved:
@@ -185,12 +185,12 @@ def no_places() -> InputError:
     )
 
 
-def looked(found: ResultRecord, id: Id) -> Looked:
+def looked(result: ResultRecord, id: Id) -> Looked:
     """Return a document of the input. Raises InputError if it cannot be read as it was."""
-    if found.texts is None:
+    if result.texts is None:
         raise no_texts()
-    row, size = _recorded(found, id)
-    document = found.texts.look(id, row)
+    row, size = _recorded(result, id)
+    document = result.texts.look(id, row)
     if document is None:
         raise InputError(f"There is no document {printable(id)} in the input", "An id as it is in the input")
     if size is not None and document.size != size:
@@ -212,37 +212,37 @@ def no_texts() -> InputError:
     )
 
 
-def places_of(found: ResultRecord, ids: Collection[Id]) -> Iterator[tuple[Id, str, int | None]]:
+def places_of(result: ResultRecord, ids: Collection[Id]) -> Iterator[tuple[Id, str, int | None]]:
     """Yield documents of this run, not of a stored result, with their file and their row, None for a whole file.
 
     Documents in memory have no place.
     """
-    if not isinstance(found.texts, InputTexts) or not ids:
+    if not isinstance(result.texts, InputTexts) or not ids:
         return
-    wanted = pa.array(list(ids), found.ranks.schema.field("id").type)
-    ranks = found.ranks.filter(pc.is_in(found.ranks["id"], value_set=wanted))
-    places = found.texts.places(column(ranks, "row"))
+    wanted = pa.array(list(ids), result.ranks.schema.field("id").type)
+    ranks = result.ranks.filter(pc.is_in(result.ranks["id"], value_set=wanted))
+    places = result.texts.places(column(ranks, "row"))
     for id, (file, row) in zip(ranks["id"].to_pylist(), places, strict=True):
         if file:
             yield id, file, row
 
 
-def _recorded(found: ResultRecord, id: Id) -> tuple[int | None, int | None]:
+def _recorded(result: ResultRecord, id: Id) -> tuple[int | None, int | None]:
     """Return the row of a document and the size of its text, if the result has them.
 
     If a document of the reference set has the same id, the one of the new input counts.
     """
-    rows = found.ranks.filter(_is(found.ranks, id)).select(["row", "bytes", "reference"]).to_pylist()
+    rows = result.ranks.filter(_is(result.ranks, id)).select(["row", "bytes", "reference"]).to_pylist()
     rows.sort(key=lambda row: bool(row["reference"]))
     return (rows[0]["row"], rows[0]["bytes"]) if rows else (None, None)
 
 
-def is_known(found: ResultRecord, id: Id) -> bool:
+def is_known(result: ResultRecord, id: Id) -> bool:
     """Return whether a document is in the input, as far as the tables show or the input can be read again."""
-    if found.ranks.num_columns and pc.any(_is(found.ranks, id)).as_py():
+    if result.ranks.num_columns and pc.any(_is(result.ranks, id)).as_py():
         return True
     try:
-        looked(found, id)
+        looked(result, id)
     except (InputError, OSError):
         return False
     return True
@@ -258,20 +258,20 @@ class Outside:
     group: Id | None
 
 
-def outside(found: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
+def outside(result: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
     """Return the nearest documents outside the group of a document, by the stored pairs of its members.
 
     Documents below the threshold are not among them, because their pairs are not stored. Exact copies are
     represented by the first of them.
     """
-    inside = _with_group(found, id)
-    first = _first_of(found, inside)
+    inside = _with_group(result, id)
+    first = _first_of(result, inside)
     firsts = pa.array(
-        list({first.get(member, member) for member in inside}), found.pairs.schema.field("id_a").type
+        list({first.get(member, member) for member in inside}), result.pairs.schema.field("id_a").type
     )
-    from_a, from_b = (pc.is_in(found.pairs[end], value_set=firsts) for end in ("id_a", "id_b"))
+    from_a, from_b = (pc.is_in(result.pairs[end], value_set=firsts) for end in ("id_a", "id_b"))
     crossing = pc.xor(from_a, from_b)
-    from_a, pairs = from_a.filter(crossing), found.pairs.filter(crossing)
+    from_a, pairs = from_a.filter(crossing), result.pairs.filter(crossing)
     member, other = (
         pc.if_else(from_a if begins else pc.invert(from_a), pairs["id_a"], pairs["id_b"])
         for begins in (True, False)
@@ -279,7 +279,7 @@ def outside(found: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
     mine = pc.equal(member, pa.scalar(first.get(id, id), member.type))
     ends = pa.table(
         {
-            "value": similarities(found, pairs),
+            "value": similarities(result, pairs),
             "mine": pc.cast(mine, pa.uint8()),  # Arrow cannot sort truth values
             "name": pc.cast(other, pa.large_string()),
             "member": member,
@@ -290,7 +290,7 @@ def outside(found: ResultRecord, id: Id, limit: int) -> tuple[Outside, ...]:
         pc.sort_indices(ends, [("value", "descending"), ("mine", "descending"), ("name", "ascending")])
     )
     ends = ends.take(np.sort(np.unique(_codes(ends["other"]), return_index=True)[1])[:limit])
-    group_of = _groups_of(found, ends["other"])
+    group_of = _groups_of(result, ends["other"])
     shown = zip(*(ends[name].to_pylist() for name in ("other", "value", "member")), strict=True)
     return tuple(Outside(other, value, member, group_of.get(other)) for other, value, member in shown)
 
@@ -302,21 +302,21 @@ def _codes(ids: pa.ChunkedArray) -> Int64s:
 
 
 def stored_pairs(
-    found: ResultRecord, members: Iterable[Id], representatives: Iterable[Id], drawn: Iterable[Id]
+    result: ResultRecord, members: Iterable[Id], representatives: Iterable[Id], drawn: Iterable[Id]
 ) -> dict[tuple[Id, Id], Shared]:
     """Return the pairs of ``members`` with ``representatives``, and those among ``drawn``, from both sides.
 
     All are first documents of exact copies. There are as many objects as members, however many pairs they have.
     """
-    kind = found.pairs.schema.field("id_a").type
+    kind = result.pairs.schema.field("id_a").type
     sets = [pa.array(list(ids), kind) for ids in (members, representatives, drawn)]
     (a_member, a_leads, a_drawn), (b_member, b_leads, b_drawn) = (
-        [pc.is_in(found.pairs[end], value_set=ids) for ids in sets] for end in ("id_a", "id_b")
+        [pc.is_in(result.pairs[end], value_set=ids) for ids in sets] for end in ("id_a", "id_b")
     )
     led = pc.or_(pc.and_(a_member, b_leads), pc.and_(a_leads, b_member))
-    pairs = found.pairs.filter(pc.or_(led, pc.and_(a_drawn, b_drawn)))
+    pairs = result.pairs.filter(pc.or_(led, pc.and_(a_drawn, b_drawn)))
     measured = "common" in pairs.column_names
-    unit = MEASURES[found.run.settings["measure"]].unit_of(found.run.settings.get("matching", LITERAL))
+    unit = MEASURES[result.run.settings["measure"]].unit_of(result.run.settings.get("matching", LITERAL))
     names = ("id_a", "id_b", *(MEASURED if measured else COUNTS))
     evidence = {}
     for a, b, shared, size_a, size_b in zip(*(pairs[name].to_pylist() for name in names), strict=True):
@@ -325,14 +325,14 @@ def stored_pairs(
     return evidence
 
 
-def similarities(found: ResultRecord, pairs: pa.Table) -> Floats:
+def similarities(result: ResultRecord, pairs: pa.Table) -> Floats:
     """Return the similarities of some pairs of a result by the measure of the run, in the better direction."""
     shared, *sizes = (column(pairs, name) for name in (MEASURED if "common" in pairs.column_names else COUNTS))
-    return _similarities(found, shared, *sizes)
+    return _similarities(result, shared, *sizes)
 
 
 def links(
-    found: ResultRecord,
+    result: ResultRecord,
     ids: Sequence[Id],
     first_of: Mapping[Id, Id],
     shared: Mapping[tuple[Id, Id], Shared],
@@ -347,27 +347,27 @@ def links(
         (one.shared, one.size, one.other_size) if one is not None else (1, 1, 1)
         for one in (shared.get(ends[pair]) for pair in pairs)
     ]
-    values = _similarities(found, *np.array(counts, np.int64).reshape(-1, 3).T)
+    values = _similarities(result, *np.array(counts, np.int64).reshape(-1, 3).T)
     return tuple((a, b, value) for (a, b), value in zip(pairs, values.tolist(), strict=True))
 
 
-def similarity_of_pair(found: ResultRecord, pair: Shared) -> float:
+def similarity_of_pair(result: ResultRecord, pair: Shared) -> float:
     """Return the similarity of a pair by the measure of the run, in the better direction."""
     counts = (np.array([count]) for count in (pair.shared, pair.size, pair.other_size))
-    return float(_similarities(found, *counts)[0])
+    return float(_similarities(result, *counts)[0])
 
 
-def _similarities(found: ResultRecord, shared: Int64s, size: Int64s, other: Int64s) -> Floats:
-    formula = MEASURES[found.run.settings["measure"]].formula
+def _similarities(result: ResultRecord, shared: Int64s, size: Int64s, other: Int64s) -> Floats:
+    formula = MEASURES[result.run.settings["measure"]].formula
     return np.maximum(similarity_of(shared, size, other, formula), similarity_of(shared, other, size, formula))
 
 
-def fate(found: ResultRecord, id: Id) -> str:
+def fate(result: ResultRecord, id: Id) -> str:
     """Describe in a few words whether a document stays, and why."""
-    rows = found.groups.filter(_is(found.groups, id)).to_pylist()
+    rows = result.groups.filter(_is(result.groups, id)).to_pylist()
     if rows:
         return f"{'kept' if rows[0]['kept'] else 'removed'}: {rows[0]['reason']}"
-    aside = found.not_judged.filter(_is(found.not_judged, id)).to_pylist()
+    aside = result.not_judged.filter(_is(result.not_judged, id)).to_pylist()
     if aside:
         return f"{'kept' if aside[0]['kept'] else 'removed'}, not judged: {aside[0]['reason']}"
     return "kept: it is in no group"
@@ -381,32 +381,32 @@ def _is(table: pa.Table, id: Id) -> pa.ChunkedArray:
     return pc.equal(pc.cast(table["id"], pa.large_string()), str(id))
 
 
-def typed_id(found: ResultRecord, typed: str) -> Id:
+def typed_id(result: ResultRecord, typed: str) -> Id:
     """Return an id that was typed as the result has it: a number where its ids are numbers."""
-    number = pa.types.is_integer(found.ranks.schema.field("id").type)
+    number = pa.types.is_integer(result.ranks.schema.field("id").type)
     digits = typed.removeprefix("-")
     return (
         int(typed) if number and digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS else typed
     )
 
 
-def _with_group(found: ResultRecord, id: Id) -> set[Id]:
+def _with_group(result: ResultRecord, id: Id) -> set[Id]:
     """A document and the others of its group."""
-    own = _groups_of(found, [id]).get(id, id)
-    groups = found.groups
+    own = _groups_of(result, [id]).get(id, id)
+    groups = result.groups
     near = groups.filter(pc.equal(groups["group"], pa.scalar(own, groups["group"].type)))["id"]
     # an id of the reference set may occur again; its last row counts
-    return {member for member, group in _groups_of(found, near).items() if group == own} | {id}
+    return {member for member, group in _groups_of(result, near).items() if group == own} | {id}
 
 
-def _groups_of(found: ResultRecord, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
+def _groups_of(result: ResultRecord, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:
     """The groups of those of some ``ids`` that are in one."""
-    return _named(found.groups, "group", ids)
+    return _named(result.groups, "group", ids)
 
 
-def _first_of(found: ResultRecord, ids: Iterable[Id]) -> dict[Id, Id]:
+def _first_of(result: ResultRecord, ids: Iterable[Id]) -> dict[Id, Id]:
     """The first documents of those of some ``ids`` that are exact copies."""
-    return _named(found.copies, "copy_of", ids)
+    return _named(result.copies, "copy_of", ids)
 
 
 def _named(table: pa.Table, name: str, ids: Iterable[Id] | pa.ChunkedArray) -> dict[Id, Id]:

@@ -86,8 +86,8 @@ def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) ->
     elif choice.method == "exact":
         searching += _of_join(amounts, settings.search, settings.shingles)
     else:
-        held = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
-        searching += max(held, _of_candidates(amounts, settings.search))
+        signatures = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
+        searching += max(signatures, _of_candidates(amounts, settings.search))
     return process_bytes(amounts, settings) + max(A_DOCUMENT * documents, searching)
 
 
@@ -199,9 +199,9 @@ def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, group
     verify_pairs(sets.hashes, sets.offsets, a, b, every_pair(RESEMBLANCE), shared)
     numerator, denominator = ratio(search.threshold)
     alike = _meeting(sets.sizes, a, b, shared, Criterion(numerator, ALIKE * denominator, RESEMBLANCE))
-    asked = criterion_of(search)
-    formula = asked.measure if MEASURES[search.measure].of_shingles else RESEMBLANCE
-    met = _meeting(sets.sizes, a, b, shared, asked._replace(measure=formula))
+    criterion = criterion_of(search)
+    formula = criterion.measure if MEASURES[search.measure].of_shingles else RESEMBLANCE
+    met = _meeting(sets.sizes, a, b, shared, criterion._replace(measure=formula))
     resembled = _ends(a[alike], b[alike], sampled)
     crowded = (resembled >= SEEN) & (resembled * documents > CROWD * sampled)
     partners = _ends(a[met], b[met], sampled)[crowded] * documents / sampled
@@ -342,8 +342,8 @@ def predict(
 
 def _different(keys: list[Any]) -> float:
     """The share of the documents that are not exact copies of earlier ones, by the keys of a sample."""
-    found = np.concatenate([np.empty((0, 2), np.uint64), *keys])
-    return len(np.unique(found, axis=0)) / len(found) if len(found) else 1.0
+    hashes = np.concatenate([np.empty((0, 2), np.uint64), *keys])
+    return len(np.unique(hashes, axis=0)) / len(hashes) if len(hashes) else 1.0
 
 
 def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:
@@ -357,7 +357,7 @@ def _rows(documents: Any, rows: int, text: int) -> int:
     """About how many rows an input has: from its footers, its number of files, or its size."""
     metadata = getattr(documents, "metadata", None)
     if documents.format == "parquet" and metadata is not None:
-        return sum(found.num_rows for found in metadata if found is not None)
+        return sum(footer.num_rows for footer in metadata if footer is not None)
     if documents.format == "text":
         return len(documents.sources)
     return round((documents.size_bytes or text) * rows / text) if text else rows

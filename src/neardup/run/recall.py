@@ -69,15 +69,15 @@ def missed_pairs(missing: Missing, at_threshold: float) -> Interval:
     return Interval(missing.estimated, min(low, floor(missing.estimated)), max(high, ceil(missing.estimated)))
 
 
-def predicted_recall(found: int, missed: Interval) -> Interval:
-    """The recall that follows from ``found`` and missed pairs; 1 if there are none.
+def predicted_recall(pairs: int, missed: Interval) -> Interval:
+    """The recall that follows from ``pairs`` and missed pairs; 1 if there are none.
 
     >>> predicted_recall(98, Interval(2.0, 0, 5))
     Interval(estimated=0.98, low=0.9514563106796117, high=1.0)
     """
 
     def share(others: float) -> float:
-        return found / (found + others) if found + others else 1.0
+        return pairs / (pairs + others) if pairs + others else 1.0
 
     return Interval(share(missed.estimated), share(missed.high), share(missed.low))
 
@@ -99,7 +99,7 @@ class Predicted:
 
 
 def recall_of(
-    search: SearchSettings, shingles: Shingles, simhash: SimHashing, plan: Plan | HammingPlan, made: Predicted
+    search: SearchSettings, shingles: Shingles, simhash: SimHashing, plan: Plan | HammingPlan, proposed: Predicted
 ) -> Recall:
     """The planned recall, the recall predicted for this corpus, and the estimated number of missed pairs.
 
@@ -108,27 +108,27 @@ def recall_of(
     threshold = search.threshold
     if isinstance(plan, HammingPlan):
         return within_distance(search, shingles, simhash, plan)
-    aside = _UNLISTED if made.unlisted else ""
-    if made.missing is None:
+    aside = _UNLISTED if proposed.unlisted else ""
+    if proposed.missing is None:
         statement = f"exact: every pair at {search.in_words} {threshold:g} or above is found{aside}"
         everything = Interval(1.0, 1.0, 1.0)
         return Recall(1.0, 1.0, everything, Interval(0.0, 0, 0), False, statement)
-    at = plan.probability(threshold)
+    probability = plan.probability(threshold)
     if threshold < 1:  # floating point rounds an almost certain probability up to 1
-        at = min(at, float(np.nextafter(1, 0)))
-    missed = missed_pairs(made.missing, 1 - at)
-    predicted = predicted_recall(made.found, missed)
-    planned = f"planned {similarity(at, 4)} for a pair at resemblance {threshold:g}; predicted "
+        probability = min(probability, float(np.nextafter(1, 0)))
+    missed = missed_pairs(proposed.missing, 1 - probability)
+    predicted = predicted_recall(proposed.found, missed)
+    planned = f"planned {similarity(probability, 4)} for a pair at resemblance {threshold:g}; predicted "
     rest = f"{similarity(predicted.estimated, 4)} of all pairs here; missed: "
-    at_least = made.bound or made.missing.mostly_bounded
+    at_least = proposed.bound or proposed.missing.mostly_bounded
     if at_least:
         missed.low, predicted.high = 0, 1.0
         most = f"at most about {missed.estimated:,.0f} (95 %: up to {missed.high:,})"
-        statement = f"{planned}at least about {rest}{most}{aside}; {_measured(made.measured)}"
+        statement = f"{planned}at least about {rest}{most}{aside}; {_measured(proposed.measured)}"
     else:
         interval = f"(95 % interval {missed.low:,} to {missed.high:,})"
         statement = f"{planned}{rest}about {missed.estimated:,.0f} {interval}{aside}"
-    return Recall(plan.recall, at, predicted, missed, at_least, statement)
+    return Recall(plan.recall, probability, predicted, missed, at_least, statement)
 
 
 def _measured(recall: Share | None) -> str:
@@ -155,19 +155,18 @@ def within_distance(search: SearchSettings, shingles: Shingles, simhash: SimHash
     features, measure = simhash.features, MEASURES[search.measure]
     counted = measure.of_shingles and measure.formula == RESEMBLANCE
     same = counted and shingles.unit == "word" and features == f"shingle:{shingles.length}"
-    at, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
-    if at is None:
+    probability, half = plan.probability(search.threshold) if same else None, similarity(plan.half_found())
+    if probability is None:
         expected = f"half of the pairs whose features ({features}) have resemblance {half}, fewer below"
     else:
-        expected = (
-            f"{similarity(at, 4)} of the pairs at resemblance {search.threshold:g}, half of the pairs at {half}"
-        )
+        share = similarity(probability, 4)
+        expected = f"{share} of the pairs at resemblance {search.threshold:g}, half of the pairs at {half}"
     statement = (
         f"not planned: every pair at {search.in_words} {search.threshold:g} or above within {plan.distance} "
         f"of {plan.bits} bits is found, and the pairs that chains of them join; expected there: {expected}; "
         "--audit N counts the missed pairs"
     )
-    return Recall(None, at, None, None, False, statement)
+    return Recall(None, probability, None, None, False, statement)
 
 
 def _likeliest(mean: float, more: float) -> tuple[int, int]:
@@ -186,19 +185,19 @@ def _likeliest(mean: float, more: float) -> tuple[int, int]:
     weights = np.exp(weights - weights.max())
     weights /= weights.sum()
     low = high = int(weights.argmax())
-    held = float(weights[low])
+    weight = float(weights[low])
     while True:
         below = float(weights[low - 1]) if low > 0 else 0.0
         above = float(weights[high + 1])
-        next_held = held + max(below, above)
-        if next_held >= LEVEL and max(below, above) <= SINGLE and next_held - LEVEL > LEVEL - held:
+        next_weight = weight + max(below, above)
+        if next_weight >= LEVEL and max(below, above) <= SINGLE and next_weight - LEVEL > LEVEL - weight:
             break
         if below >= above:
             low -= 1
         else:
             high += 1
-        held = next_held
-        if held >= LEVEL:
+        weight = next_weight
+        if weight >= LEVEL:
             break
     return first + low, first + high
 
@@ -256,12 +255,12 @@ def audit(rows: Rows, reported: Reported, search: SearchSettings, advance: Advan
 
 def _total(tallies: Iterable[Tally], advance: Advance) -> Tally:
     """The sum of the tallies of all chunks; there is at least one chunk."""
-    found: Tally | None = None
+    total: Tally | None = None
     for tally in tallies:
         advance(tally.documents)
-        found = tally if found is None else found + tally
-    assert found is not None
-    return found
+        total = tally if total is None else total + tally
+    assert total is not None
+    return total
 
 
 def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
@@ -271,10 +270,10 @@ def _outcome(strata: Strata, stratum: Int64s, tally: Tally, most: int) -> Audit:
     sizes = strata.sizes.tolist()
     counted = []
     for k, name in enumerate(strata.names):
-        drawn, pairs, found = int(members[k].sum()), int(tally.stratum_pairs[k]), int(tally.stratum_found[k])
-        recall = wilson(found / pairs, inf if drawn == sizes[k] else pairs) if pairs else None
+        drawn, pairs, hits = int(members[k].sum()), int(tally.stratum_pairs[k]), int(tally.stratum_found[k])
+        recall = wilson(hits / pairs, inf if drawn == sizes[k] else pairs) if pairs else None
         ends = int(partnered[members[k]].sum()), int(reached[members[k]].sum())
-        counted.append(Stratum(*_plain(recall), *ends, name, sizes[k], drawn, pairs, found))
+        counted.append(Stratum(*_plain(recall), *ends, name, sizes[k], drawn, pairs, hits))
     of_pairs = [Sampled(size, tally.hits[mine], tally.of[mine]) for size, mine in zip(sizes, members, strict=True)]
     documents = [Sampled(size, reached[mine], partnered[mine]) for size, mine in zip(sizes, members, strict=True)]
     missed = verified_table(*(column(tally.missed, name) for name in VERIFIED.names))
@@ -428,11 +427,11 @@ class Count:
 
     def of_chunk(self, rows: Int64s, sets: ShingleSets) -> Tally:
         """The tally of the documents in some rows."""
-        numbers, at = np.searchsorted(self._known.rows, rows), 0
+        numbers, start = np.searchsorted(self._known.rows, rows), 0
         tally = self._tally(len(rows), np.empty((0, 3), np.int64), numbers, sets.sizes)
-        while at < len(rows):
-            pairs, at = partners(
-                sets.hashes, sets.offsets, at, self._table, self._known.criterion, _ENOUGH, _OFTEN
+        while start < len(rows):
+            pairs, start = partners(
+                sets.hashes, sets.offsets, start, self._table, self._known.criterion, _ENOUGH, _OFTEN
             )
             tally += self._tally(0, pairs, numbers, sets.sizes)
         return tally
@@ -445,32 +444,32 @@ class Count:
             wanted = self._known.related.may_pair(other, self._numbers[drawn])
             pairs, other, drawn, shared = pairs[wanted], other[wanted], drawn[wanted], shared[wanted]
         number, stratum, place = self._numbers[drawn], self._stratum[drawn], self._place[other]
-        found = self._found(np.minimum(other, number), np.maximum(other, number))
+        hits = self._found(np.minimum(other, number), np.maximum(other, number))
         # the pair of two drawn documents comes from both; it counts once in all, and once in a stratum with both
         once = (place < 0) | (other > number)
         once_there = once | (self._stratum[place] != stratum)
         adds = np.where(other < self._known.first_new, 2, 1)
-        missed = once & ~found
+        missed = once & ~hits
         ends = number[missed], other[missed]
         both_sizes = self._table.sizes[drawn[missed]], sizes[pairs[missed, 0]]
         return Tally(
             documents,
             of=self._by_drawn(drawn, adds),
-            hits=self._by_drawn(drawn[found], adds[found]),
+            hits=self._by_drawn(drawn[hits], adds[hits]),
             stratum_pairs=self._by_stratum(stratum[once_there]),
-            stratum_found=self._by_stratum(stratum[found & once_there]),
+            stratum_found=self._by_stratum(stratum[hits & once_there]),
             pairs=int(once.sum()),
-            found=int((found & once).sum()),
+            found=int((hits & once).sum()),
             missed=_in_order(ends, shared[missed], both_sizes),
         )
 
     def _found(self, a: Int64s, b: Int64s) -> Bools:
         keys = (a << 32) | b
-        at = np.searchsorted(self._keys, keys)
-        written = at < len(self._keys)
-        written[written] = self._keys[at[written]] == keys[written]
-        found: Bools = written | self._known.reported.left_out(a, b)
-        return found
+        places = np.searchsorted(self._keys, keys)
+        written = places < len(self._keys)
+        written[written] = self._keys[places[written]] == keys[written]
+        reported: Bools = written | self._known.reported.left_out(a, b)
+        return reported
 
     def _by_drawn(self, drawn: Int64s, amounts: Int64s) -> Int64s:
         """Sums by drawn document, in the original order of the drawn documents."""
@@ -495,8 +494,8 @@ def posted(sets: ShingleSets, order: Int64s) -> DrawnDocuments:
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order), dtype=np.int32)
     owner = np.repeat(number, sets.sizes)
-    at = np.lexsort((owner, sets.hashes))
-    hashes, members = sets.hashes[at], owner[at]
+    positions = np.lexsort((owner, sets.hashes))
+    hashes, members = sets.hashes[positions], owner[positions]
     first = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), hashes[1:] != hashes[:-1])))
     keys = hashes[first]
     bits = len(keys).bit_length()  # about one shingle in a cell

@@ -71,12 +71,12 @@ class MemberLost:
             return "No text is lost with it: the documents that stay hold all of its shingles."
         share = display.percent(self.shingles - self.lost, self.shingles)
         verb = "is" if self.lost == 1 else "are"
-        said = f"Of its text {share} stays; {self.lost:,} of its {self.shingles:,} shingles {verb} lost"
+        text = f"Of its text {share} stays; {self.lost:,} of its {self.shingles:,} shingles {verb} lost"
         if self.units is None:
-            return f"{said}."
+            return f"{text}."
         if self.passage is None:
-            return f"{said}, but no {self.unit}: only the order of its text."
-        return f"{said}, and {display.counted(self.units, self.unit)}. The longest passage lost: “{self.passage}”."
+            return f"{text}, but no {self.unit}: only the order of its text."
+        return f"{text}, and {display.counted(self.units, self.unit)}. The longest passage lost: “{self.passage}”."
 
 
 @dataclass(frozen=True, repr=False)

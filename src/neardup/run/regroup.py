@@ -51,32 +51,32 @@ from neardup.tables import VERIFIED, Bools, Int64s, column, one_array, verified_
 Result = TypeVar("Result", bound=ResultRecord)
 
 
-def regroup(found: Result, threshold: float) -> Result:
-    """Return the result at ``threshold``, not below that of ``found``; at the same threshold ``found`` itself.
+def regroup(result: Result, threshold: float) -> Result:
+    """Return the result at ``threshold``, not below that of ``result``; at the same threshold ``result`` itself.
 
-    It is the result a run at that threshold would have, as far as the pairs in ``found`` allow. Few pairs of
+    It is the result a run at that threshold would have, as far as the pairs in ``result`` allow. Few pairs of
     crowds are stored, and not all similarities of components: warnings report where that matters. Raises
     SettingError for a threshold that is not allowed, InputError for tables that do not belong together.
     """
-    was = Settings.of(**found.run.settings)
-    now = Settings.of(**{**found.run.settings, "threshold": threshold})
+    was = Settings.of(**result.run.settings)
+    now = Settings.of(**{**result.run.settings, "threshold": threshold})
     _require_stricter(was, now)
     if now == was:
-        return found
-    _require_no_decisions(found)
+        return result
+    _require_no_decisions(result)
     meter = Meter(Silent())
     with meter.stage("regroup", None, "documents"):
-        rows = stored_rows(found)
-        pairs, shingles = document_pairs(found.pairs, rows, was.search.measure)
+        rows = stored_rows(result)
+        pairs, shingles = document_pairs(result.pairs, rows, was.search.measure)
         stored = ResultPairs(pairs, shingles, pairs.slice(0, 0))
-        stored = replace(stored, far=_far_pairs(found, rows, stored, was))
+        stored = replace(stored, far=_far_pairs(result, rows, stored, was))
         wanted = JudgedRun, MemberTable
-        judged, members = _run(STAGES, wanted, rows, stored, now, found.run.action)
-        near = found.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
-        left = found.ranks.sort_by("row").take(pa.array(involved(rows, judged.groups.pairs)))
-        run = _account(found, judged, near, members.table, was, now)
+        judged, members = _run(STAGES, wanted, rows, stored, now, result.run.action)
+        near = result.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
+        left = result.ranks.sort_by("row").take(pa.array(involved(rows, judged.groups.pairs)))
+        run = _account(result, judged, near, members.table, was, now)
     run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
-    return replace(found, pairs=near, groups=members.table, missed=None, ranks=left, run=run, folder=None)
+    return replace(result, pairs=near, groups=members.table, missed=None, ranks=left, run=run, folder=None)
 
 
 def require(together: bool) -> None:
@@ -90,18 +90,18 @@ def require(together: bool) -> None:
 
 
 def _require_stricter(was: Settings, now: Settings) -> None:
-    least, asked = was.search.threshold, now.search.threshold
-    if Fraction(*ratio(asked)) < Fraction(*ratio(least)):
+    least, wanted = was.search.threshold, now.search.threshold
+    if Fraction(*ratio(wanted)) < Fraction(*ratio(least)):
         raise SettingError(
-            f"threshold is {asked:g}, but this result holds pairs at {least:g} and above only",
+            f"threshold is {wanted:g}, but this result holds pairs at {least:g} and above only",
             f"A number from {least:g} to 1",
             "Run neardup on the documents again for pairs below that",
         )
 
 
-def _require_no_decisions(found: ResultRecord) -> None:
+def _require_no_decisions(result: ResultRecord) -> None:
     """Raise InputError for a result whose groups follow decisions, which its pairs do not hold."""
-    if found.run.decisions:
+    if result.run.decisions:
         raise InputError(
             "The groups of this result follow decisions of a review, which its stored pairs do not hold",
             "A result made without --decisions",
@@ -109,25 +109,25 @@ def _require_no_decisions(found: ResultRecord) -> None:
         )
 
 
-def stored_rows(found: ResultRecord) -> JudgedRows:
+def stored_rows(result: ResultRecord) -> JudgedRows:
     """Return the rows of the table of ranks of a result, numbered in the order of the input.
 
     Raises InputError without such a table, or if the tables do not belong together.
     """
-    if not found.ranks.num_columns:
+    if not result.ranks.num_columns:
         raise InputError(
             "This result has no table of ranks",
             "A result of neardup.find or neardup.load",
             "Run neardup on the documents again",
         )
-    ranks = found.ranks.sort_by("row")
+    ranks = result.ranks.sort_by("row")
     number, first, total = column(ranks, "row"), column(ranks, "first"), ranks.num_rows
     copy_of, first_new = np.searchsorted(number, first), int(pc.sum(ranks["reference"]).as_py() or 0)
     inside = total == 0 or int(copy_of.max()) < total
     require(inside and bool((number[copy_of] == first).all()))
-    require(int((copy_of != np.arange(total))[first_new:].sum()) == found.copies.num_rows)
-    asked = found.run.settings
-    for given, name in ((asked["across"] or asked["no_self"], "across"), (asked["sources"], "source")):
+    require(int((copy_of != np.arange(total))[first_new:].sum()) == result.copies.num_rows)
+    settings = result.run.settings
+    for given, name in ((settings["across"] or settings["no_self"], "across"), (settings["sources"], "source")):
         require(bool(given) == (name in ranks.column_names))
     return JudgedRows(
         copy_of,
@@ -226,7 +226,7 @@ def _run(
     return Pipeline.of(stages, given, wanted).run(*given)
 
 
-def _far_pairs(found: ResultRecord, rows: JudgedRows, stored: ResultPairs, was: Settings) -> pa.Table:
+def _far_pairs(result: ResultRecord, rows: JudgedRows, stored: ResultPairs, was: Settings) -> pa.Table:
     """The pairs of documents with representatives that only a chain connects, from the table of groups.
 
     That table holds only the similarity. The sizes of both sets are known from other pairs, and with them the
@@ -239,8 +239,8 @@ def _far_pairs(found: ResultRecord, rows: JudgedRows, stored: ResultPairs, was: 
         return nothing  # containment on shingles is not stored for these pairs, and nothing else could explain it
     decisions: Decisions
     (decisions,) = _run(DECIDED, [Decisions], rows, stored, was)
-    require(pa.chunked_array([rows.ids.of(decisions.rows)]).equals(found.groups["id"]))
-    similarity = pc.fill_null(found.groups["similarity"], np.nan).to_numpy()
+    require(pa.chunked_array([rows.ids.of(decisions.rows)]).equals(result.groups["id"]))
+    similarity = pc.fill_null(result.groups["similarity"], np.nan).to_numpy()
     far = np.isnan(decisions.similarity) & ~np.isnan(similarity)
     of_row = classes(rows).of_row
     own, head = (of_row[these[far]] for these in (decisions.rows, decisions.representative_row))
@@ -257,7 +257,7 @@ def _far_pairs(found: ResultRecord, rows: JudgedRows, stored: ResultPairs, was: 
 
 
 def _account(
-    found: ResultRecord,
+    result: ResultRecord,
     judged: JudgedRun,
     pairs: pa.Table,
     members: pa.Table,
@@ -265,9 +265,9 @@ def _account(
     now: Settings,
 ) -> RunAccount:
     """The account of the stored run, with everything that the other threshold changes."""
-    run, rows, decisions = found.run, judged.rows, judged.decisions
+    run, rows, decisions = result.run, judged.rows, judged.decisions
     by = now.search, now.keep
-    gone = int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
+    gone = int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
     source = run.regrouped_from or Regrouped(
         threshold=was.search.threshold,
         crowds=len(run.crowds),
@@ -289,7 +289,7 @@ def _account(
         settings=now.as_dict(),
         settings_digest=now.digest(),
         counts=structs.replace(run.counts, pairs=pairs.num_rows, **counts),
-        bytes=Bytes(run.bytes.text, int(rows.bytes[removed].sum()) + bytes_removed(found.not_judged)),
+        bytes=Bytes(run.bytes.text, int(rows.bytes[removed].sum()) + bytes_removed(result.not_judged)),
         lost=lost_counts(members),
         kinds=counts_of(pairs),
         recall=_recall(run, judged.groups.pairs, now),
@@ -352,13 +352,13 @@ def _lost_unknown(decisions: Decisions) -> list[str]:
     if lost is None or decisions.none_goes:
         return []
     unknown, spared = int((lost.lost[~decisions.kept] < 0).sum()), int(lost.spared.sum())
-    said = [f"the text lost is unknown for {counted(unknown, 'document')}"] if unknown else []
+    notes = [f"the text lost is unknown for {counted(unknown, 'document')}"] if unknown else []
     if spared:
         stay = "stays" if spared == 1 else "stay"
-        said.append(f"{counted(spared, 'document')} {stay} for lose, perhaps without need")
-    if not said:
+        notes.append(f"{counted(spared, 'document')} {stay} for lose, perhaps without need")
+    if not notes:
         return []
     return [
-        f"{' and '.join(said)}: the stored pairs do not show what the documents that stay hold of them. Run "
+        f"{' and '.join(notes)}: the stored pairs do not show what the documents that stay hold of them. Run "
         "neardup on the documents where that matters"
     ]

@@ -121,11 +121,11 @@ def _has_texts(folder: Path, manifest: Manifest) -> bool:
     if written is None:
         return False
     try:
-        found = (folder / TEXTS_FILE).lstat()
+        entry = (folder / TEXTS_FILE).lstat()
     except OSError:
         raise ChangedError(f"{TEXTS_FILE} is not there") from None
-    if not stat.S_ISREG(found.st_mode) or found.st_size != written.bytes:
-        raise ChangedError(f"{TEXTS_FILE} has {found.st_size:,} bytes, and {written.bytes:,} were written")
+    if not stat.S_ISREG(entry.st_mode) or entry.st_size != written.bytes:
+        raise ChangedError(f"{TEXTS_FILE} has {entry.st_size:,} bytes, and {written.bytes:,} were written")
     return True
 
 
@@ -217,14 +217,14 @@ def _check_together(tables: dict[str, pa.Table], run: RunAccount, search: Search
         if name in tables:
             _check_pairs(name, tables[name], search)
     _check_groups(groups, _any(ranks["reference"]))
-    for count, found in (
+    for count, present in (
         ("pairs", tables["pairs"].num_rows),
         ("not_judged", tables["not_judged"].num_rows),
         ("exact_copies", tables["copies"].num_rows),
         ("groups", pc.count_distinct(groups["group"]).as_py()),
     ):
         recorded: int = getattr(run.counts, count)
-        _require(recorded == found, f"run.json counts {recorded:,} {count}, the tables {found:,}")
+        _require(recorded == present, f"run.json counts {recorded:,} {count}, the tables {present:,}")
     _check_lost(groups, run.lost)
 
 
@@ -270,10 +270,10 @@ def _check_columns(name: str, table: pa.Table, expected: dict[str, Any]) -> None
         raise ChangedError(f"{name}.parquet cannot be used: values are missing in {', '.join(gaps)}")
 
 
-def _is_of(found: pa.DataType, kind: Any) -> bool:
+def _is_of(kind_of: pa.DataType, kind: Any) -> bool:
     if isinstance(kind, pa.DataType):
-        return bool(found == kind)
-    return bool(pt.is_integer(found) or pt.is_string(found) or pt.is_large_string(found))
+        return bool(kind_of == kind)
+    return bool(pt.is_integer(kind_of) or pt.is_string(kind_of) or pt.is_large_string(kind_of))
 
 
 def _check_ids(tables: dict[str, pa.Table], ids: pa.ChunkedArray) -> None:
@@ -286,10 +286,10 @@ def _check_ids(tables: dict[str, pa.Table], ids: pa.ChunkedArray) -> None:
     ]
     for name, key, column_of in named:
         _require(column_of.type == ids.type, f"{key} in {name} is of another type than ids are")
-    together = pa.chunked_array([chunk for _, _, found in named for chunk in found.chunks], ids.type)
+    together = pa.chunked_array([chunk for _, _, ids_of in named for chunk in ids_of.chunks], ids.type)
     if not _all(pc.is_in(together, value_set=ids)):  # the ids are hashed once; which table it is matters only now
-        for name, _, found in named:
-            _require(_all(pc.is_in(found, value_set=ids)), f"{name} names documents that ranks does not")
+        for name, _, ids_of in named:
+            _require(_all(pc.is_in(ids_of, value_set=ids)), f"{name} names documents that ranks does not")
 
 
 def _check_ranks(ranks: pa.Table) -> None:
@@ -351,10 +351,10 @@ def _check_lost(groups: pa.Table, lost: Lost) -> None:
     _require(lost == lost_counts(groups), "run.json counts another text that is lost than groups")
 
 
-def _check_not_judged(found: pa.Table) -> None:
-    sizes = pc.fill_null(found["bytes"], 0).to_numpy()
+def _check_not_judged(table: pa.Table) -> None:
+    sizes = pc.fill_null(table["bytes"], 0).to_numpy()
     _require(_within(sizes, 0, 1 << 53), "not_judged is beyond bounds")
-    gone = found.filter(pc.invert(found["kept"]))["kind"]
+    gone = table.filter(pc.invert(table["kept"]))["kind"]
     _require(_all(pc.equal(gone, WITHOUT_TEXT)), "documents in not_judged go that --empty does not remove")
 
 

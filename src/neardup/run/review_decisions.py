@@ -69,12 +69,12 @@ class Item:
 
 def items_of(state: DecisionState) -> list[Item]:
     """All decisions of a state but tags, the latest first; those of one action in the order of their ids."""
-    found = [
+    items = [
         *(Item(one.verdict, pair, one.by, one.at, one.action) for pair, one in state.judgements.items()),
         *(Item(fate.fate, (id,), fate.by, fate.at, fate.action) for id, fate in state.fates.items()),
         *(Item("represents", (group, one.id), one.by, one.at, one.action) for group, one in state.choices.items()),
     ]
-    return sorted(found, key=lambda item: (-item.action, item.sort, [_in_order(id) for id in item.ids]))
+    return sorted(items, key=lambda item: (-item.action, item.sort, [_in_order(id) for id in item.ids]))
 
 
 def _in_order(id: Id) -> tuple[str, Id]:
@@ -126,14 +126,14 @@ class Applied:
 
     def fates(self, decisions: Decisions, rank: Int64s, *, none_stays: bool = False) -> Decisions:
         """The decisions about rows with those of the review; ``none_stays``: the policy removes whole families."""
-        asked = Verdicts(
+        verdicts = Verdicts(
             self._pairs(self._where("duplicate")),
             self._pairs(self._where("keep both")).ravel(),
             self._single("keep"),
             self.goes,
         )
         rows, heads = decisions.rows, decisions.representative_row
-        kept = stays_after(rows, decisions.kept, heads, rank, asked, none_stays=none_stays)
+        kept = stays_after(rows, decisions.kept, heads, rank, verdicts, none_stays=none_stays)
         return replace(decisions, kept=kept)
 
     def account(self) -> DecisionsAccount:
@@ -208,15 +208,15 @@ def _why_not(
 
 def _rows_of_ids(rows: JudgedRows, wanted: Collection[Id]) -> dict[Id, int]:
     """The rows of documents by their ids: those of the new input before those of the reference set."""
-    found: dict[Id, int] = {}
+    row_of: dict[Id, int] = {}
     for begin, end in ((rows.first_new, len(rows)), (0, rows.first_new)):
         for first in range(begin, end, _BLOCK):
             block = rows.ids.of(np.arange(first, min(end, first + _BLOCK)))
-            values = _typed([id for id in wanted if id not in found], block.type)
-            at = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
-            named = block.take(pa.array(at)).to_pylist()
-            found.update(zip(named, (at + first).tolist(), strict=True))
-    return found
+            values = _typed([id for id in wanted if id not in row_of], block.type)
+            matches = np.flatnonzero(pc.is_in(block, value_set=values).to_numpy(zero_copy_only=False))
+            named = block.take(pa.array(matches)).to_pylist()
+            row_of.update(zip(named, (matches + first).tolist(), strict=True))
+    return row_of
 
 
 def _typed(ids: Collection[Id], kind: pa.DataType) -> pa.Array:
@@ -263,11 +263,11 @@ def settled(
     if np.array_equal(final.kept, decisions.kept) and not _without_head(final).any():
         return decisions, before
     after = before.at(final, documents)
-    found, after = with_lost(final, documents, after, 1.0, store)
+    lost, after = with_lost(final, documents, after, 1.0, store)
     spared = None if decisions.lost is None else decisions.lost.spared & final.kept
-    if found.lost is None or spared is None:
-        return found, after
-    return replace(found, lost=replace(found.lost, spared=spared)), after
+    if lost.lost is None or spared is None:
+        return lost, after
+    return replace(lost, lost=replace(lost.lost, spared=spared)), after
 
 
 def _without_head(decisions: Decisions) -> Bools:
@@ -294,26 +294,26 @@ def with_decided(groups: pa.Table, applied: Applied, decisions: Decisions, measu
             reasons.append(member["reason"])
             continue
         named.sort(key=lambda one: (_FIRST_NAMED[one[0].sort], -one[0].action))
-        said = _sentence(*named[0]) if named else "placed by decisions on others in the group"
+        sentence = _sentence(*named[0]) if named else "placed by decisions on others in the group"
         known = not named and member["similarity"] is not None  # then the reason may say more
-        reasons.append(f"{member['reason'] if known else _place_of(member, measure)}; {said}")
-    at = groups.schema.get_field_index("reason")
-    return groups.set_column(at, "reason", pa.array(reasons, pa.string()))
+        reasons.append(f"{member['reason'] if known else _place_of(member, measure)}; {sentence}")
+    position = groups.schema.get_field_index("reason")
+    return groups.set_column(position, "reason", pa.array(reasons, pa.string()))
 
 
 def _by_row(applied: Applied) -> dict[int, list[tuple[Item, object]]]:
     """The decisions about each row, with the id of the other document; "" for decisions about one."""
-    found: dict[int, list[tuple[Item, object]]] = {}
+    items: dict[int, list[tuple[Item, object]]] = {}
     for item, rows in zip(applied.items, applied.rows_of, strict=True):
         if item.sort == "unsure":
             continue
         if item.sort == "represents":
-            found.setdefault(rows[1], []).append((item, item.ids[0]))
+            items.setdefault(rows[1], []).append((item, item.ids[0]))
             continue
         others = reversed(item.ids) if len(item.ids) == 2 else ("",)
         for row, other in zip(rows, others, strict=True):
-            found.setdefault(row, []).append((item, other))
-    return found
+            items.setdefault(row, []).append((item, other))
+    return items
 
 
 def _settles(item: Item, member: dict[str, object], moved: bool) -> bool:

@@ -80,10 +80,10 @@ def added_names(keep: Keep, format: Format, *, annotate: bool) -> tuple[str, ...
 
 def added_to(run: Run, format: Format, *, annotate: bool) -> AddedColumns | None:
     """The columns that a run adds to its kept rows, or None."""
-    found: list[AddedColumns] = [Annotations(run)] if annotate else []
+    added: list[AddedColumns] = [Annotations(run)] if annotate else []
     if run.represented is not None and format not in WITHOUT_COLUMNS:
-        found.append(_Flat(run.represented) if format == "csv" else run.represented)
-    return _Together(found) if found else None
+        added.append(_Flat(run.represented) if format == "csv" else run.represented)
+    return _Together(added) if added else None
 
 
 class Annotations:
@@ -100,10 +100,10 @@ class Annotations:
 
     def columns(self, rows: Int64s) -> pa.Table:
         """The added columns of ``rows``."""
-        at = self._at[rows]
-        member = at >= 0
-        index = pa.array(at, mask=~member)
-        group = self._ids.of(self._decisions.representative_row[at[member]])
+        places = self._at[rows]
+        member = places >= 0
+        index = pa.array(places, mask=~member)
+        group = self._ids.of(self._decisions.representative_row[places[member]])
         place = pa.array(np.cumsum(member) - 1, mask=~member)
         columns = [
             group.take(place),
@@ -188,8 +188,8 @@ def flat(counted: pa.Table) -> pa.Table:
     if SOURCES not in counted.column_names:
         return counted
     lists = counted[SOURCES].to_pylist()
-    said = [None if one is None else json.dumps(one, ensure_ascii=False) for one in lists]
-    return counted.set_column(len(COUNTED), SOURCES, pa.array(said, pa.string()))
+    lists_as_json = [None if one is None else json.dumps(one, ensure_ascii=False) for one in lists]
+    return counted.set_column(len(COUNTED), SOURCES, pa.array(lists_as_json, pa.string()))
 
 
 class _Together:
@@ -283,10 +283,10 @@ def fill(
     result. The rows are written into ``files``. Raises InputError if the input has changed.
     """
     by = files.by
-    found, run = outcome.found, outcome.run
-    meter = Meter(progress or Silent(), dict(found.run.seconds))
+    result, run = outcome.found, outcome.run
+    meter = Meter(progress or Silent(), dict(result.run.seconds))
     if action == "dedup":
-        require_most_removed(found.run)
+        require_most_removed(result.run)
     if action in ("dedup", "annotate"):
         rows = _RunRows(outcome, annotate=action == "annotate", files=files)
         with meter.stage("write", len(run.rows), "rows") as advance:
@@ -294,26 +294,26 @@ def fill(
             if files.removed:
                 others = _RunRows(outcome, annotate=False, files=RowFiles(files.shard_size), removed=True)
                 others.write(folder, _silent)
-        found = _without(with_account(found, kept_files=kept_files(written)), rows.problems, rows.lost)
+        result = _without(with_account(result, kept_files=kept_files(written)), rows.problems, rows.lost)
     if by is not None:
-        found = with_account(found, by=by.account())
+        result = with_account(result, by=by.account())
         folder.write_table("by.parquet", by.counts)
-    found = with_account(found, seconds=meter.seconds, peak_memory_bytes=peak_memory())
-    return write_result(found, folder, store_texts=store_texts)
+    result = with_account(result, seconds=meter.seconds, peak_memory_bytes=peak_memory())
+    return write_result(result, folder, store_texts=store_texts)
 
 
-def _without(found: Found, problems: Sequence[Problem], lost: int) -> Found:
+def _without(result: Found, problems: Sequence[Problem], lost: int) -> Found:
     """Add the rows that could not be written to the problems of the result; ``lost`` of them would have stayed."""
     if not problems:
-        return found
-    counts = found.run.counts
+        return result
+    counts = result.run.counts
     warning = (
         f"{counted(lost, 'document')} of those that stay could not be written: a column that was not judged "
         "is damaged; problems.jsonl says where"
     )
     counts = structs.replace(counts, rejected=counts.rejected + len(problems), kept=counts.kept - lost)
-    accounted = with_account(found, counts=counts, warnings=[*found.run.warnings, warning])
-    return replace(accounted, problems=(*found.problems, *problems))
+    accounted = with_account(result, counts=counts, warnings=[*result.run.warnings, warning])
+    return replace(accounted, problems=(*result.problems, *problems))
 
 
 class _RunRows:
@@ -382,9 +382,9 @@ class _RunRows:
         return frozenset((*self._outcome.found.problems, *left_aside))
 
 
-def final_result(found: Found, given: ReviewedResult) -> Found:
+def final_result(record: Found, given: ReviewedResult) -> Found:
     """Return a loaded result as the decisions leave it. Raises InputError."""
-    result = after_review(found, given)
+    result = after_review(record, given)
     if result.run.settings["count"]:
         note = "the kept documents have no columns of --count: groups.parquet has them"
         result = with_account(result, notes=[*result.run.notes, note])
@@ -392,7 +392,7 @@ def final_result(found: Found, given: ReviewedResult) -> Found:
 
 
 def fill_final(
-    found: Found,
+    record: Found,
     given: ReviewedResult,
     folder: OutputFolder,
     progress: Progress | None = None,
@@ -403,20 +403,20 @@ def fill_final(
     The documents are read from their recorded files, or from files and folders that have ``moved``.
     Raises InputError if the input is not the recorded one, has changed, or was in memory.
     """
-    result = final_result(found, given)
-    places = found.places
+    result = final_result(record, given)
+    places = record.places
     if not isinstance(places, StoredPlaces):
         raise no_places()
     meter = Meter(progress or Silent())
-    documents = _opened(places.inputs(moved), found)
+    documents = _opened(places.inputs(moved), record)
     files = {number: name for number, name in places.names() if not places.file(number).reference}
     fates = FileFates(result, places, documents, files)
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         return ChunkRows(fates.kept(chunk, native.row_numbers))
 
-    threads = Settings.of(**found.run.settings).work.threads
-    with meter.stage("write", found.run.counts.read, "rows") as advance:
+    threads = Settings.of(**record.run.settings).work.threads
+    with meter.stage("write", record.run.counts.read, "rows") as advance:
         written = write_kept(folder, documents, rows_of, threads, advance)
     _require_counts(written, result.run.counts)
     result = with_account(
@@ -425,16 +425,16 @@ def fill_final(
     return write_result(result, folder)
 
 
-def _opened(files: Sequence[Recorded], found: Found) -> Documents:
+def _opened(files: Sequence[Recorded], result: Found) -> Documents:
     """The input as documents, as the run read it."""
     several, first = len(files) > 1 and files[0].format != "text", files[0]
     sources = tuple(
         Source(file.name, file.path, file.size, partition_of(file.name) if several else ()) for file in files
     )
-    name = found.run.inputs[0] if first.format == "text" else first.name
-    documents = open_sources(Discovered(first.format, name, sources), Settings.of(**found.run.settings).reading)
+    name = result.run.inputs[0] if first.format == "text" else first.name
+    documents = open_sources(Discovered(first.format, name, sources), Settings.of(**result.run.settings).reading)
     documents.require(first.text, first.id)
-    documents.findings.roots[:] = found.run.reading.roots
+    documents.findings.roots[:] = result.run.reading.roots
     return documents
 
 

@@ -61,28 +61,28 @@ def _documents(counts: InputCounts) -> str:
 
 def _not_judged(run: RunAccount) -> Iterator[Line]:
     """The documents that were not compared, by kind, and whether they stay."""
-    found = run.not_judged
-    if not found or not found.total:
+    not_judged = run.not_judged
+    if not not_judged or not not_judged.total:
         return
-    in_order = sorted(found.kinds.items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1]))
+    in_order = sorted(not_judged.kinds.items(), key=lambda item: (item[0] != WITHOUT_TEXT, -item[1]))
     kinds = ", ".join(
         counted(count, printable(kind), "" if kind in NOUNS else printable(kind)) for kind, count in in_order
     )
-    gone, stays = found.removed, found.total - found.removed
+    gone, stays = not_judged.removed, not_judged.total - not_judged.removed
     fate = "kept" if not gone else "removed" if not stays else f"{number(gone)} removed, {number(stays)} kept"
-    yield "not judged", f"{counted(found.total, found.unit)}: {kinds} ({fate})"
+    yield "not judged", f"{counted(not_judged.total, not_judged.unit)}: {kinds} ({fate})"
 
 
 def _left_out(run: RunAccount) -> Iterator[Line]:
     """The text that is left out before documents are compared, by rule."""
-    found = run.left_out
-    if not found:
+    left_out = run.left_out
+    if not left_out:
         return
-    rules = [(f"mask {printable(rule.mask)}", "place", rule.places, rule.documents) for rule in found.masks]
+    rules = [(f"mask {printable(rule.mask)}", "place", rule.places, rule.documents) for rule in left_out.masks]
     if run.settings["ignore_numbers"]:
-        rules.append(("numbers", "number", found.numbers.places, found.numbers.documents))
+        rules.append(("numbers", "number", left_out.numbers.places, left_out.numbers.documents))
     if run.settings["stop_words"]:
-        rules.append(("stop words", "word", found.stop_words.places, found.stop_words.documents))
+        rules.append(("stop words", "word", left_out.stop_words.places, left_out.stop_words.documents))
     for name, noun, places, documents in rules:
         yield "left out", f"{counted(places, noun)} of {counted(documents, 'document')} ({name})"
 
@@ -102,16 +102,16 @@ def _base_text(run: RunAccount) -> Iterator[Line]:
 
 def _decisions(run: RunAccount) -> Iterator[Line]:
     """The decisions of a review: how many the run follows, and how many do not apply."""
-    found = run.decisions
-    if not found:
+    decisions = run.decisions
+    if not decisions:
         return
-    if not found.last_action:
-        yield "decisions", f"none yet (of {printable(found.result)})"
+    if not decisions.last_action:
+        yield "decisions", f"none yet (of {printable(decisions.result)})"
         return
-    numbers = [f"{number(found.applied)} applied"]
-    numbers += [f"{number(found.unsure)} unsure"] if found.unsure else []
-    numbers += [f"{number(found.not_applicable)} not applicable"] if found.not_applicable else []
-    yield "decisions", f"{', '.join(numbers)} (of {printable(found.result)})"
+    numbers = [f"{number(decisions.applied)} applied"]
+    numbers += [f"{number(decisions.unsure)} unsure"] if decisions.unsure else []
+    numbers += [f"{number(decisions.not_applicable)} not applicable"] if decisions.not_applicable else []
+    yield "decisions", f"{', '.join(numbers)} (of {printable(decisions.result)})"
 
 
 def _kept(run: RunAccount) -> str:
@@ -123,17 +123,17 @@ def _kept(run: RunAccount) -> str:
 def _pairs(run: RunAccount) -> str:
     counts, settings = run.counts, run.settings
     measure = MEASURES[settings["measure"]].in_words(settings.get("matching", LITERAL))
-    asked = f"{number(counts.pairs)} at {measure} {settings['threshold']:g} or above"
+    proven = f"{number(counts.pairs)} at {measure} {settings['threshold']:g} or above"
     if run.choice.method == "exact" and not counts.verified:
-        return f"{asked}, joined exactly"
-    return f"{asked}, of {number(counts.verified)} compared exactly"
+        return f"{proven}, joined exactly"
+    return f"{proven}, of {number(counts.verified)} compared exactly"
 
 
 def _kinds(run: RunAccount) -> Iterator[Line]:
     """The kinds of difference that pairs have, the most frequent first."""
-    found = [(name, count) for name, count in (run.kinds or {}).items() if count]
-    if found:
-        in_order = sorted(found, key=lambda item: -item[1])
+    kinds = [(name, count) for name, count in (run.kinds or {}).items() if count]
+    if kinds:
+        in_order = sorted(kinds, key=lambda item: -item[1])
         yield "kinds", ", ".join(f"{name} {number(count)}" for name, count in in_order)
 
 

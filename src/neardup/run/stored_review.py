@@ -67,67 +67,69 @@ def review_in(ranks: pa.Table, folder: str | Path) -> ReviewedResult:
 Result = TypeVar("Result", bound=ResultRecord)
 
 
-def as_reviewed(found: Result) -> Result:
+def as_reviewed(result: Result) -> Result:
     """Return a loaded result as the decisions in its folder leave it; the result itself if there are none.
 
     Raises FormatError for damaged decisions.
     """
-    if found.folder is None:
-        return found
-    given = review_in(found.ranks, found.folder)
-    return after_review(found, given) if given.state.number else found
+    if result.folder is None:
+        return result
+    given = review_in(result.ranks, result.folder)
+    return after_review(result, given) if given.state.number else result
 
 
-def later_action(found: ResultRecord) -> int:
+def later_action(result: ResultRecord) -> int:
     """Return the number of the last action of the review that a loaded result follows, if it is a later one.
 
     0 if no later action is known: the reviewed folder may have moved, or another result may have its name.
     """
-    made = found.run.decisions
-    if found.folder is None or not made:
+    decisions = result.run.decisions
+    if result.folder is None or not decisions:
         return 0
     try:
-        reviewed_folder = Path(made.result)
-        own, other = (read_manifest(folder).files["ranks.parquet"] for folder in (found.folder, reviewed_folder))
+        reviewed_folder = Path(decisions.result)
+        own, other = (read_manifest(folder).files["ranks.parquet"] for folder in (result.folder, reviewed_folder))
         if own.sha256 != other.sha256:
             return 0
         with DecisionStore(reviewed_folder, read_only=True) as store:
             number = store.state().number
     except (NeardupError, ChangedError, OSError, ValueError, KeyError):
         return 0
-    return number if number > made.last_action else 0
+    return number if number > decisions.last_action else 0
 
 
-def after_review(found: Result, given: ReviewedResult) -> Result:
+def after_review(result: Result, given: ReviewedResult) -> Result:
     """Return a result as the decisions about it leave it.
 
     Nothing is compared again: a member whose pair with its representative is not stored has no similarity. Groups
     that no decision changes are as they were, unless nothing was to be removed (``neardup group``). Raises
     InputError for tables that do not belong together.
     """
-    rows, settings = stored_rows(found), Settings.of(**found.run.settings)
-    stored = _Stored.of(found, rows)
-    pairs, shingles = document_pairs(found.pairs, rows, settings.search.measure)
+    rows, settings = stored_rows(result), Settings.of(**result.run.settings)
+    stored = _Stored.of(result, rows)
+    pairs, shingles = document_pairs(result.pairs, rows, settings.search.measure)
     documents = classes(rows)
-    asked = applied(given, rows, documents)
-    heads, asked = asked.place(Heads.of(stored.heads), rows.rank, alike_by(Pairs.of(pairs), documents))
+    decided = applied(given, rows, documents)
+    heads, decided = decided.place(Heads.of(stored.heads), rows.rank, alike_by(Pairs.of(pairs), documents))
     same = stored.unchanged(heads.rows)
     rules = GroupRules.of(settings.search, settings.keep, settings.grouping, settings.work)
     decisions = decisions_of(rows, documents, heads, pairs, rules)
-    held = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
-    decisions = settle(stored.with_similarities(decisions), rows, documents, held, settings.keep.only_contained)
-    decisions = _decided(stored.with_fates(decisions, same), asked, rows, documents, settings, held, same)
+    compared = pairs if MEASURES[settings.search.measure].features == "shingles" else shingles
+    decisions = settle(
+        stored.with_similarities(decisions), rows, documents, compared, settings.keep.only_contained
+    )
+    decisions = _decided(stored.with_fates(decisions, same), decided, rows, documents, settings, compared, same)
     counted_copies = represented(decisions, rows) if settings.keep.count else None
     groups = group_table(decisions, rows, settings.search, settings.keep.held, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
-    groups = with_decided(groups, asked, decisions, settings.search.in_words)
-    run = _account(found, decisions, rows, groups, asked)
-    return replace(found, groups=groups, run=run, folder=None)
+    groups = with_decided(groups, decided, decisions, settings.search.in_words)
+    run = _account(result, decisions, rows, groups, decided)
+    return replace(result, groups=groups, run=run, folder=None)
 
 
 def _decided(
     decisions: Decisions,
-    asked: Applied,
+    applied: Applied,
     rows: JudgedRows,
     documents: CopyClasses,
     settings: Settings,
@@ -137,8 +139,8 @@ def _decided(
     """The decisions of people, and those by lost text in groups that are not the ``same``."""
     keep = settings.keep
     if keep.keep == KEEP_NONE:
-        return asked.fates(decisions.none_kept(rows.first_new), rows.rank, none_stays=True)
-    decisions = asked.fates(decisions, rows.rank)
+        return applied.fates(decisions.none_kept(rows.first_new), rows.rank, none_stays=True)
+    decisions = applied.fates(decisions, rows.rank)
     heads = np.arange(len(rows))
     heads[decisions.rows] = decisions.representative_row
     before = standing(decisions, documents, leaders_at(heads, documents), rows.first_new_document, shingles)
@@ -146,10 +148,10 @@ def _decided(
     if keep.lose < 1:
         by_loss, _ = with_lost(decisions, documents, before, keep.lose, None)
         spared = by_loss.kept & ~decisions.kept & ~same[decisions.rows]
-    final = asked.fates(replace(decisions, kept=decisions.kept | spared), rows.rank)
-    found, _ = with_lost(final, documents, before.at(final, documents), 1.0, None)
-    assert found.lost is not None
-    return replace(found, lost=replace(found.lost, spared=spared & found.kept))
+    final = applied.fates(replace(decisions, kept=decisions.kept | spared), rows.rank)
+    lost, _ = with_lost(final, documents, before.at(final, documents), 1.0, None)
+    assert lost.lost is not None
+    return replace(lost, lost=replace(lost.lost, spared=spared & lost.kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +165,7 @@ class _Stored:
     """Whether the result removes documents."""
 
     @classmethod
-    def of(cls, found: ResultRecord, rows: JudgedRows) -> "_Stored":
+    def of(cls, result: ResultRecord, rows: JudgedRows) -> "_Stored":
         """A representative may be in the reference set, other members never are."""
         old, new = (rows.ids.of(np.arange(*span)) for span in ((0, rows.first_new), (rows.first_new, len(rows))))
 
@@ -171,14 +173,14 @@ class _Stored:
             of_old, of_new = (pc.fill_null(pc.index_in(ids, value_set=part), -1).to_numpy() for part in (old, new))
             return of_old, np.where(of_new < 0, -1, of_new + rows.first_new)
 
-        of_old, of_new = numbers(found.groups["group"])
+        of_old, of_new = numbers(result.groups["group"])
         head = np.where(of_old >= 0, of_old, of_new)
-        leads = found.groups["representative"].to_numpy()
-        member = np.where(leads, head, numbers(found.groups["id"])[1])
+        leads = result.groups["representative"].to_numpy()
+        member = np.where(leads, head, numbers(result.groups["id"])[1])
         require(bool((head >= 0).all() and (member >= 0).all()))
         heads, place = np.arange(len(rows)), np.full(len(rows), -1)
         heads[member], place[member] = head, np.arange(len(member))
-        return cls(found.groups, heads, place, found.run.action != "group")
+        return cls(result.groups, heads, place, result.run.action != "group")
 
     def unchanged(self, heads: Int64s) -> Bools:
         """bool[rows]: which rows are in a group that the new ``heads`` leave as it was."""
@@ -212,21 +214,21 @@ class _Stored:
         place = self.place[decisions.rows]
         kept = self.groups["kept"].to_numpy()[place] if len(self.groups) else decisions.kept
         which = same[decisions.rows] & (kept == decisions.kept) & self.decided
-        at = pa.array(np.where(which, place, 0), mask=~which)
+        rows = pa.array(np.where(which, place, 0), mask=~which)
         for name in ("reason", *COLUMNS):
-            stored = self.groups[name].combine_chunks().take(at)
+            stored = self.groups[name].combine_chunks().take(rows)
             values = pc.if_else(pa.array(which), stored, groups[name].combine_chunks())
             groups = groups.set_column(groups.schema.get_field_index(name), name, values)
         return groups
 
 
 def _account(
-    found: ResultRecord, decisions: Decisions, rows: JudgedRows, groups: pa.Table, asked: Applied
+    result: ResultRecord, decisions: Decisions, rows: JudgedRows, groups: pa.Table, applied: Applied
 ) -> RunAccount:
     """The account of the run, with all that the decisions change."""
-    run, aside = found.run, int(pc.sum(pc.invert(found.not_judged["kept"])).as_py() or 0)
+    run, aside = result.run, int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
     counts = replace_fields(run.counts, **decided(rows, decisions, run.counts.read, aside))
-    removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(found.not_judged)
+    removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(result.not_judged)
     return replace_fields(
         run,
         action="dedup",
@@ -235,7 +237,7 @@ def _account(
         counts=counts,
         bytes=Bytes(run.bytes.text, removed_text),
         lost=lost_counts(groups),
-        decisions=asked.account(),
-        warnings=[*run.warnings, *asked.warnings()],
-        notes=[*run.notes, f"made from {asked.given.name} and its decisions; nothing was compared again"],
+        decisions=applied.account(),
+        warnings=[*run.warnings, *applied.warnings()],
+        notes=[*run.notes, f"made from {applied.given.name} and its decisions; nothing was compared again"],
     )

@@ -51,19 +51,19 @@ class Represented:
         """The columns of ``rows``, null for those that do not stay."""
         goes = ~self.stays[rows]
         numbers = (self.exact[rows] + self.near[rows], self.exact[rows], self.near[rows])
-        found = [pa.array(counts, mask=goes) for counts in numbers]
+        arrays = [pa.array(counts, mask=goes) for counts in numbers]
         if self.values is not None:
-            found.append(self._sources(rows, goes))
-        return pa.table(found, schema=self.schema)
+            arrays.append(self._sources(rows, goes))
+        return pa.table(arrays, schema=self.schema)
 
     def _sources(self, rows: Int64s, goes: Bools) -> pa.Array:
         """The distinct values among each row and those it represents, sorted, without null."""
         staying = np.flatnonzero(~goes)
-        at = np.argsort(rows[staying], kind="stable")
-        first, last = (np.searchsorted(self.by, rows[staying][at], side) for side in ("left", "right"))
+        order = np.argsort(rows[staying], kind="stable")
+        first, last = (np.searchsorted(self.by, rows[staying][order], side) for side in ("left", "right"))
         counts = last - first
         others = np.repeat(first - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        owner = np.concatenate((staying, np.repeat(staying[at], counts)))
+        owner = np.concatenate((staying, np.repeat(staying[order], counts)))
         of = np.concatenate((rows[staying], self.of[others]))
         assert self.values is not None
         coded = pc.dictionary_encode(self.values.take(pa.array(of - self.first_new)))
@@ -96,7 +96,7 @@ def represented(decisions: Decisions, rows: JudgedRows) -> Represented:
     exact, near = (by[which] for which in (copied >= 0, (copied < 0) & (by >= 0)))
     order = np.argsort(by, kind="stable")
     order = order[by[order] >= 0]
-    counts = [np.bincount(found, minlength=len(rows)) for found in (exact, near)]
+    counts = [np.bincount(rows_of, minlength=len(rows)) for rows_of in (exact, near)]
     text = None if rows.sources is None else as_text(rows.sources)
     return Represented(stays, counts[0], counts[1], by[order], members[gone][order], text, first_new)
 
@@ -202,13 +202,13 @@ def involved(rows: JudgedRows, pairs: Pairs, more: Int64s | None = None) -> Int6
 
 
 def group_table(
-    decisions: Decisions, rows: JudgedRows, search: SearchSettings, held: str, counted: Represented | None = None
+    decisions: Decisions, rows: JudgedRows, search: SearchSettings, side: str, counted: Represented | None = None
 ) -> pa.Table:
     """id, group, representative, similarity, kept, reason, size: one row per member.
 
     An unknown similarity is null; ``size`` is the number of members of the group.
 
-    The reasons name the measure, and the side it is seen from (``held``). ``counted`` adds its columns. If
+    The reasons name the measure, and the side it is seen from (``side``). ``counted`` adds its columns. If
     documents carry attachments,
     a last column lists them.
     """
@@ -219,7 +219,7 @@ def group_table(
         "representative": pa.array(decisions.is_representative),
         "similarity": pa.array(decisions.similarity, mask=np.isnan(decisions.similarity)),
         "kept": pa.array(decisions.kept),
-        "reason": _reasons(decisions, rows, search, held),
+        "reason": _reasons(decisions, rows, search, side),
         "size": pa.array(group_sizes(decisions)),
     }
     table = pa.table(columns)
@@ -235,19 +235,19 @@ def group_sizes(decisions: Decisions) -> Int64s:
     return np.bincount(heads)[heads] if len(heads) else np.empty(0, np.int64)
 
 
-def _reasons(decisions: Decisions, rows: JudgedRows, search: SearchSettings, held: str) -> pa.Array:
+def _reasons(decisions: Decisions, rows: JudgedRows, search: SearchSettings, side: str) -> pa.Array:
     """The reasons, made slice by slice: a sentence takes several times its size while it is made."""
     counts, members = group_sizes(decisions) - 1, len(decisions.rows)
     if rows.attachments or members <= _SLICE:  # the reason of one member may be an attachment of another
-        return _reasons_of(decisions, counts, rows, search, held)
+        return _reasons_of(decisions, counts, rows, search, side)
     parts = [slice(first, first + _SLICE) for first in range(0, members, _SLICE)]
     return pa.concat_arrays(
-        [_reasons_of(decisions.part(part), counts[part], rows, search, held) for part in parts]
+        [_reasons_of(decisions.part(part), counts[part], rows, search, side) for part in parts]
     )
 
 
 def _reasons_of(
-    decisions: Decisions, counts: Int64s, rows: JudgedRows, search: SearchSettings, held: str
+    decisions: Decisions, counts: Int64s, rows: JudgedRows, search: SearchSettings, side: str
 ) -> pa.Array:
     heads = decisions.representative_row
     where = pa.array(np.where(heads < rows.first_new, " in the reference set", "").astype(str))
@@ -255,9 +255,9 @@ def _reasons_of(
     carried, spared = _carried(decisions, rows)
     same = same_side(rows, decisions.rows, heads) & ~decisions.is_representative & (not decisions.none_goes)
     stays = pa.array(np.where(same & decisions.kept, SAME_VALUE, "").astype(str))
-    said = _spared(decisions, spared | same)
-    alike = _similarities(decisions, search, held, rows.first_new)
-    near = pc.binary_join_element_wise("near copy of ", leading, where, alike, carried, said, stays, "")
+    reasons = _spared(decisions, spared | same)
+    alike = _similarities(decisions, search, side, rows.first_new)
+    near = pc.binary_join_element_wise("near copy of ", leading, where, alike, carried, reasons, stays, "")
     copy = pc.binary_join_element_wise("exact copy of ", leading, where, carried, stays, "")
     first = rows.copy_of[decisions.rows]
     of_first = pc.binary_join_element_wise("exact copy of ", rows.ids.text(first), ", ", near, "")
@@ -279,29 +279,29 @@ HELD_WORDS = {
 """Which side a measure with a direction is seen from."""
 
 
-def _similarities(decisions: Decisions, search: SearchSettings, held: str, first_new: int) -> pa.Array:
+def _similarities(decisions: Decisions, search: SearchSettings, side: str, first_new: int) -> pa.Array:
     """The similarities to representatives, in words, each different one made once."""
     measure = search.in_words
     of_old = (decisions.representative_row < first_new).astype(np.int64)
     sides = ("", "")
     if MEASURES[search.measure].directed:
-        sides = HELD_WORDS["new-in-old"], HELD_WORDS[held]
-    pairs, at = np.unique(np.column_stack((of_old, decisions.similarity)), axis=0, return_inverse=True)
-    said = [
+        sides = HELD_WORDS["new-in-old"], HELD_WORDS[side]
+    pairs, place = np.unique(np.column_stack((of_old, decisions.similarity)), axis=0, return_inverse=True)
+    words = [
         f" by a chain of pairs: {measure} not stored"
         if np.isnan(value)
         else f": {measure} {similarity(value)}{sides[int(old)]}"
         for old, value in pairs
     ]
-    return pa.array(said, pa.string()).take(pa.array(at.reshape(-1)))
+    return pa.array(words, pa.string()).take(pa.array(place.reshape(-1)))
 
 
 def _carried(decisions: Decisions, judged: JudgedRows) -> tuple[pa.Array, Bools]:
     """The remark on attachments for each row, "" without any; and whether it explains why the document stays."""
     rows, heads, carried = decisions.rows, decisions.representative_row, judged.attachments
-    said, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
+    reasons, spared = np.full(len(rows), "", object), np.zeros(len(rows), np.bool_)
     if not carried:
-        return pa.array(said, pa.string()), spared
+        return pa.array(reasons, pa.string()), spared
     spared[lacking_places(rows, heads, carried)] = not decisions.none_goes
     first = judged.copy_of[rows]
     # copies of each other with an attachment that the representative lacks: one stays
@@ -311,15 +311,17 @@ def _carried(decisions: Decisions, judged: JudgedRows) -> tuple[pa.Array, Bools]
         if spared[place] and not decisions.kept[place]:
             kept = judged.ids.text(np.array([stays[int(first[place])]]))[0].as_py()
             joint, difference = "; ", f"{difference}; its exact copy {kept} stays"
-        said[place] = joint + difference
-    return pa.array(said, pa.string()), spared & decisions.kept
+        reasons[place] = joint + difference
+    return pa.array(reasons, pa.string()), spared & decisions.kept
 
 
-def _spared(decisions: Decisions, said: Bools) -> pa.Array:
-    """The reasons why other near copies stay, except those already explained (``said``)."""
-    spared = decisions.kept & ~decisions.is_representative & ~said & (not decisions.none_goes)
+def _spared(decisions: Decisions, explained: Bools) -> pa.Array:
+    """The reasons why other near copies stay, except those already explained (``explained``)."""
+    spared = decisions.kept & ~decisions.is_representative & ~explained & (not decisions.none_goes)
     unknown = "; kept: its share in the representative is not stored"
-    told = np.where(np.isnan(decisions.similarity), unknown, "; kept: the representative holds too little of it")
+    reasons = np.where(
+        np.isnan(decisions.similarity), unknown, "; kept: the representative holds too little of it"
+    )
     if decisions.lost is not None:
-        told = np.where(decisions.lost.spared, "; kept: too much of its text would be lost", told)
-    return pa.array(np.where(spared, told, "").astype(str))
+        reasons = np.where(decisions.lost.spared, "; kept: too much of its text would be lost", reasons)
+    return pa.array(np.where(spared, reasons, "").astype(str))

@@ -74,8 +74,8 @@ class _Piece:
         """The row of the run with a row number in the file."""
         if isinstance(self.numbers, range):
             return self.first + number - self.numbers.start if number in self.numbers else None
-        found = np.flatnonzero(self.numbers == number)
-        return self.first + int(found[0]) if len(found) else None
+        matches = np.flatnonzero(self.numbers == number)
+        return self.first + int(matches[0]) if len(matches) else None
 
 
 class InputTexts:
@@ -162,11 +162,11 @@ class InputTexts:
         for number, part in enumerate(self._parts):
             first_files.append(count)
             reference = number < len(self._parts) - 1
-            found = places_of(part.documents, part.text, part.id, reference=reference, first=count)
-            if not found.num_rows:  # documents in memory have no place
+            stretches = places_of(part.documents, part.text, part.id, reference=reference, first=count)
+            if not stretches.num_rows:  # documents in memory have no place
                 return {}
-            places.append(found)
-            count = found["file"][-1].as_py() + 1
+            places.append(stretches)
+            count = stretches["file"][-1].as_py() + 1
         return {"places": pa.concat_tables(places), "located": self._located(rows, first_files)}
 
     def _located(self, rows: Int64s, first_files: list[int]) -> pa.Table:
@@ -188,9 +188,9 @@ class InputTexts:
         for number in reversed(range(len(self._parts))):
             pieces = [piece for piece in self._pieces if piece.part == number]
             named = self._parts[number].id is not None
-            found = self._named(id, number, pieces) if named else self._numbered(id, pieces)
-            if found is not None:
-                return found
+            row = self._named(id, number, pieces) if named else self._numbered(id, pieces)
+            if row is not None:
+                return row
         return None
 
     def _numbered(self, id: Id, pieces: list[_Piece]) -> int | None:
@@ -204,9 +204,9 @@ class InputTexts:
         part = self._parts[number]
         first_of = {piece.chunk: piece.first for piece in pieces}
         for chunk in part.documents.chunks(first_of.keys(), [str(part.id)]):
-            found = places_of_id(chunk.read([str(part.id)]).table.column(0), id)
-            if len(found):
-                return first_of[chunk.index] + int(found[0])
+            places = places_of_id(chunk.read([str(part.id)]).table.column(0), id)
+            if len(places):
+                return first_of[chunk.index] + int(places[0])
         return None
 
 
@@ -336,10 +336,10 @@ class StoredTexts:
 
     def _values(self, row: int, name: str) -> dict[str, Any] | None:
         """The value of a column for a row of the run; None if the row is not stored."""
-        at = int(np.searchsorted(self._rows, row))
-        if at == len(self._rows) or self._rows[at] != row:
+        place = int(np.searchsorted(self._rows, row))
+        if place == len(self._rows) or self._rows[place] != row:
             return None
-        values: dict[str, Any] = row_of(self._documents, at, [name, "row"]).to_pylist()[0]
+        values: dict[str, Any] = row_of(self._documents, place, [name, "row"]).to_pylist()[0]
         if values["row"] != row:
             raise damaged(self._folder, f"{TEXTS_FILE} has the texts of other documents")
         return values

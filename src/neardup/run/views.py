@@ -59,7 +59,7 @@ def _heat_map(id: object, ids: Sequence[object], links: Sequence[Link]) -> str:
 
 def member(row: ShownMember) -> str:
     """Return one member of a group."""
-    return view(facts((label, said) for label, said in zip(HEAD, row, strict=True) if said))
+    return view(facts((label, value) for label, value in zip(HEAD, row, strict=True) if value))
 
 
 def decision(id: object, fate: str, group: object, copy_of: object, sentences: Sequence[str]) -> str:

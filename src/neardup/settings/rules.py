@@ -67,10 +67,10 @@ def memory_size(low: float, high: float) -> Rule:
 
 def _gigabytes(given: Any) -> Any:
     """The gigabytes that a text names; anything else as it is."""
-    found = _SIZE.fullmatch(given.strip()) if isinstance(given, str) else None
-    if found is None:
+    match = _SIZE.fullmatch(given.strip()) if isinstance(given, str) else None
+    if match is None:
         return given
-    return float(found[1]) * _GIGABYTES[(found[2] or "GB").upper()]
+    return float(match[1]) * _GIGABYTES[(match[2] or "GB").upper()]
 
 
 def _shown(value: float) -> str:
@@ -110,10 +110,10 @@ def share_of(given: Any) -> Any:
     >>> share_of("80%"), share_of("0.8"), share_of(" 33.3333 % "), share_of(0.8), share_of("most")
     (0.8, 0.8, 0.333333, 0.8, 'most')
     """
-    found = _SHARE.fullmatch(given.strip()) if isinstance(given, str) else None
-    if found is None:
+    match = _SHARE.fullmatch(given.strip()) if isinstance(given, str) else None
+    if match is None:
         return given
-    return float(Decimal(found[1]) / (100 if found[2] else 1))  # as decimals: 0.29 * 100 is not 29
+    return float(Decimal(match[1]) / (100 if match[2] else 1))  # as decimals: 0.29 * 100 is not 29
 
 
 def required_share(name: str, given: Any) -> float:
@@ -167,7 +167,7 @@ def several(rule: Rule, least: int = 0) -> Rule:
         given = list(map(repr, listed(value)))
         if len(set(given)) < len(given):
             return "Give each one once."
-        return next((said for one in listed(value) if (said := rule.hint(one))), "")
+        return next((hint_of_one for one in listed(value) if (hint_of_one := rule.hint(one))), "")
 
     return Rule(rule.allowed, holds, hint)
 
@@ -243,8 +243,8 @@ def near_miss(value: object, names: Iterable[str]) -> str:
     from difflib import get_close_matches  # imported only after a mistake
 
     plain = {name.replace("-", "").replace("_", ""): name for name in names}
-    found = get_close_matches(value.lower().replace("-", "").replace("_", "").strip(), plain, 1, 0.7)
-    return f"Did you mean {plain[found[0]]!r}?" if found else ""
+    matches = get_close_matches(value.lower().replace("-", "").replace("_", "").strip(), plain, 1, 0.7)
+    return f"Did you mean {plain[matches[0]]!r}?" if matches else ""
 
 
 def of_keep(value: object, orders: Iterable[str]) -> str:
@@ -261,7 +261,7 @@ def of_keep(value: object, orders: Iterable[str]) -> str:
         return f"Give {early[0]} last: it leaves no ties for the policies after it."
     if len(set(map(str, policies))) < len(policies):
         return "Give each policy once."
-    return next((said for policy in policies if (said := _of_policy(policy, orders))), "")
+    return next((hint for policy in policies if (hint := _of_policy(policy, orders))), "")
 
 
 def _of_policy(policy: object, orders: Iterable[str]) -> str:

@@ -82,10 +82,10 @@ def cleaned(texts: pa.Array, settings: TextSettings) -> Cleaned:
     if cleaner.drops:
         batch = _dropped(batch, cleaner, counts)
     offsets, data = np.ascontiguousarray(batch.offsets), np.ascontiguousarray(batch.data)
-    made = pa.Array.from_buffers(
+    array = pa.Array.from_buffers(
         pa.large_binary(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(data)], null_count=0
     )
-    return Cleaned(made, replace(settings, cleaning=Cleaning()), counts)
+    return Cleaned(array, replace(settings, cleaning=Cleaning()), counts)
 
 
 def nothing_left_out(settings: TextSettings) -> Int64s:
@@ -102,8 +102,8 @@ def some_cleaned(texts: pa.Array, rows: Int64s, settings: TextSettings) -> tuple
     if not settings.cleaning.is_on:
         return texts, rows, settings
     whole = len(rows) == len(texts) and bool((rows == np.arange(len(texts))).all())
-    made = cleaned(texts if whole else texts.take(pa.array(rows)), settings)
-    return made.texts, np.arange(len(rows)), made.settings
+    clean = cleaned(texts if whole else texts.take(pa.array(rows)), settings)
+    return clean.texts, np.arange(len(rows)), clean.settings
 
 
 def without_masks(text: bytes, settings: TextSettings) -> tuple[bytes, TextSettings]:
@@ -115,15 +115,15 @@ def without_masks(text: bytes, settings: TextSettings) -> tuple[bytes, TextSetti
     if not rules.mask and not rules.tokenizer:
         return text, settings
     of_whole_text = replace(settings, cleaning=Cleaning(mask=rules.mask, tokenizer=rules.tokenizer))
-    made = cleaned(pa.array([text], pa.large_binary()), of_whole_text)
-    return made.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=(), tokenizer=""))
+    clean = cleaned(pa.array([text], pa.large_binary()), of_whole_text)
+    return clean.texts[0].as_py(), replace(settings, cleaning=replace(rules, mask=(), tokenizer=""))
 
 
 def both_keys(words: UInt64s, tokens: UInt64s) -> UInt64s:
     """Return stream keys, uint64[n, 2], that are equal only where both the given ones are."""
     pairs = np.ascontiguousarray(np.concatenate((words, tokens), axis=1))
-    made = b"".join(blake2b(pair, digest_size=16, person=b"tokenizer").digest() for pair in pairs)
-    return np.frombuffer(made, np.uint64).reshape(-1, 2).copy()
+    digests = b"".join(blake2b(pair, digest_size=16, person=b"tokenizer").digest() for pair in pairs)
+    return np.frombuffer(digests, np.uint64).reshape(-1, 2).copy()
 
 
 def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
@@ -131,13 +131,13 @@ def _masked(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:
     first, end = int(batch.offsets[0]), int(batch.offsets[-1])
     offsets = batch.offsets - first
     data = batch.data[first:end]
-    found = places_of(cleaner.masks, data, offsets)
-    for number, places in enumerate(found):
+    spans = places_of(cleaner.masks, data, offsets)
+    for number, places in enumerate(spans):
         of_text = np.searchsorted(offsets, places[:, 0], side="right")
         counts[number] = len(places), len(np.unique(of_text))
-    places = np.concatenate(found)
-    made = np.where(covered(len(data), places), np.uint8(_SPACE), data) if len(places) else data
-    return _padded(made, offsets)
+    places = np.concatenate(spans)
+    masked = np.where(covered(len(data), places), np.uint8(_SPACE), data) if len(places) else data
+    return _padded(masked, offsets)
 
 
 def _tokenized(batch: TextBatch, name: str) -> TextBatch:
@@ -145,9 +145,9 @@ def _tokenized(batch: TextBatch, name: str) -> TextBatch:
     first, end = int(batch.offsets[0]), int(batch.offsets[-1])
     data, edges = batch.data[first:end].tobytes(), (batch.offsets - first).tolist()
     texts = (data[begin:stop].decode("utf-8", "replace") for begin, stop in pairwise(edges))
-    made = [tokens_as_words(text, name).text.encode() for text in texts]
-    ends = np.cumsum([0, *map(len, made)], dtype=np.int64)
-    return _padded(np.frombuffer(b"".join(made), np.uint8), ends)
+    encoded = [tokens_as_words(text, name).text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+    return _padded(np.frombuffer(b"".join(encoded), np.uint8), ends)
 
 
 def _dropped(batch: TextBatch, cleaner: Cleaner, counts: Int64s) -> TextBatch:

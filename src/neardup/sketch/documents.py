@@ -101,8 +101,8 @@ def sign(
     units is meaningless. With 0 slots, no signatures are made. Releases the GIL while it computes.
     """
     if settings.cleaning.is_on and signatures.shape[1]:
-        made = cleaned(texts, settings)
-        sign(made.texts, made.settings, signatures, keys[:0])
+        clean = cleaned(texts, settings)
+        sign(clean.texts, clean.settings, signatures, keys[:0])
         signatures = signatures[:, :0]
     units, invalid = np.empty(len(texts), np.int64), np.empty(len(texts), np.int64)
     coefficients, out = classic_coefficients(signatures.shape[1]), (units, keys, signatures, invalid)
@@ -328,7 +328,7 @@ def shingles(text: str, *, length: int = 5, unit: str = "word") -> set[str]:
     units, joint = read(text).units(by_word).strings, " " if by_word else ""
     if not units:
         return set()
-    return {joint.join(units[at : at + length]) for at in range(max(1, len(units) - length + 1))}
+    return {joint.join(units[start : start + length]) for start in range(max(1, len(units) - length + 1))}
 
 
 def jaccard(a: TextOrSet, b: TextOrSet, *, length: int = 5, unit: str = "word") -> float:

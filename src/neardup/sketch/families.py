@@ -97,8 +97,8 @@ class ShingleFamily:
     def provenance(self, of_ids: bool = False) -> Provenance:
         """Return how its signatures are made: of texts, or of ids."""
         shingles = self.settings.shingles
-        made = {"of": "ids"} if of_ids else {"of": "texts", "length": shingles.length, "unit": shingles.unit}
-        return Provenance(self.family, {**self.parameters, **made})
+        parameters = {"of": "ids"} if of_ids else {"of": "texts", "length": shingles.length, "unit": shingles.unit}
+        return Provenance(self.family, {**self.parameters, **parameters})
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
@@ -266,8 +266,10 @@ class Signature:
         agreeing, of = self.family._agreeing(self.values, self._comparable(other).values)
         if self.is_empty or other.is_empty:
             agreeing, of = self.family.slots * (self.is_empty and other.is_empty), self.family.slots
-        found = estimate(agreeing, max(of, 1))
-        value, low, high = np.clip(self.family._corrected(np.array([found.value, found.low, found.high])), 0, 1)
+        estimated = estimate(agreeing, max(of, 1))
+        value, low, high = np.clip(
+            self.family._corrected(np.array([estimated.value, estimated.low, estimated.high])), 0, 1
+        )
         return Estimate(float(value), float(low), float(high), of)
 
     def __or__(self, other: Signature) -> Self:
@@ -288,8 +290,8 @@ class Signature:
         return f"Signature({len(self.values)} slots, {self.family!r}{', of ids' * self.of_ids})"
 
     def _repr_html_(self) -> str:
-        made = [("of", "the empty set" if self.is_empty else "a set of ids" if self.of_ids else "a text")]
-        return html(type(self).__name__, made, _named(self.provenance), self.family.slots)
+        lines = [("of", "the empty set" if self.is_empty else "a set of ids" if self.of_ids else "a text")]
+        return html(type(self).__name__, lines, _named(self.provenance), self.family.slots)
 
     @property
     def _content(self) -> tuple[Any, bytes]:
@@ -302,6 +304,9 @@ class Signature:
         return other
 
 
-def _named(made: Provenance) -> dict[str, Any]:
+def _named(provenance: Provenance) -> dict[str, Any]:
     """Return the family and its parameters, without the kind of its sets."""
-    return {"family": made.family, **{name: value for name, value in made.parameters.items() if name != "of"}}
+    return {
+        "family": provenance.family,
+        **{name: value for name, value in provenance.parameters.items() if name != "of"},
+    }

@@ -113,11 +113,11 @@ class Index:
         other value.
         """
         signature = self._signature(signature)
-        found: dict[Id, None] = {}
+        ids: dict[Id, None] = {}
         for bucket, key in self._keys(signature):
-            found.update(bucket.get(key, {}))
-        order = {id: place for place, id in enumerate(self._stored)} if len(found) > 1 else {}
-        candidates = [Candidate(id, self._stored[id].resemblance(signature)) for id in found]
+            ids.update(bucket.get(key, {}))
+        order = {id: place for place, id in enumerate(self._stored)} if len(ids) > 1 else {}
+        candidates = [Candidate(id, self._stored[id].resemblance(signature)) for id in ids]
         return sorted(candidates, key=lambda one: (-one.resemblance.value, order.get(one.id, 0)))
 
     def remove(self, id: Id) -> None:
@@ -156,10 +156,10 @@ class Index:
         read = Signatures.of(table)
         if not isinstance(read.family, SlotFamily) or not isinstance(read.values, np.ndarray):
             raise FormatError(f"{Path(path).name} holds {read.provenance}", "Signatures with slots")
-        made = cls(threshold, recall=recall, family=read.family)
+        index = cls(threshold, recall=recall, family=read.family)
         for name, values in zip(read.ids.to_pylist(), read.values, strict=True):
-            made.insert(name, Signature(read.family, values, read.of_ids))
-        return made
+            index.insert(name, Signature(read.family, values, read.of_ids))
+        return index
 
     def _keys(self, signature: Signature) -> Iterator[tuple[dict[bytes, dict[Id, None]], bytes]]:
         """Yield each bucket table and the key of the signature in it; none for the empty set."""

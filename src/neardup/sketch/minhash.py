@@ -66,12 +66,12 @@ class MinHash(SlotFamily["MinHashSketch"]):
         """
         arrays = text_arrays(texts)
         out = np.empty((sum(map(len, arrays)), self.slots), np.uint32)
-        at = 0
+        start = 0
         for array in arrays:
-            block = out[at : at + len(array)]
+            block = out[start : start + len(array)]
             units, _ = sign(array, self.settings, block, np.empty((0, 2), np.uint64))
             block[units == 0] = 0xFFFFFFFF
-            at += len(array)
+            start += len(array)
         return out
 
     def sketch_ids(self, ids: UInt64s, offsets: Int64s) -> tuple[UInt32s, Bools]:

@@ -58,26 +58,26 @@ class Provenance:
         """Read the output of :meth:`metadata`. Raises FormatError for anything else, and for another version."""
         try:
             whole = json.loads((metadata or {})[KEY])
-            made = cls(whole.pop("family"), whole, whole.pop("version"), whole.pop("unicode"))
-            if not isinstance(made.family, str):
+            provenance = cls(whole.pop("family"), whole, whole.pop("version"), whole.pop("unicode"))
+            if not isinstance(provenance.family, str):
                 raise TypeError("a family has a name")
         except (KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise FormatError("The table does not say how its signatures were made", _NO_TABLE) from error
-        if (made.version, made.unicode) != (FORMAT_VERSION, UNICODE_VERSION):
+        if (provenance.version, provenance.unicode) != (FORMAT_VERSION, UNICODE_VERSION):
             raise FormatError(
-                f"The signatures are {made}",
+                f"The signatures are {provenance}",
                 f"This program makes and reads version {FORMAT_VERSION} with Unicode {UNICODE_VERSION}",
                 "Sketch the texts again",
             )
-        return made
+        return provenance
 
 
 def provenance_of(thing: Any) -> Provenance:
     """Return how a signature, sample or table of them was made. Raises InputError for anything else."""
-    made = thing if isinstance(thing, Provenance) else getattr(thing, "provenance", None)
-    if not isinstance(made, Provenance):
+    provenance = thing if isinstance(thing, Provenance) else getattr(thing, "provenance", None)
+    if not isinstance(provenance, Provenance):
         raise InputError(f"The other side is a {type(thing).__name__}", "A signature, sketch or sample")
-    return made
+    return provenance
 
 
 def require_same(mine: Any, others: Any) -> None:
@@ -91,7 +91,9 @@ def require_same(mine: Any, others: Any) -> None:
         )
 
 
-def signature_table(made: Provenance, ids: Any, values: NDArray[Any], offsets: Int64s | None = None) -> pa.Table:
+def signature_table(
+    provenance: Provenance, ids: Any, values: NDArray[Any], offsets: Int64s | None = None
+) -> pa.Table:
     """Return signatures as an Arrow table: the columns ``id`` and ``signature``, and the provenance as metadata.
 
     ``values`` are [n, slots] of an unsigned dtype, or the elements of n lists that begin at ``offsets``
@@ -109,7 +111,7 @@ def signature_table(made: Provenance, ids: Any, values: NDArray[Any], offsets: I
         column = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), values.shape[1])
     else:
         column = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(values))
-    return pa.table({"id": names, "signature": column}).replace_schema_metadata(made.metadata())
+    return pa.table({"id": names, "signature": column}).replace_schema_metadata(provenance.metadata())
 
 
 def signature_column(table: pa.Table) -> tuple[NDArray[Any], Int64s | None]:
@@ -146,23 +148,23 @@ _SHOWN = (0.1, 0.3, 0.5, 0.7, 0.9)
 
 def html(name: str, lines: list[Line], parameters: Mapping[str, Any], slots: int = 0) -> str:
     """Return a view of something with ``parameters``; with ``slots``, the intervals of its estimates, too."""
-    made = [(key.replace("_", " "), _said(value)) for key, value in parameters.items()]
-    return view(heading(name), facts([*lines, *made]), intervals(slots) if slots else "")
+    parameter_lines = [(key.replace("_", " "), _said(value)) for key, value in parameters.items()]
+    return view(heading(name), facts([*lines, *parameter_lines]), intervals(slots) if slots else "")
 
 
 def intervals(slots: int) -> str:
     """Return the 95 % intervals of estimates from ``slots`` slots as a figure (Wilson 1927)."""
     bars = []
     for share in _SHOWN:
-        found = wilson(round(share * slots) / slots, slots)
-        bars.append(ErrorBar(f"estimate {share:g}", found.value, found.low, found.high))
+        interval = wilson(round(share * slots) / slots, slots)
+        bars.append(ErrorBar(f"estimate {share:g}", interval.value, interval.low, interval.high))
     return error_bars(bars, f"How far estimates from {number(slots)} slots vary").figure()
 
 
-def of_estimate(value: float, low: float, high: float, said: str) -> str:
+def of_estimate(value: float, low: float, high: float, reason: str) -> str:
     """Return a view of one estimate."""
     bar = ErrorBar("resemblance", value, low, high)
-    return view(facts([("estimate", said)]), error_bars([bar], f"Estimate {similarity(value)}").figure())
+    return view(facts([("estimate", reason)]), error_bars([bar], f"Estimate {similarity(value)}").figure())
 
 
 def _said(value: Any) -> str:
@@ -220,5 +222,5 @@ def estimate(matches: int, slots: int) -> Estimate:
     >>> print(estimate(138, 200))
     0.690 (95 % interval 0.622–0.750, 200 slots)
     """
-    found = wilson(matches / slots, slots)
-    return Estimate(found.value, found.low, found.high, slots)
+    interval = wilson(matches / slots, slots)
+    return Estimate(interval.value, interval.low, interval.high, slots)

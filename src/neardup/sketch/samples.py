@@ -299,8 +299,8 @@ class Sample:
         if trials == 0:
             return Estimate(nan, 0.0, 1.0, 0, _COUNTED)
         unseen = 1 - self.family.coarser(other.family)[0] / 2**64
-        found = wilson(hits / trials, trials / unseen)
-        return Estimate(found.value, found.low, found.high, trials, _COUNTED)
+        interval = wilson(hits / trials, trials / unseen)
+        return Estimate(interval.value, interval.low, interval.high, trials, _COUNTED)
 
 
 def _require_comparable(one: Sample | Samples, other: Sample | Samples) -> None:

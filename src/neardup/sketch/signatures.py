@@ -73,15 +73,15 @@ def taken_over(minhashes: Sequence[Any]) -> tuple[Datasketch, NDArray[Any]]:
     family: Datasketch | None = None
     rows = []
     for number, one in enumerate(minhashes):
-        made, values = _taken(number, one)
-        if family is not None and made.provenance() != family.provenance():
+        sketch, values = _taken(number, one)
+        if family is not None and sketch.provenance() != family.provenance():
             raise FormatError(
-                f"MinHash 0 is {family.provenance()}; number {number} is {made.provenance()}",
+                f"MinHash 0 is {family.provenance()}; number {number} is {sketch.provenance()}",
                 "Objects of one num_perm, seed and scheme",
                 "Import them apart",
             )
-        family = family or made
-        rows.append(values.astype(made.dtype))
+        family = family or sketch
+        rows.append(values.astype(sketch.dtype))
     family = family or Datasketch()
     return family, np.stack(rows) if rows else np.empty((0, family.slots), family.dtype)
 
@@ -152,8 +152,8 @@ class Signatures:
         family: Any = self.family
         if isinstance(family, SimHash):
             raise InputError(f"The signatures are {self.provenance}", "Distances only", "Use distances()")
-        found: Floats = family.resemblances(self.values, pairs, theirs)
-        return found
+        estimates: Floats = family.resemblances(self.values, pairs, theirs)
+        return estimates
 
     def distances(self, pairs: Any, other: "Signatures | None" = None) -> Int64s:
         """Return the number of bits (int64[m]) in which the SimHash fingerprints of ``pairs`` of rows differ.
@@ -174,11 +174,11 @@ class Signatures:
     @classmethod
     def of(cls, table: pa.Table) -> "Signatures":
         """Read the ``to_arrow`` output of a family. Raises FormatError for other tables and other versions."""
-        made = Provenance.of(table.schema.metadata)
-        family = _family_of(made)
-        of_ids = made.parameters.get("of") == "ids"
-        if family.provenance(of_ids) != made:
-            raise _unknown(made)
+        provenance = Provenance.of(table.schema.metadata)
+        family = _family_of(provenance)
+        of_ids = provenance.parameters.get("of") == "ids"
+        if family.provenance(of_ids) != provenance:
+            raise _unknown(provenance)
         values, offsets = signature_column(table)
         if isinstance(family, SampledShingles):
             checked: Any = _samples(family, values, offsets, of_ids)
@@ -231,28 +231,30 @@ def from_datasketch(minhashes: Sequence[Any], ids: Any = None) -> Signatures:
     return Signatures.of(family.to_arrow(range(len(values)) if ids is None else ids, values))
 
 
-def _family_of(made: Provenance) -> AnyFamily:
+def _family_of(provenance: Provenance) -> AnyFamily:
     """Return the family of that provenance; the caller checks that the family reproduces the provenance."""
-    given = {name: value for name, value in made.parameters.items() if name != "of"}
+    given = {name: value for name, value in provenance.parameters.items() if name != "of"}
     try:
-        if made.family == BBit.family:
+        if provenance.family == BBit.family:
             name, bits, parameters = (given.pop(key) for key in ("base", "bits", "base_parameters"))
             if name == BBit.family:
                 raise TypeError("small copies are not cut again")
             of: Any = _family_of(Provenance(name, {**parameters, **given}))
             return BBit(of, bits)
-        kind = FAMILIES[made.family]
+        kind = FAMILIES[provenance.family]
         if kind is MinHash:
             given.pop("seed", None)
         made_again: AnyFamily = kind(**given)
     except (NeardupError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _unknown(made) from error
+        raise _unknown(provenance) from error
     return made_again
 
 
-def _unknown(made: Provenance) -> FormatError:
+def _unknown(provenance: Provenance) -> FormatError:
     return FormatError(
-        f"The signatures are {made}", f"Families of this program: {', '.join(FAMILIES)}", "Sketch the texts again"
+        f"The signatures are {provenance}",
+        f"Families of this program: {', '.join(FAMILIES)}",
+        "Sketch the texts again",
     )
 
 

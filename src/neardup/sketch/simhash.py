@@ -70,11 +70,11 @@ class SimHash:
         """
         arrays = text_arrays(texts)
         out = np.empty((sum(map(len, arrays)), self.bits // 64), np.uint64)
-        at = 0
+        start = 0
         for array in arrays:
-            block = out[at : at + len(array)]
+            block = out[start : start + len(array)]
             simhash_rows(array, self.features, block)
-            at += len(array)
+            start += len(array)
         return out.reshape(-1) if self.bits == 64 else out
 
     def distances(self, fingerprints: UInt64s, pairs: Any, other: UInt64s | None = None) -> Int64s:
@@ -95,8 +95,8 @@ class SimHash:
 
     def provenance(self, of_ids: bool = False) -> Provenance:
         """Return how the fingerprints are made: of texts, or (``of_ids``) of features that the caller provided."""
-        made = {"of": "ids"} if of_ids else {"features": self.features, "of": "texts"}
-        return Provenance(self.family, {"bits": self.bits, **made})
+        parameters = {"of": "ids"} if of_ids else {"features": self.features, "of": "texts"}
+        return Provenance(self.family, {"bits": self.bits, **parameters})
 
     def to_arrow(self, ids: Any, fingerprints: UInt64s, *, of_ids: bool = False) -> pa.Table:
         """Return a table of the columns ``id`` and ``signature`` with its provenance; see ``read_signatures``.
@@ -157,7 +157,7 @@ class SimHash:
         else:
             units, between = tokens(text), " "
         last = max(len(units) - length, 0) if units else -1
-        return list(Counter(between.join(units[at : at + length]) for at in range(last + 1)).items())
+        return list(Counter(between.join(units[start : start + length]) for start in range(last + 1)).items())
 
     def _hash_as_in_texts(self, feature: str, out: UInt64s) -> None:
         """Write the hash that texts use for this feature; write nothing for a str that cannot be a feature."""
@@ -252,4 +252,4 @@ def _signs(words: UInt64s, weights: list[tuple[int, int]]) -> int:
 
 
 def _number(words: UInt64s) -> int:
-    return sum(word << 64 * at for at, word in enumerate(words.reshape(-1).tolist()))
+    return sum(word << 64 * place for place, word in enumerate(words.reshape(-1).tolist()))

@@ -247,8 +247,8 @@ class BBit(PlainSlotFamily):
     @property
     def parameters(self) -> dict[str, Any]:
         """The bits, and the family and parameters of the full signatures."""
-        made = self.base.provenance()
-        return {"bits": self.bits, "base": made.family, "base_parameters": dict(self.base.parameters)}
+        base = self.base.provenance()
+        return {"bits": self.bits, "base": base.family, "base_parameters": dict(self.base.parameters)}
 
     def provenance(self, of_ids: bool = False) -> Provenance:
         """Return how its signatures are made: those of the base family, of texts or of ids."""

@@ -40,25 +40,25 @@ def components(edges: DataFrame, job: SparkJob, name: str) -> DataFrame:
     left = job.keep(edges.mapInArrow(contract, EDGES), f"{name}-contracted", counted=True)
     if job.rows[f"{name}-contracted"] <= IN_DRIVER:
         forest = pa.Table.from_batches(contract(iter(left.toArrow().to_batches())), _FOREST)
-        found = job.spark.createDataFrame(forest)
+        stars = job.spark.createDataFrame(forest)
     else:
-        found = _stars(left, job, name)
-    members = found.selectExpr("a as row", "b as part")
-    roots = found.selectExpr("b as row", "b as part").distinct()
+        stars = _stars(left, job, name)
+    members = stars.selectExpr("a as row", "b as part")
+    roots = stars.selectExpr("b as row", "b as part").distinct()
     return job.keep(members.union(roots), name)
 
 
 def contract(batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield a forest with the components of the edges in ``batches``: each row (a) with the smallest one (b)."""
     a, b = [], []
-    held = 0
+    count = 0
     for batch in batches:
         a.append(whole(batch, "a"))
         b.append(whole(batch, "b"))
-        held += batch.num_rows
-        if held > _AT_ONCE:
+        count += batch.num_rows
+        if count > _AT_ONCE:
             ends = _forest(concatenated(a), concatenated(b))
-            a, b, held = [ends[0]], [ends[1]], 0
+            a, b, count = [ends[0]], [ends[1]], 0
     child, root = _forest(concatenated(a), concatenated(b))
     if len(child):
         yield batch_of(a=child, b=root)
@@ -162,13 +162,13 @@ def families(pairs: DataFrame, hub: DataFrame, documents: DataFrame, job: SparkJ
     is_large = f"(size > {HUB} or with_hub)"
     large = of_family.where(is_large).select("part", "size", "shingles")
     of_hub = hub.join(documents, "row").groupBy().sum("units").first()
-    held = (of_hub[0] or 0) if of_hub else 0
-    room = job.settings.search.join_bytes / BYTES_A_SHINGLE - held
+    count = (of_hub[0] or 0) if of_hub else 0
+    room = job.settings.search.join_bytes / BYTES_A_SHINGLE - count
     fitting, more, left_out = _fitting(large, room, job)
     joined = hub.union(members.join(fitting, "part").select("row")).distinct()
     small = of_family.where(f"not {is_large} and size > 2").select("part")
     closed = members.join(small, "part").select("row")
-    return Families(part, job.keep(joined, "joined", counted=True), closed, held + more, left_out)
+    return Families(part, job.keep(joined, "joined", counted=True), closed, count + more, left_out)
 
 
 def _fitting(large: DataFrame, room: float, job: SparkJob) -> tuple[DataFrame, int, int]:

@@ -87,8 +87,8 @@ def _run(
         kind = kinds.pop() if len(kinds) == 1 else "string"
         rows = rows.selectExpr(f"row + {NEW} as row", f"cast(id as {kind}) as id", "text")
         rows = old.selectExpr("row", f"cast(id as {kind}) as id", "text").union(rows)
-    spark, asked = df.sparkSession, settings.search
-    bands = plan(asked.threshold, asked.recall, settings.sketch.slots)
+    spark, search = df.sparkSession, settings.search
+    bands = plan(search.threshold, search.recall, settings.sketch.slots)
     job = SparkJob(spark, settings, bands, spark.sparkContext.broadcast(new_key()), first_new, work)
     return _found(df, rows, id, job)
 
@@ -111,11 +111,11 @@ def _numbered(df: DataFrame, text: str, id: str) -> DataFrame:
 
 def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicated:
     settings, none = job.settings, job.spark.createDataFrame([], PAIRS)
-    made = fingerprints(rows, job, not surely_exact(settings.search))
-    require_ids(made, job.first_new)
-    copies = copies_of(made, job)
-    counts, shingles = _totals(made, copies, job)
-    documents = made.where("units > 0").join(copies.select("row"), "row", "left_anti")
+    sketches = fingerprints(rows, job, not surely_exact(settings.search))
+    require_ids(sketches, job.first_new)
+    copies = copies_of(sketches, job)
+    counts, shingles = _totals(sketches, copies, job)
+    documents = sketches.where("units > 0").join(copies.select("row"), "row", "left_anti")
     method, entries = _method(documents, shingles, job)
     if entries is not None:
         pairs, part = none, components(chains(entries), job, "parts")
@@ -130,34 +130,34 @@ def _found(df: DataFrame, rows: DataFrame, id: str, job: SparkJob) -> Deduplicat
             parts = parts._replace(part=components(edges, job, "parts"))
         counts |= {"met": job.rows["candidates"], "verified": job.rows["verified"]}
         counts |= {"joined": job.rows["joined"], "left_out": parts.left_out}
-    tables = _tables(made, copies, pairs, parts, job)
-    return _result(df, made, tables, id, method, counts, job)
+    tables = _tables(sketches, copies, pairs, parts, job)
+    return _result(df, sketches, tables, id, method, counts, job)
 
 
 def _method(documents: DataFrame, shingles: int, job: SparkJob) -> tuple[str, DataFrame | None]:
     """The method that a run on one machine would choose, and for an exact join the entries of its prefixes."""
-    asked = job.settings.search
-    choice = choose(asked, shingles, job.settings.shingles.unit)
+    search = job.settings.search
+    choice = choose(search, shingles, job.settings.shingles.unit)
     if choice.method != "exact":
         return choice.method, None
     entries = prefixes(documents.select("row", "shingles"), shingles, job)
-    if surely_exact(asked):
+    if surely_exact(search):
         return "exact", entries
     count, tied = lookups(entries)
-    if is_close(choice, asked, count, tied):
+    if is_close(choice, search, count, tied):
         raise SettingError(
             f"method auto: an exact join would look at about {count:,} pairs, too close to the limit of auto",
             "method lsh or exact",
             "Give one of them: a run on one machine counts these pairs in another way",
         )
-    method = reconsider(choice, asked, count).method
+    method = reconsider(choice, search, count).method
     return method, entries if method == "exact" else None
 
 
-def _totals(made: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[str, int], int]:
+def _totals(frame: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[str, int], int]:
     """The numbers of rows read, without text, and different; the units of these."""
     new = f"row >= {job.first_new}"
-    sums = made.selectExpr(
+    sums = frame.selectExpr(
         f"count_if({new})", f"count_if({new} and units = 0)", "count_if(units > 0)", "coalesce(sum(units), 0)"
     ).first()
     again = copies.selectExpr("count_if(units > 0)", "coalesce(sum(units), 0)").first()
@@ -167,9 +167,9 @@ def _totals(made: DataFrame, copies: DataFrame, job: SparkJob) -> tuple[dict[str
     return counts, sums[3] - again[1]
 
 
-def _tables(made: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Families, job: SparkJob) -> DataFrame:
+def _tables(frame: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Families, job: SparkJob) -> DataFrame:
     """The rows of all tables of the result: those of components, and of copies that are in none; kept."""
-    of_id, part = made.schema["id"].dataType.simpleString(), parts.part
+    of_id, part = frame.schema["id"].dataType.simpleString(), parts.part
     copied = copies.selectExpr("first as row").distinct()
     doubled = copied.join(part, "row", "left_anti").selectExpr("row", "row as part")
     firsts = part.union(doubled)
@@ -178,7 +178,7 @@ def _tables(made: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Familie
     )
     marked = members.join(parts.hub.selectExpr("row", f"{HUB} as h"), "row", "left")
     marked = marked.join(parts.closed.selectExpr("row", f"{CLOSED} as c"), "row", "left")
-    rows = marked.join(made.select("row", "units", "bytes", "id", "shingles"), "row").selectExpr(
+    rows = marked.join(frame.select("row", "units", "bytes", "id", "shingles"), "row").selectExpr(
         "part",
         f"{ROW} as kind",
         "row as x",
@@ -207,7 +207,7 @@ def _tables(made: DataFrame, copies: DataFrame, pairs: DataFrame, parts: Familie
 
 
 def _result(
-    df: DataFrame, made: DataFrame, rows: DataFrame, id: str, method: str, counts: dict[str, int], job: SparkJob
+    df: DataFrame, frame: DataFrame, rows: DataFrame, id: str, method: str, counts: dict[str, int], job: SparkJob
 ) -> Deduplicated:
     from pyspark.sql import functions
 
@@ -217,7 +217,7 @@ def _result(
     }
     gone = tables["groups"].where("not kept").select("id")
     if job.settings.keep.empty == "drop":
-        gone = gone.union(made.where(f"row >= {job.first_new} and units = 0").select("id"))
+        gone = gone.union(frame.where(f"row >= {job.first_new} and units = 0").select("id"))
     gone = job.keep(gone, "removed", counted=True)
     kind = gone.schema["id"].dataType.simpleString()
     out = gone.withColumnRenamed("id", GONE)

@@ -94,9 +94,9 @@ def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: st
         return Opened(table.selectExpr(*map(quoted, lines.columns), row), format, text, id)
     _refuse_made((text, id))
     whole = isinstance(_first_id(lines, id), int)
-    at = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
+    block = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
     within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as {_PLACED}"
-    placed = lines.selectExpr(_LINE, path, at, within).join(number, _FILED, "left")
+    placed = lines.selectExpr(_LINE, path, block, within).join(number, _FILED, "left")
     numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + {_PLACED} as {_ROW}")
     schema = f"{_LINE} string, {_ROW} long, id {'bigint' if whole else 'string'}, text string"
     return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, "text", "id", lines)

@@ -93,24 +93,24 @@ def decide(settings: Settings, key: Broadcast[Key], first_new: int, batches: Bat
     for table in whole_runs(batches, "part", _ENOUGH):
         rows, part, stores = _part_of(table, settings, key.value, first_new)
         given = [rows, part, stores, EVERYONE, PairRoom(), Meter(Silent()), *records]
-        (made,) = Pipeline.of(STAGES, given, [ComponentTables]).run(*given)
-        for name, rows_of_table in made.by_name.items():
+        (outcome,) = Pipeline.of(STAGES, given, [ComponentTables]).run(*given)
+        for name, rows_of_table in outcome.by_name.items():
             if rows_of_table.num_rows:
                 yield _widened(name, rows_of_table, tables, rows.ids.of(np.empty(0, np.int64)).type)
 
 
 def _widened(
-    name: str, made: pa.Table, tables: Mapping[str, Mapping[str, str]], of_id: pa.DataType
+    name: str, table: pa.Table, tables: Mapping[str, Mapping[str, str]], of_id: pa.DataType
 ) -> pa.RecordBatch:
     """The rows of the table ``name`` with the columns of all tables."""
-    columns: dict[str, pa.Array] = {"of": pa.array([name] * made.num_rows, pa.string())}
+    columns: dict[str, pa.Array] = {"of": pa.array([name] * table.num_rows, pa.string())}
     for other, names in tables.items():
         for one, kind in names.items():
             own = _TYPES.get(kind, of_id)
             if other == name:
-                columns[f"{other}_{one}"] = one_array(made.column(one)).cast(own)
+                columns[f"{other}_{one}"] = one_array(table.column(one)).cast(own)
             else:
-                columns[f"{other}_{one}"] = pa.nulls(made.num_rows, own)
+                columns[f"{other}_{one}"] = pa.nulls(table.num_rows, own)
     return pa.record_batch(list(columns.values()), names=list(columns))
 
 
@@ -153,8 +153,8 @@ def _part_of(
     rank = keep_rank(settings.keep.keep, units, first, {})
     ids = Ids((one_array(rows["id"]),))
     judged = JudgedRows(copy_of, unique, first, rank, whole(rows, "n2"), ids)
-    found, family = verified_table(*ends, *counts), whole(rows, "part")[unique]
-    return judged, Component(np.flatnonzero(marked & HUB), (marked & CLOSED) > 0, found, family, sets), stores
+    edges, family = verified_table(*ends, *counts), whole(rows, "part")[unique]
+    return judged, Component(np.flatnonzero(marked & HUB), (marked & CLOSED) > 0, edges, family, sets), stores
 
 
 def close(
@@ -175,8 +175,8 @@ def close(
     wanted = b >= judged.first_new_document
     every = pa.table([a[wanted].astype(np.uint32), b[wanted].astype(np.uint32)], schema=CANDIDATES)
     with meter.stage("close", every.num_rows, "pairs") as advance:
-        found = verify(every, stores.of(), rules.criterion, rules.threads, advance)
-    return FoundPairs(Pairs.of(merged(part.pairs, found)))
+        verified = verify(every, stores.of(), rules.criterion, rules.threads, advance)
+    return FoundPairs(Pairs.of(merged(part.pairs, verified)))
 
 
 def hub_index(part: Component, judged: JudgedRows, stores: FeatureStores, rules: GroupRules) -> ExactJoin:

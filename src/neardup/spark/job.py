@@ -232,8 +232,8 @@ def words(values: pa.Array) -> tuple[UInt64s, Int64s]:
     if value_buffer is None or not len(large):
         return np.empty(0, np.uint64), np.zeros(len(large) + 1, np.int64)
     # a copy, because kernels are compiled for arrays that can be written to
-    found = np.array(np.frombuffer(value_buffer, "<u8", offsets[-1]), np.uint64)
-    return found[offsets[0] :], offsets - offsets[0]
+    copied = np.array(np.frombuffer(value_buffer, "<u8", offsets[-1]), np.uint64)
+    return copied[offsets[0] :], offsets - offsets[0]
 
 
 def binary(values: UInt64s, offsets: Int64s) -> pa.Array:
@@ -275,25 +275,25 @@ def whole_runs(batches: Batches, name: str, enough: int) -> Iterator[pa.Table]:
 
     The last table may be smaller, and one run of equal values may be larger.
     """
-    held: list[pa.RecordBatch] = []
+    waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         if not batch.num_rows:
             continue
-        held.append(batch)
+        waiting.append(batch)
         size += batch.nbytes
         if size < enough:
             continue
         cut = int(run_starts(whole(batch, name))[-1])
-        if cut == 0 and len(held) == 1:
+        if cut == 0 and len(waiting) == 1:
             continue
-        if cut == 0 and batch.column(name)[0] == held[-2].column(name)[-1]:
+        if cut == 0 and batch.column(name)[0] == waiting[-2].column(name)[-1]:
             continue  # one run goes through all of the batch
-        yield pa.Table.from_batches([*held[:-1], batch.slice(0, cut)])
-        held = [batch.slice(cut)]
-        size = held[0].nbytes
-    if held:
-        yield pa.Table.from_batches(held)
+        yield pa.Table.from_batches([*waiting[:-1], batch.slice(0, cut)])
+        waiting = [batch.slice(cut)]
+        size = waiting[0].nbytes
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def concatenated(parts: Sequence[Int64s]) -> Int64s:

@@ -104,11 +104,11 @@ def _fingerprinted(batch: pa.RecordBatch, settings: TextSettings, plan: Plan | N
     )
 
 
-def copies_of(made: DataFrame, job: SparkJob) -> DataFrame:
+def copies_of(frame: DataFrame, job: SparkJob) -> DataFrame:
     """(row, first, units): the rows that are exact copies, each with the first row of its text."""
     from pyspark.sql import functions
 
-    alike = made if job.settings.keep.empty == "one" else made.where("units > 0")
+    alike = frame if job.settings.keep.empty == "one" else frame.where("units > 0")
     firsts = alike.groupBy("key_a", "key_b").agg(
         functions.expr("min(row) as first"), functions.expr("count(*) as n")
     )
@@ -116,9 +116,9 @@ def copies_of(made: DataFrame, job: SparkJob) -> DataFrame:
     return job.keep(joined.where("row > first").select("row", "first", "units"), "copies")
 
 
-def require_ids(made: DataFrame, first_new: int) -> None:
+def require_ids(frame: DataFrame, first_new: int) -> None:
     """Raise InputError unless each id names one row of the new input."""
-    faults = made.where(f"row >= {first_new}").groupBy("id").count().where("count > 1 or id is null").limit(3)
+    faults = frame.where(f"row >= {first_new}").groupBy("id").count().where("count > 1 or id is null").limit(3)
     examples = ", ".join(repr(row["id"]) for row in faults.collect())
     if examples:
         raise InputError(
@@ -327,11 +327,11 @@ def _list_hosts(
         if not batch.num_rows:
             continue
         hashes, starts, sizes, entries, owner, _ = _prefixes(batch, criterion, repeats.value)
-        found, of, _ = kernels.marked_shingles(hashes, starts, sizes, entries, owner, marked.value)
+        shingles, of, _ = kernels.marked_shingles(hashes, starts, sizes, entries, owner, marked.value)
         far = np.full(len(of), _FAR)
         row = whole(batch, "row")[of]
         none = np.zeros(len(of), np.bool_)
-        yield batch_of(entry=found.view(np.int64), size=sizes[of], row=row, largest=far, tied=none)
+        yield batch_of(entry=shingles.view(np.int64), size=sizes[of], row=row, largest=far, tied=none)
 
 
 def _chain(batches: Batches) -> Iterator[pa.RecordBatch]:

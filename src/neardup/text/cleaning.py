@@ -37,8 +37,8 @@ def fault_of(mask: str) -> str:
     try:
         empty = pc.count_substring_regex(pa.array([""]), pattern=mask)[0].as_py()
     except (pa.ArrowException, UnicodeError) as error:
-        said = str(error).strip().splitlines()[0].removeprefix("Invalid regular expression: ")
-        return f"Correct it; RE2 says: {said}"
+        message = str(error).strip().splitlines()[0].removeprefix("Invalid regular expression: ")
+        return f"Correct it; RE2 says: {message}"
     return "Write it so that it matches at least one character" if empty else ""
 
 
@@ -64,8 +64,8 @@ def places_of(masks: Sequence[str], data: UInt8s, offsets: Int64s) -> list[Int64
 def _matches(mask: str, texts: pa.Array) -> Int64s:
     """The places of the matches: a copy of the texts has a mark before and after each of them."""
     marked = pc.replace_substring_regex(texts, pattern=mask, replacement=bytes([_MARK]) + rb"\0" + bytes([_MARK]))
-    found = np.flatnonzero(np.frombuffer(marked.buffers()[2], np.uint8) == _MARK)
-    places: Int64s = (found - np.arange(len(found))).reshape(-1, 2)
+    marks = np.flatnonzero(np.frombuffer(marked.buffers()[2], np.uint8) == _MARK)
+    places: Int64s = (marks - np.arange(len(marks))).reshape(-1, 2)
     return places[places[:, 0] < places[:, 1]]
 
 
@@ -97,11 +97,11 @@ class Cleaner:
         The characters, int64[k, 2], are ascending runs with room between.
         """
         data = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-        found = places_of(self.masks, data, np.array([0, len(data)], np.int64))
-        places = merged(np.concatenate([np.empty((0, 2), np.int64), *found]))
+        spans = places_of(self.masks, data, np.array([0, len(data)], np.int64))
+        places = merged(np.concatenate([np.empty((0, 2), np.int64), *spans]))
         before = np.concatenate(([0], np.cumsum((data & 0xC0) != 0x80)))  # characters that begin before a byte
         characters: Int64s = before[places]
-        return characters, tuple(map(len, found))
+        return characters, tuple(map(len, spans))
 
     def dropped(self, hashes: UInt64s, codepoints: UInt32s, places: Int64s) -> tuple[Bools, Bools]:
         """Return bool[tokens] twice: which tokens are dropped as numbers, and which others as stop words.

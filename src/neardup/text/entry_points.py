@@ -15,11 +15,11 @@ def entry_points_of(group: str, name: re.Pattern[str]) -> Mapping[str, EntryPoin
 
     Of several for one name, the first by package and object counts; others are left out.
     """
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (described_point(point), point.value)):
         if named := name.fullmatch(point.name.lower()):
-            found.setdefault(named[1], point)
-    return found
+            points.setdefault(named[1], point)
+    return points
 
 
 def loaded_point(role: str, point: EntryPoint) -> Any:

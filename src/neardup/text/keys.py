@@ -138,12 +138,12 @@ def siphash(words: UInt64s, key: UInt64s) -> UInt64s:
         state[3] ^= word
         _rounds(state, 2)
         state[0] ^= word
-    found = np.empty((len(words), 2), np.uint64)
+    digests = np.empty((len(words), 2), np.uint64)
     for place, (register, mark) in enumerate(((2, 0xEE), (1, 0xDD))):
         state[register] ^= np.uint64(mark)
         _rounds(state, 4)
-        found[:, place] = state[0] ^ state[1] ^ state[2] ^ state[3]
-    return found
+        digests[:, place] = state[0] ^ state[1] ^ state[2] ^ state[3]
+    return digests
 
 
 def _rounds(state: list[UInt64s], count: int) -> None:

@@ -74,7 +74,7 @@ def stop_words_of(choice: str) -> list[str]:
     """
     if choice.startswith(OWN):
         return choice.removeprefix(OWN).split()
-    found: list[str] = []
+    words: list[str] = []
     for part in filter(None, choice.split(",")):
         language, _, digest = part.partition("@")
         entries = words_of(language)
@@ -84,8 +84,8 @@ def stop_words_of(choice: str) -> list[str]:
                 "The same list as before, since other words would not compare",
                 "Install the version of stopwordsiso that was used, or give the words themselves",
             )
-        found += entries
-    return _tokens(found)
+        words += entries
+    return _tokens(words)
 
 
 def stop_word_hashes(choice: str) -> UInt64s:

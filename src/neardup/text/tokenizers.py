@@ -59,8 +59,8 @@ def tokenizer_of(name: str) -> Tokenizer:
     """Return a tokenizer by its name, one of ``tokenizer_names``. Raises InputError if it cannot be imported."""
     if name in _OWN:
         return tokens_of_code
-    found: Tokenizer = loaded_point(f"tokenizer {name}", entry_points_of(GROUP, _NAME)[name])
-    return found
+    tokenizer: Tokenizer = loaded_point(f"tokenizer {name}", entry_points_of(GROUP, _NAME)[name])
+    return tokenizer
 
 
 def tokens_as_words(text: str, name: str) -> TokenText:
@@ -148,11 +148,11 @@ def tokens_of_code(text: str) -> Iterator[tuple[str, int, int]]:
     >>> [token for token, _, _ in tokens_of_code("if (total > 3) { /* big */ total += price; }")]
     ['if', '(', 'id', '>', 'num', ')', '{', 'id', '+=', 'id', ';', '}']
     """
-    for found in _TOKEN.finditer(text):
-        kind, token = found.lastgroup, found[0]
+    for match in _TOKEN.finditer(text):
+        kind, token = match.lastgroup, match[0]
         if kind == "comment":
             continue
         if (kind == "id" and token in _KEYWORDS) or kind == "sign":
-            yield token, *found.span()
+            yield token, *match.span()
         else:
-            yield str(kind), *found.span()
+            yield str(kind), *match.span()

@@ -132,8 +132,8 @@ def tokens(text: str) -> list[str]:
     n_tokens = int(token_kernel.tokenise(codepoints, n, unicode_tables(), out, ends))
     stops = ends[:n_tokens].tolist()
     # '_' is byte 0x7F in the kernels' hash convention; DEL is never in a token, so the reverse mapping is unique
-    found = out[: stops[-1] if stops else 0].tobytes().replace(b"\x7f", b"_")
-    return [found[start:stop].decode("utf-8") for start, stop in zip([0, *stops], stops, strict=False)]
+    words = out[: stops[-1] if stops else 0].tobytes().replace(b"\x7f", b"_")
+    return [words[start:stop].decode("utf-8") for start, stop in zip([0, *stops], stops, strict=False)]
 
 
 def shingles(text: str, length: int = 5, unit: Unit = "word") -> set[tuple[str, ...]]:
@@ -152,11 +152,11 @@ def shingles(text: str, length: int = 5, unit: Unit = "word") -> set[tuple[str, 
         raise SettingError(f"A shingle length of {length} is not possible", "1 or more")
     if unit not in get_args(Unit):
         raise SettingError(f"The unit {unit!r} is not known", f"One of {', '.join(get_args(Unit))}")
-    found = units(text, unit)
-    if not found:
+    units_of = units(text, unit)
+    if not units_of:
         return set()
-    last = max(len(found) - length, 0)
-    return {tuple(found[start : start + length]) for start in range(last + 1)}
+    last = max(len(units_of) - length, 0)
+    return {tuple(units_of[start : start + length]) for start in range(last + 1)}
 
 
 def units(text: str, unit: str) -> list[str]:

@@ -172,24 +172,24 @@ def read(text: str, *, cleaner: Cleaner | None = None, key: Key | None = None) -
 
 
 def _normalised(codepoints: UInt32s) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
-    found: tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]
-    found = kernels.normalise_with_origin(codepoints, unicode_tables())
-    return found
+    normalised: tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]
+    normalised = kernels.normalise_with_origin(codepoints, unicode_tables())
+    return normalised
 
 
 def _tokenized(codepoints: UInt32s, name: str) -> tuple[UInt32s, NDArray[np.int32], NDArray[np.int32]]:
     """Normalise the tokens of a tokenizer in place of the text; each comes from its place in the text."""
-    found = tokens_as_words(text_of(codepoints), name)
-    made, begins, ends = _normalised(codepoints_of(found.text))
-    if not len(made):
-        return made, begins, ends
-    return made, found.begins[begins].astype(np.int32), found.ends[ends - 1].astype(np.int32)
+    words = tokens_as_words(text_of(codepoints), name)
+    normalised, begins, ends = _normalised(codepoints_of(words.text))
+    if not len(normalised):
+        return normalised, begins, ends
+    return normalised, words.begins[begins].astype(np.int32), words.ends[ends - 1].astype(np.int32)
 
 
 def _blanked(codepoints: UInt32s, places: Places) -> UInt32s:
     """Return the code points with a space in place of each one at the places [begin, end), int64[k, 2]."""
-    made: UInt32s = np.where(covered(len(codepoints), places), np.uint32(kernels.SPACE), codepoints)
-    return made
+    blanked: UInt32s = np.where(covered(len(codepoints), places), np.uint32(kernels.SPACE), codepoints)
+    return blanked
 
 
 def words(text: str, key: Key | None = None) -> Units:

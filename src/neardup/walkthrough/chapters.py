@@ -175,7 +175,7 @@ NUMBERS = 24
 """Columns reserved for the numbers beside a bar."""
 
 
-def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
+def bar(drawn: Estimate, exact: float, width: int, top: float = 1.0) -> str:
     """Draw the scale from 0 to ``top`` on ``width`` characters: [ ] are the ends of the interval, o the estimate.
 
     | is the exact value; * marks the estimate and the exact value at the same position.
@@ -189,11 +189,11 @@ def bar(found: Estimate, exact: float, width: int, top: float = 1.0) -> str:
     def at(value: float) -> int:
         return round(value / top * (width - 1))
 
-    for place in range(at(found.low), at(found.high) + 1):
+    for place in range(at(drawn.low), at(drawn.high) + 1):
         line[place] = "-"
-    line[at(found.low)], line[at(found.high)] = "[", "]"
-    line[at(found.value)] = "o"
-    line[at(exact)] = "*" if at(exact) == at(found.value) else "|"
+    line[at(drawn.low)], line[at(drawn.high)] = "[", "]"
+    line[at(drawn.value)] = "o"
+    line[at(exact)] = "*" if at(exact) == at(drawn.value) else "|"
     return "".join(line)
 
 
@@ -213,9 +213,9 @@ def bar_section(explained: ExplanationRecord, width: int) -> Section:
         lines += [""] * bool(lines) + [f"  {' and '.join(letters)}, exact {similarity(pair.resemblance)}"]
         lines.append(f"  {'slots':>{column}}  {_axis(plot, top)}  estimate and interval")
         for name, drawn in zip(names, explained.drawn, strict=True):
-            found = drawn.estimates[i]
-            numbers = f"{similarity(found.value)}  {similarity(found.low)}–{similarity(found.high)}"
-            lines.append(f"  {name:>{column}}  {bar(found, pair.resemblance, plot, top)}  {numbers}")
+            estimate = drawn.estimates[i]
+            numbers = f"{similarity(estimate.value)}  {similarity(estimate.low)}–{similarity(estimate.high)}"
+            lines.append(f"  {name:>{column}}  {bar(estimate, pair.resemblance, plot, top)}  {numbers}")
     left = len(explained.pairs) - SHOWN_PAIRS
     hint = " (try 50,100,200,400)" if len(explained.drawn) == 1 else ""
     rule = f"Four times as many slots make the interval about half as wide{hint}."
@@ -236,8 +236,8 @@ def _pictures(explained: ExplanationRecord, shown: list[int], names: list[str]) 
         letters = " and ".join(explained.documents[position].label for position in (pair.a, pair.b))
         bars = []
         for name, drawn in zip(names, explained.drawn, strict=True):
-            found, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
-            bars.append(ErrorBar(label, found.value, found.low, found.high, pair.resemblance))
+            estimate, label = drawn.estimates[i], counted(drawn.slots, "slot") if name.isdecimal() else name
+            bars.append(ErrorBar(label, estimate.value, estimate.low, estimate.high, pair.resemblance))
         yield error_bars(bars, f"Estimates for {letters}, exact {similarity(pair.resemblance)}", f"{letters}.")
 
 
@@ -246,8 +246,8 @@ def _axis(width: int, top: float) -> str:
     line = [" "] * width
     for quarter in range(5):
         label = f"{quarter * top / 4:g}".replace("0.", ".")
-        at = min(max(round(quarter / 4 * (width - 1)) - len(label) // 2, 0), width - len(label))
-        line[at : at + len(label)] = label
+        place = min(max(round(quarter / 4 * (width - 1)) - len(label) // 2, 0), width - len(label))
+        line[place : place + len(label)] = label
     return "".join(line)
 
 
@@ -282,8 +282,8 @@ def _held(explained: ExplanationRecord) -> Section:
     # a space at the end of a character shingle would be invisible
     space = " " if explained.unit == "word" else "␣"
     rows = [
-        (str(i), printable(shingle.replace(" ", space)), *("1" if is_held else "0" for is_held in held))
-        for i, (shingle, held) in enumerate(zip(explained.shingles, explained.held, strict=True), 1)
+        (str(i), printable(shingle.replace(" ", space)), *("1" if is_held else "0" for is_held in members))
+        for i, (shingle, members) in enumerate(zip(explained.shingles, explained.held, strict=True), 1)
     ]
     sizes = ("", "in all", *(number(document.shingles) for document in explained.documents))
     return Section(
@@ -306,8 +306,8 @@ def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> 
     cells = max((len(value) for row in values for value in row), default=1)
     fit = min(drawn.permutations.shape[1], max((width - 6 - 3 * len(labels)) // (max(cells, 3) + 2), 1))
     rows = tuple(
-        (str(i), *row[:fit], *("1" if is_held else "" for is_held in held))
-        for i, (row, held) in enumerate(zip(values, explained.held, strict=True), 1)
+        (str(i), *row[:fit], *("1" if is_held else "" for is_held in members))
+        for i, (row, members) in enumerate(zip(values, explained.held, strict=True), 1)
     )
     formulas = [f"h{i}(x) = {formula}" for i, formula in enumerate(drawn.functions[: min(fit, FORMULAS)], 1)]
     if fit > FORMULAS and formulas:
@@ -397,16 +397,16 @@ def _not_shown(explained: ExplanationRecord) -> Iterator[str]:
 
 
 def _estimates(drawn: DrawnHashes) -> Iterator[tuple[str, str, str]]:
-    for equal, found in zip(drawn.matches, drawn.estimates, strict=True):
-        ends = f"{similarity(found.low)}–{similarity(found.high)}"
-        yield f"{number(equal)} of {number(drawn.slots)}", similarity(found.value), ends
+    for equal, estimate in zip(drawn.matches, drawn.estimates, strict=True):
+        ends = f"{similarity(estimate.low)}–{similarity(estimate.high)}"
+        yield f"{number(equal)} of {number(drawn.slots)}", similarity(estimate.value), ends
 
 
 def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Section:
     count = len(bands.buckets)
     labels = _labels(explained)
     buckets = tuple(
-        (str(i), _span(i, bands.rows), " | ".join(" ".join(labels[at] for at in bucket) for bucket in band))
+        (str(i), _span(i, bands.rows), " | ".join(" ".join(labels[index] for index in bucket) for bucket in band))
         for i, band in enumerate(bands.buckets[:SHOWN_BANDS], 1)
     )
     rows = tuple(
@@ -443,7 +443,7 @@ def _span(band: int, rows: int) -> str:
 
 def _chunks(explained: ExplanationRecord) -> Section:
     w, chunks = explained.length, explained.chunks
-    held = f"n − {w - 1}" if w > 1 else "n"
+    bound = f"n − {w - 1}" if w > 1 else "n"
     few = min(5, len(chunks))
     rows = [
         (str(chunk.words), str(chunk.chunk_longest), str(chunk.chunk_union), str(chunk.resemblance))
@@ -458,7 +458,7 @@ def _chunks(explained: ExplanationRecord) -> Section:
             f"chunk-longest and chunk-union count words: all of a chunk of {w} or more, none of a shorter one. "
             "Their denominators are the words of the longer document, and the words of both with common ones "
             "counted once.",
-            f"resemblance counts shingles: a chunk of n words holds {held}. So a match has much "
+            f"resemblance counts shingles: a chunk of n words holds {bound}. So a match has much "
             f"weight only if it is much longer than {counted(w, 'word')}.",
         ),
     )

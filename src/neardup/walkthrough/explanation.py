@@ -95,10 +95,14 @@ def explain(
     rows = sorted(set().union(*sets))
     if len(rows) > ROWS:
         raise _too_much(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
-    held = np.array([[row in found for found in sets] for row in rows], np.bool_).reshape(len(rows), len(sets))
-    pairs = tuple(_exact(held, a, b) for a, b in combinations(range(len(sets)), 2))
+    membership = np.array([[row in members for members in sets] for row in rows], np.bool_).reshape(
+        len(rows), len(sets)
+    )
+    pairs = tuple(_exact(membership, a, b) for a, b in combinations(range(len(sets)), 2))
     drawn = tuple(
-        _draw(name, count, seed, coefficients, held, pairs, band_rows) for name in families for count in counts
+        _draw(name, count, seed, coefficients, membership, pairs, band_rows)
+        for name in families
+        for count in counts
     )
     return Explanation(
         documents=tuple(
@@ -110,7 +114,7 @@ def explain(
         seed=seed,
         shingles=tuple((" " if unit == "word" else "").join(row) for row in rows[:SHOWN_ROWS]),
         rows=len(rows),
-        held=held[:SHOWN_ROWS],
+        held=membership[:SHOWN_ROWS],
         pairs=pairs,
         drawn=drawn,
         chunks=contributions(length) if unit == "word" else (),
@@ -120,8 +124,8 @@ def explain(
 
 def _families(family: str | Sequence[str], coefficients: Coefficients | None) -> tuple[str, ...]:
     """Return the requested names, each once; all names for "all"."""
-    asked = (family,) if isinstance(family, str) else tuple(family)
-    names = tuple(FAMILIES) if asked == ("all",) else tuple(dict.fromkeys(asked))
+    families = (family,) if isinstance(family, str) else tuple(family)
+    names = tuple(FAMILIES) if families == ("all",) else tuple(dict.fromkeys(families))
     unknown = next((name for name in names if name not in FAMILIES), None)
     if unknown is not None or not names:
         raise SettingError(
@@ -200,9 +204,9 @@ def _text(value: str | bytes | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
-def _exact(held: Bools, a: int, b: int) -> Exact:
-    shared = int((held[:, a] & held[:, b]).sum())
-    return Exact(a, b, shared, int(held[:, a].sum()), int(held[:, b].sum()))
+def _exact(rows: Bools, a: int, b: int) -> Exact:
+    shared = int((rows[:, a] & rows[:, b]).sum())
+    return Exact(a, b, shared, int(rows[:, a].sum()), int(rows[:, b].sum()))
 
 
 def _draw(
@@ -210,13 +214,13 @@ def _draw(
     slots: int,
     seed: int,
     coefficients: Coefficients | None,
-    held: Bools,
+    occurs: Bools,
     pairs: Sequence[Exact],
     band_rows: int | None,
 ) -> DrawnHashes:
-    hashed = FAMILIES[name].hashed(len(held), slots, seed, coefficients)
-    found = [hashed.signature(column) for column in held.T]
-    signatures = np.stack([values for values, _ in found], axis=1)
+    hashed = FAMILIES[name].hashed(len(occurs), slots, seed, coefficients)
+    columns = [hashed.signature(column) for column in occurs.T]
+    signatures = np.stack([values for values, _ in columns], axis=1)
     matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)
     kept = slice(SHOWN_ROWS), slice(SHOWN_FUNCTIONS)
     return DrawnHashes(
@@ -227,7 +231,7 @@ def _draw(
         permutations=hashed.values[kept].copy(),
         chosen=None if hashed.chosen is None else hashed.chosen[kept].copy(),
         signatures=signatures,
-        origins=np.stack([rows for _, rows in found], axis=1),
+        origins=np.stack([rows for _, rows in columns], axis=1),
         matches=matches,
         estimates=tuple(estimate(equal, slots) for equal in matches),
         bands=None if band_rows is None else _bands_of(signatures, band_rows),

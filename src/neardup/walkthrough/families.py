@@ -41,16 +41,16 @@ class Hashed:
     chosen: Bools | None = None
     caution: str = ""
 
-    def signature(self, held: Bools) -> tuple[UInt64s, Int64s]:
-        """Return the smallest value in each slot over the rows ``held`` (bool[n]), and the number of its row.
+    def signature(self, members: Bools) -> tuple[UInt64s, Int64s]:
+        """Return the smallest value in each slot over the rows ``members`` (bool[n]), and the number of its row.
 
         The arrays are uint64[slots] and int64[slots]. If rows share a value, the first one counts. Without any
         rows, the values are ``NOTHING`` and the numbers 0.
         """
         slots = self.values.shape[1]
-        if not held.any():
+        if not members.any():
             return np.full(slots, NOTHING, np.uint64), np.zeros(slots, np.int64)
-        numbers = np.flatnonzero(held)
+        numbers = np.flatnonzero(members)
         values = self.values[numbers]
         if self.chosen is not None:
             chosen = self.chosen[numbers]

@@ -165,8 +165,8 @@ class ExplanationRecord:
         return {"a": self.documents[pair.a].label, "b": self.documents[pair.b].label}
 
     def _shingles(self) -> Iterator[dict[str, Any]]:
-        for number, (shingle, held) in enumerate(zip(self.shingles, self.held, strict=True), 1):
-            yield {"row": number, "shingle": shingle, "in": [int(is_held) for is_held in held]}
+        for number, (shingle, members) in enumerate(zip(self.shingles, self.held, strict=True), 1):
+            yield {"row": number, "shingle": shingle, "in": [int(is_held) for is_held in members]}
 
     def _drawn(self, drawn: DrawnHashes) -> dict[str, Any]:
         signatures = [[None if x == NOTHING else x for x in row] for row in drawn.signatures.tolist()]
@@ -180,8 +180,9 @@ class ExplanationRecord:
             "chosen": None if drawn.chosen is None else drawn.chosen.astype(int).tolist(),
             "signatures": signatures,
             "estimates": [
-                self._labels(pair) | {"equal": equal, "value": found.value, "low": found.low, "high": found.high}
-                for pair, equal, found in zip(self.pairs, drawn.matches, drawn.estimates, strict=True)
+                self._labels(pair)
+                | {"equal": equal, "value": estimate.value, "low": estimate.low, "high": estimate.high}
+                for pair, equal, estimate in zip(self.pairs, drawn.matches, drawn.estimates, strict=True)
             ],
             "bands": None if drawn.bands is None else self._bands(drawn.bands),
         }

@@ -62,20 +62,20 @@ def blocks_of(a: Units, b: Units) -> Blocks:
     """
     m, n = len(a), len(b)
     begin, end = _common_ends(a.hashes, b.hashes)
-    found, moved = np.empty((0, 3), np.int64), np.empty(0, np.bool_)
+    runs, moved = np.empty((0, 3), np.int64), np.empty(0, np.bool_)
     capped = at_most = False
     if begin + end < min(m, n):
         pair = matching.pair_of(a.hashes[begin : m - end], b.hashes[begin : n - end], (a.rank, b.rank))
         literal = matching.literal(pair, PASSAGE)
         path = path_of(pair, literal.tiles)
         others = literal.tiles[~path.in_order]
-        found = np.concatenate((path.runs[:, :3], others)) + np.array([begin, begin, 0])
-        moved = np.arange(len(found)) >= len(path.runs)
+        runs = np.concatenate((path.runs[:, :3], others)) + np.array([begin, begin, 0])
+        moved = np.arange(len(runs)) >= len(path.runs)
         capped, at_most = literal.capped, literal.capped or path.capped
     ends = np.array([(0, 0, begin), (m - end, n - end, end)], np.int64)[[begin > 0, end > 0]]
-    found, moved = np.concatenate((found, ends)), np.concatenate((moved, np.zeros(len(ends), np.bool_)))
-    order = np.argsort(found[:, 0], kind="stable")
-    return Blocks(found[order], moved[order], (m, n), capped, at_most)
+    runs, moved = np.concatenate((runs, ends)), np.concatenate((moved, np.zeros(len(ends), np.bool_)))
+    order = np.argsort(runs[:, 0], kind="stable")
+    return Blocks(runs[order], moved[order], (m, n), capped, at_most)
 
 
 def slides(hashes: UInt64s, begin: int, end: int, most: int) -> tuple[int, int]:
@@ -150,7 +150,7 @@ def depths_of(units: Units) -> Int64s:
     """
     text, begins = units.text, units.spans[:, 0]
     steps = np.zeros(len(units) + 1, np.int64)
-    marked = [(found.end(), _marks(found.group())) for found in _MARKED.finditer(text)]
+    marked = [(mark.end(), _marks(mark.group())) for mark in _MARKED.finditer(text)]
     if marked:
         places, counts = np.array(marked, np.int64).T
         line_ends = np.append(np.flatnonzero(codepoints_of(text) == ord("\n")), len(text))
@@ -178,19 +178,19 @@ def _headers(text: str) -> list[tuple[int, int]]:
 
     A header is none if marked lines follow it: the marks show what is quoted.
     """
-    found, top = [], len(text) - len(text.lstrip())
+    headers, top = [], len(text) - len(text.lstrip())
     for line in _ENDS_IN_COLON.finditer(text):
         if _WROTE.search(line.group()):
             own, after = _START.match(line.group()), _NEXT.match(text, line.end())
             assert own is not None
             assert after is not None  # both match anything
             if _marks(after[1]) <= _marks(own[0]):
-                found.append((_marks(own[0]), line.end()))
+                headers.append((_marks(own[0]), line.end()))
     for block in _HEADERS.finditer(text):
         label = block["label"].strip(" \t*_>＞").casefold().replace(" ", "")
         if label in _FROM and block.start() > top and _DATE_OR_ADDRESS.search(block.group()):
-            found.append((_marks(block["label"]), block.end()))
-    return found
+            headers.append((_marks(block["label"]), block.end()))
+    return headers
 
 
 def _marks(text: str) -> int:

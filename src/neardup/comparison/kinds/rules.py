@@ -266,16 +266,16 @@ def different_numbers(a: Numbers, b: Numbers) -> tuple[int, int]:
     sizes = [np.bincount(side.number, minlength=count) for side in (a, b)]
     differ: Bools = sizes[0] != sizes[1]
     digits = [side.digits[~differ[side.number]] for side in (a, b)]
-    at = a.number[~differ[a.number]]
-    differ[at[digits[0] != digits[1]]] = True
+    places = a.number[~differ[a.number]]
+    differ[places[digits[0] != digits[1]]] = True
     return int(differ.sum()), count
 
 
 def _digits(points: UInt32s) -> Bools:
     """Return which code points are decimal digits."""
     zero = _ZEROS[np.maximum(np.searchsorted(_ZEROS, points, "right") - 1, 0)]
-    found: Bools = (points >= zero) & (points <= zero + 9)
-    return found
+    digits: Bools = (points >= zero) & (points <= zero + 9)
+    return digits
 
 
 def _tokens_in(places: Int64s, size: int) -> tuple[Bools, Bools]:
@@ -290,13 +290,13 @@ def _tokens_in(places: Int64s, size: int) -> tuple[Bools, Bools]:
 def _joined(reading: Reading, digit: Bools) -> Bools:
     """Return which tokens continue the number before them: both are digits alone, without a line end between."""
     places = reading.token_places
-    found = np.zeros(len(places), np.bool_)
+    joined = np.zeros(len(places), np.bool_)
     if len(places) < 2:
-        return found
+        return joined
     until = np.concatenate(([0], np.cumsum(digit)))
     number = until[places[:, 1]] - until[places[:, 0]] == places[:, 1] - places[:, 0]
     ends = np.isin(reading.codepoints, [ord(char) for char in LINE_ENDS])
     lines = np.concatenate(([0], np.cumsum(ends)))
     same_line = lines[places[1:, 0]] == lines[places[:-1, 1]]
-    found[1:] = number[1:] & number[:-1] & same_line
-    return found
+    joined[1:] = number[1:] & number[:-1] & same_line
+    return joined

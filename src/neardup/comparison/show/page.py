@@ -64,7 +64,7 @@ def _rules() -> str:
     return files(PACKAGE).joinpath("style.css").read_text(encoding="utf-8")
 
 
-def as_page(found: ComparisonRecord, names: tuple[str, str], *, full: bool) -> str:
+def as_page(record: ComparisonRecord, names: tuple[str, str], *, full: bool) -> str:
     """Return a whole HTML document; ``names`` of A and B. With ``full``, long equal stretches are unfolded."""
     return self_contained(
         environment(PACKAGE),
@@ -73,17 +73,17 @@ def as_page(found: ComparisonRecord, names: tuple[str, str], *, full: bool) -> s
         title=f"{printable(names[0])} compared with {printable(names[1])}",
         generator=GENERATOR,
         names=names,
-        body=ComparisonBody(found, names, full, prefix="", level=2),
+        body=ComparisonBody(record, names, full, prefix="", level=2),
     )
 
 
-def as_fragment(found: ComparisonRecord) -> str:
+def as_fragment(record: ComparisonRecord) -> str:
     """Return a fragment for notebooks: its style affects nothing else, its ids begin with a hash of the texts."""
     both = hashlib.sha256()
-    for text in (found.a.text, found.b.text):
+    for text in (record.a.text, record.b.text):
         both.update(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest())
-    body = ComparisonBody(found, ("A", "B"), full=False, prefix=f"n{both.hexdigest()[:8]}-", level=4)
-    small = len(found.a.text) + len(found.b.text) <= NOTEBOOK_CHARACTERS
+    body = ComparisonBody(record, ("A", "B"), full=False, prefix=f"n{both.hexdigest()[:8]}-", level=4)
+    small = len(record.a.text) + len(record.b.text) <= NOTEBOOK_CHARACTERS
     return fragment(body.html("whole", small), style=notebook_style(_rules()))
 
 
@@ -104,15 +104,15 @@ class ComparisonBody:
 
     def __init__(
         self,
-        found: ComparisonRecord,
+        record: ComparisonRecord,
         names: tuple[str, str],
         full: bool,
         prefix: str,
         level: int,
         most: int | None = None,
     ) -> None:
-        self._found = found
-        self._alignment: Alignment = found.alignment
+        self._found = record
+        self._alignment: Alignment = record.alignment
         self._full = full
         self._differing = rows_that_differ(self._alignment)
         self.sides = tuple(zip("AB", names, strict=True))
@@ -122,31 +122,31 @@ class ComparisonBody:
         self.count = len(self._differing)
         self.most_listed = LISTED if most is None else LISTED_BRIEFLY
         self.opens_list = full or self.count <= LISTED_OPEN
-        self.notes = list(notes_on(found))
-        self.style_words = style_words(found)
-        self.uncounted = uncounted(found) or "base text" * found.ignores
-        self.proven = found.proven
+        self.notes = list(notes_on(record))
+        self.style_words = style_words(record)
+        self.uncounted = uncounted(record) or "base text" * record.ignores
+        self.proven = record.proven
 
     def html(self, macro: str, *values: object) -> Markup:
         """Return the parts that a macro of the template ``comparison.html`` makes of the comparison."""
-        made: Markup = getattr(environment(PACKAGE).get_template("comparison.html").module, macro)(self, *values)
-        return made
+        markup: Markup = getattr(environment(PACKAGE).get_template("comparison.html").module, macro)(self, *values)
+        return markup
 
     def facts(self) -> Iterator[Line]:
         """Yield labelled facts about the pair."""
-        found, settings = self._found, self._found.settings
-        of = {name: value_of(value)[0] for name, value in found.measures.items()}
+        record, settings = self._found, self._found.settings
+        of = {name: value_of(value)[0] for name, value in record.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
-        yield "Kind", found.difference
+        yield "Kind", record.difference
         yield "Alike", f"{alike}{of['containment_b']} of B in A"
-        yield "In common", common_sentence(found)
-        if found.ignores:
-            yield "Base text", base_sentence(found)
-        if found.leaves_out:
-            yield "Left out", left_out_sentence(found)
+        yield "In common", common_sentence(record)
+        if record.ignores:
+            yield "Base text", base_sentence(record)
+        if record.leaves_out:
+            yield "Left out", left_out_sentence(record)
         yield "Differences", differences_sentence(self._alignment)
-        read_as = f"shingles of {counted(settings['length'], unit_of(found))}, "
-        yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{rules_sentence(found)}"
+        read_as = f"shingles of {counted(settings['length'], unit_of(record))}, "
+        yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{rules_sentence(record)}"
 
     @cached_property
     def rows(self) -> TextRows:
@@ -290,16 +290,16 @@ class TextRows:
 
     words = WORDS
 
-    def __init__(self, found: ComparisonRecord, prefix: str) -> None:
-        alignment = self._alignment = found.alignment
-        self.prefix, self._unit = prefix, unit_of(found)
+    def __init__(self, record: ComparisonRecord, prefix: str) -> None:
+        alignment = self._alignment = record.alignment
+        self.prefix, self._unit = prefix, unit_of(record)
         self._kinds = alignment.table.kinds.tolist()
         self._other_style = restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
         self.count = len(rows_that_differ(alignment))
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         texts = (alignment.text_a, alignment.text_b)
-        base = (base_spans(found, which) for which in (0, 1))
+        base = (base_spans(record, which) for which in (0, 1))
         self._sides = [_Side(*side) for side in zip(texts, alignment.table.sides, base, strict=True)]
         self._alone = one_sided_matches(alignment)
         self._on_page = np.ones(len(alignment.table), np.bool_)
@@ -328,11 +328,11 @@ class TextRows:
         part = slice(pieces.first[begin], pieces.first[end])
         matches = pieces.matches[part][pieces.opens[part]]
         words = sum(len(text[first:last].split()) for first, last in pieces.spans_of_rows[begin:end].tolist())
-        said = f"{counted(words, 'equal word')} in {counted(end - begin, 'row')}"
+        sentence = f"{counted(words, 'equal word')} in {counted(end - begin, 'row')}"
         if not len(matches):
-            return said
+            return sentence
         named = f"match {matches[0]}" if len(matches) == 1 else f"matches {matches.min()} to {matches.max()}"
-        return f"{said}, {named}"
+        return f"{sentence}, {named}"
 
     def rows(self, begin: int, end: int) -> Iterator[tuple[str, int, tuple[Cell, Cell]]]:
         """Yield the rows [begin, end): their kinds, the numbers of differences (0: none), and the cells."""
@@ -356,21 +356,21 @@ class TextRows:
     def _pieces(self, row: int, which: int) -> Iterator[Fragment]:
         """Yield the text of a row in A (0) or B (1) with its marks."""
         side = self._sides[which]
-        at, end = side.rows[row]
+        place, end = side.rows[row]
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
-            if at < begin:
-                yield Fragment("same", side.parts(at, begin))
+            if place < begin:
+                yield Fragment("same", side.parts(place, begin))
             if opens:
                 yield Fragment("match", [], self._badge(match, which))
-            at = stop
+            place = stop
             if kind == CHANGED:
                 yield Fragment("ins" if which else "del", side.parts(begin, stop))
             elif kind == MOVED:
                 yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
             else:
-                at = begin
-        if at < end:
-            yield Fragment("same", side.parts(at, end))
+                place = begin
+        if place < end:
+            yield Fragment("same", side.parts(place, end))
 
     def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""

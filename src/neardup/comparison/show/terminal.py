@@ -75,7 +75,7 @@ _LEGEND = (
 
 
 def as_text(
-    found: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool
+    record: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool
 ) -> Iterator[str]:
     """Yield the lines of a comparison, at most ``width`` columns wide (60 or more).
 
@@ -83,27 +83,27 @@ def as_text(
     """
     codes = COLOURS if colour else {}
     width = max(width, NARROWEST)
-    alignment, other_style = found.alignment, restyled(found.alignment)
-    for line in (*_head(found, names, width, other_style), []):
+    alignment, other_style = record.alignment, restyled(record.alignment)
+    for line in (*_head(record, names, width, other_style), []):
         yield "".join(painted(line, codes)).rstrip()
-    base = base_spans(found, 0), base_spans(found, 1)
+    base = base_spans(record, 0), base_spans(record, 1)
     body = (_TwoColumns if width >= TWO_COLUMNS else _Inline)(alignment, width, codes, other_style, base)
     yield from body.head()
     yield from _rows(body, alignment.table.kinds, full)
     yield ""
-    yield from facts_of(found, width)
+    yield from facts_of(record, width)
 
 
-def facts_of(found: ComparisonRecord, width: int) -> Iterator[str]:
+def facts_of(record: ComparisonRecord, width: int) -> Iterator[str]:
     """Yield the amount of common text, the number of differences and any warnings; then every measure."""
-    facts = [("kind", found.difference), ("in common", common_sentence(found))]
-    facts.append(("differences", differences_sentence(found.alignment)))
-    facts += [("base text", base_sentence(found))] * found.ignores
-    facts += [("left out", left_out_sentence(found))] * found.leaves_out
-    for text in aligned([*facts, *(("note", note) for note in notes_on(found))], width):
+    facts = [("kind", record.difference), ("in common", common_sentence(record))]
+    facts.append(("differences", differences_sentence(record.alignment)))
+    facts += [("base text", base_sentence(record))] * record.ignores
+    facts += [("left out", left_out_sentence(record))] * record.leaves_out
+    for text in aligned([*facts, *(("note", note) for note in notes_on(record))], width):
         yield from text.splitlines()
     yield ""
-    rows = [(name, *value_of(value), kind) for name, value, kind, _ in found.described()]
+    rows = [(name, *value_of(value), kind) for name, value, kind, _ in record.described()]
     column = max(len(value) for _, value, _, _ in rows)
     table = [
         (name, f"{value:<{column}}  {kind}" + f" (95 %: {interval})" * bool(interval))
@@ -113,20 +113,20 @@ def facts_of(found: ComparisonRecord, width: int) -> Iterator[str]:
         yield from text.splitlines()
 
 
-def _head(found: ComparisonRecord, names: tuple[str, str], width: int, other_style: Bools) -> Iterator[Line]:
+def _head(record: ComparisonRecord, names: tuple[str, str], width: int, other_style: Bools) -> Iterator[Line]:
     for letter, name in zip("AB", names, strict=True):
         if name != letter:
             yield [(f"{letter}  ", "head"), (tail(printable(name), width - 3), "")]
-    alignment = found.alignment
+    alignment = record.alignment
     marks = [words for those, words in _LEGEND if any(alignment.kinds[kind] for kind in those)]
     if alignment.moved.any():
         marks.append("~ moved")
     if other_style.any():
-        marks.append(f"= equal but for {style_words(found)}")
+        marks.append(f"= equal but for {style_words(record)}")
     if len(alignment.units):
         marks.append("[n] a match begins")
-    if uncounted(found):
-        marks.append(f"|:{uncounted(found)}:| does not count")
+    if uncounted(record):
+        marks.append(f"|:{uncounted(record)}:| does not count")
     unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
     for line in wrap(", ".join(unbroken), width - 3):
         yield [("   " + line.replace("\u00a0", " "), "note")]
@@ -138,11 +138,11 @@ def _rows(body: _TwoColumns | _Inline, kinds: NDArray[np.int8], full: bool) -> I
     new[1:] = (kinds[1:] != kinds[:-1]) | (kinds[1:] == CHANGED_ROW)
     begins = np.flatnonzero(new)
     bounds = [*begins.tolist(), len(kinds)]
-    for at, (number, begin, end) in enumerate(zip(kinds[begins].tolist(), bounds, bounds[1:], strict=False)):
+    for index, (number, begin, end) in enumerate(zip(kinds[begins].tolist(), bounds, bounds[1:], strict=False)):
         kind, first, last = ROW_KINDS[number], OTHER_LINES, OTHER_LINES
         if kind == "equal":  # equal text is only useful next to differences
-            first = EQUAL_LINES if at or len(begins) == 1 else 0
-            last = EQUAL_LINES if at + 1 < len(begins) or len(begins) == 1 else 0
+            first = EQUAL_LINES if index or len(begins) == 1 else 0
+            last = EQUAL_LINES if index + 1 < len(begins) or len(begins) == 1 else 0
         hidden = 0 if full else sum(map(body.height, range(begin, end))) - first - last
         if hidden <= max(first, last):
             yield from body.lines(range(begin, end))
@@ -441,11 +441,11 @@ def cut_lines(text: str, width: int) -> list[Cut]:
         size = len(text.rstrip())
         return [Cut(0, 0, 0, size, size)] if size else []
     cutter = _Cutter(text, width)
-    for found in _WORDS.finditer(text):
-        if text[found.start()] == "\n":
-            cutter.end_line(found.end())
+    for word in _WORDS.finditer(text):
+        if text[word.start()] == "\n":
+            cutter.end_line(word.end())
         else:
-            cutter.place(*found.span())
+            cutter.place(*word.span())
     return cutter.lines()
 
 
@@ -495,14 +495,14 @@ class _Cutter:
         self._end = stop
 
     def _place_long(self, word: int, stop: int) -> None:
-        for at in range(word, stop):
-            size = columns(self._text[at])
+        for place in range(word, stop):
+            size = columns(self._text[place])
             if self._used + size > self._width:
-                self._end = at if at > word else self._end
+                self._end = place if place > word else self._end
                 self._close()
-                self._begin(at, at, 0)
+                self._begin(place, place, 0)
             self._used += size
-            self._end = at + 1
+            self._end = place + 1
 
     def _begin(self, blank: int, word: int, indent: int) -> None:
         """Begin a line with ``indent`` columns of the white space [blank, word)."""
@@ -542,10 +542,10 @@ class Styled:
 
         White space between two words has one style, the last one assigned to it.
         """
-        starts, at = [], 0
+        starts, place = [], 0
         for text, _ in self._fragments:
-            starts.append(at)
-            at += len(text)
+            starts.append(place)
+            place += len(text)
         return [self._settled(start) for start in starts]
 
     def _settled(self, start: int) -> int:
@@ -566,14 +566,14 @@ def _merged(
     """Yield the spans of a line; adjacent text of one style is one fragment."""
     last, style = "", ""
     for begin, end in spans:
-        at, part = begin, bisect_right(starts, begin) - 1
-        while at < end:
+        place, part = begin, bisect_right(starts, begin) - 1
+        while place < end:
             stop = min(end, starts[part + 1]) if part + 1 < len(starts) else end
-            if stop > at:
+            if stop > place:
                 if last and styles[part] != style:
                     yield last, style
                     last = ""
-                last, style = last + text[at:stop], styles[part]
-            at, part = max(at, stop), part + 1
+                last, style = last + text[place:stop], styles[part]
+            place, part = max(place, stop), part + 1
     if last:
         yield last, style

@@ -43,38 +43,38 @@ def value_of(measure: Any) -> tuple[str, str]:
     return number(measure) if isinstance(measure, int) else similarity(measure), ""
 
 
-def common_sentence(found: ComparisonRecord) -> str:
+def common_sentence(record: ComparisonRecord) -> str:
     """Return a sentence about the amount of common text and the number of matches."""
-    of, matches = found.measures, len(found.alignment.units)
-    moved = int(found.alignment.moved.sum())
+    of, matches = record.measures, len(record.alignment.units)
+    moved = int(record.alignment.moved.sum())
     in_moved = f", {number(moved)} of them moved" if moved else ""
     common, all_a, all_b = (number(of[name]) for name in ("common_literal", "tokens_a", "tokens_b"))
-    if found.ignores:  # the matches are those of the whole texts
-        return f"{common} of {all_a} {unit_of(found)}s of A and {all_b} of B, besides base text"
+    if record.ignores:  # the matches are those of the whole texts
+        return f"{common} of {all_a} {unit_of(record)}s of A and {all_b} of B, besides base text"
     in_matches = f"in {counted(matches, 'match', 'matches')}{in_moved}"
-    return f"{common} of {all_a} {unit_of(found)}s of A and {all_b} of B {in_matches}"
+    return f"{common} of {all_a} {unit_of(record)}s of A and {all_b} of B {in_matches}"
 
 
-def base_sentence(found: ComparisonRecord) -> str:
+def base_sentence(record: ComparisonRecord) -> str:
     """Return a sentence about the base text of both; "" without base texts."""
-    if not found.ignores:
+    if not record.ignores:
         return ""
-    sides = ((found.a, found.base_a), (found.b, found.base_b))
+    sides = ((record.a, record.base_a), (record.b, record.base_b))
     inside = [f"{number(int((runs[:, 1] - runs[:, 0]).sum()))} of {number(len(units))}" for units, runs in sides]
-    return f"{inside[0]} {unit_of(found)}s of A and {inside[1]} of B are base text and do not count"
+    return f"{inside[0]} {unit_of(record)}s of A and {inside[1]} of B are base text and do not count"
 
 
-def left_out_sentence(found: ComparisonRecord) -> str:
+def left_out_sentence(record: ComparisonRecord) -> str:
     """Return a sentence about the masks, numbers and stop words that are left out of both; "" without any."""
     return "; ".join(
         f"{letter.upper()}: {', '.join(_kinds_left_out(counts)) or 'nothing'}"
-        for letter, counts in found.left_out.items()
+        for letter, counts in record.left_out.items()
     )
 
 
-def rules_sentence(found: ComparisonRecord) -> str:
+def rules_sentence(record: ComparisonRecord) -> str:
     """Return the rules by which text is left out, after a semicolon; "" without any. Masks are of the user."""
-    settings = found.settings
+    settings = record.settings
     parts = ["numbers left out"] * bool(settings["ignore_numbers"])
     parts += [f"{_stop_words(settings['stop_words'])} left out"] if settings["stop_words"] else []
     parts += [counted(len(settings["mask"]), "mask")] if settings.get("mask") else []
@@ -93,23 +93,23 @@ def _kinds_left_out(counts: Mapping[str, Any]) -> Iterator[str]:
             yield counted(count, noun)
 
 
-def uncounted(found: ComparisonRecord) -> str:
+def uncounted(record: ComparisonRecord) -> str:
     """Return the name of the text that does not count."""
-    names = ["base text"] * bool(len(found.base_a) or len(found.base_b))
-    names += ["left out"] * bool(len(found.left_out_a) or len(found.left_out_b))
+    names = ["base text"] * bool(len(record.base_a) or len(record.base_b))
+    names += ["left out"] * bool(len(record.left_out_a) or len(record.left_out_b))
     return " or ".join(names)
 
 
-def style_words(found: ComparisonRecord) -> str:
+def style_words(record: ComparisonRecord) -> str:
     """Return all that may differ where the units of both texts are equal."""
-    return "case, punctuation or text left out" if found.leaves_out else "case or punctuation"
+    return "case, punctuation or text left out" if record.leaves_out else "case or punctuation"
 
 
-def base_spans(found: ComparisonRecord, which: int) -> list[tuple[int, int]]:
+def base_spans(record: ComparisonRecord, which: int) -> list[tuple[int, int]]:
     """Return the places in A (0) or B (1), in characters, of text that does not count."""
     units, runs, left_out = (
-        (found.a, found.base_a, found.left_out_a),
-        (found.b, found.base_b, found.left_out_b),
+        (record.a, record.base_a, record.left_out_a),
+        (record.b, record.base_b, record.left_out_b),
     )[which]
     if len(left_out):
         base = np.column_stack((units.spans[runs[:, 0], 0], units.spans[runs[:, 1] - 1, 1])).reshape(-1, 2)
@@ -124,18 +124,18 @@ def cut_at(spans: list[tuple[int, int]], begin: int, end: int) -> Iterator[tuple
     >>> list(cut_at([(2, 5)], 0, 9))
     [(0, 2, False), (2, 5, True), (5, 9, False)]
     """
-    at = bisect_right(spans, (begin, begin))
-    at -= at > 0 and spans[at - 1][1] > begin
+    place = bisect_right(spans, (begin, begin))
+    place -= place > 0 and spans[place - 1][1] > begin
     while begin < end:
-        inside = at < len(spans) and spans[at][0] <= begin
-        edge = spans[at][inside] if at < len(spans) else end
+        inside = place < len(spans) and spans[place][0] <= begin
+        edge = spans[place][inside] if place < len(spans) else end
         yield begin, min(edge, end), inside
-        begin, at = min(edge, end), at + inside
+        begin, place = min(edge, end), place + inside
 
 
-def unit_of(found: ComparisonRecord) -> str:
+def unit_of(record: ComparisonRecord) -> str:
     """Return the unit of comparison: "token" or "character"."""
-    return "token" if found.settings["unit"] == "word" else "character"
+    return "token" if record.settings["unit"] == "word" else "character"
 
 
 def differences_sentence(alignment: Alignment) -> str:
@@ -150,45 +150,45 @@ def differences_sentence(alignment: Alignment) -> str:
     return f"{number(sum(counts.values()))}: {', '.join(parts)}" if parts else "none"
 
 
-def notes_on(found: ComparisonRecord) -> Iterator[str]:
+def notes_on(record: ComparisonRecord) -> Iterator[str]:
     """Yield the warnings to read before the numbers: nothing to compare, nothing different, search incomplete."""
-    unit = unit_of(found)
-    sizes = {"A": len(found.a), "B": len(found.b)}
+    unit = unit_of(record)
+    sizes = {"A": len(record.a), "B": len(record.b)}
     empty = [name for name, size in sizes.items() if not size]
-    if found.a.text == found.b.text:
+    if record.a.text == record.b.text:
         yield EQUAL_TEXTS
-    elif not empty and same_units(found):
-        yield (EQUAL_BUT_LEFT_OUT if found.leaves_out else EQUAL_TOKENS).format(unit)
+    elif not empty and same_units(record):
+        yield (EQUAL_BUT_LEFT_OUT if record.leaves_out else EQUAL_TOKENS).format(unit)
     if len(empty) == 2:
         yield f"A and B have no {unit}: there is nothing to compare, and they count as equal."
     for name in empty if len(empty) == 1 else ():
         yield f"{name} has no {unit}: it is like no other text."
-    short = [name for name, size in sizes.items() if 0 < size < found.settings["min_chunk"]]
-    if short and not empty and not same_units(found):
-        least = counted(found.settings["min_chunk"], unit)
+    short = [name for name, size in sizes.items() if 0 < size < record.settings["min_chunk"]]
+    if short and not empty and not same_units(record):
+        least = counted(record.settings["min_chunk"], unit)
         yield f"{' and '.join(short)}: shorter than a match of {least}; only an identical text would match."
-    covered = [name for name, size in sizes.items() if size and not found.measures[f"tokens_{name.lower()}"]]
+    covered = [name for name, size in sizes.items() if size and not record.measures[f"tokens_{name.lower()}"]]
     if covered:
         yield f"{' and '.join(covered)}: base text only, nothing is left to compare."
-    yield from (cap[0].upper() + cap[1:] + "." for cap in (*found.caps, *found.alignment.caps))
+    yield from (cap[0].upper() + cap[1:] + "." for cap in (*record.caps, *record.alignment.caps))
 
 
-def same_units(found: ComparisonRecord) -> bool:
+def same_units(record: ComparisonRecord) -> bool:
     """Return whether the two have the same units in the same order."""
-    return len(found.a) == len(found.b) and bool((found.a.hashes == found.b.hashes).all())
+    return len(record.a) == len(record.b) and bool((record.a.hashes == record.b.hashes).all())
 
 
 def restyled(alignment: Alignment) -> Bools:
     """Return bool[rows]: whether the sides of a row have equal units but differ in more than white space."""
     table = alignment.table
-    found = np.zeros(len(table), np.bool_)
+    restyled_units = np.zeros(len(table), np.bool_)
     equal = np.flatnonzero(table.kinds == EQUAL_ROW)
     spans_a, spans_b = (pieces.spans_of_rows[equal].tolist() for pieces in table.sides)
     text_a, text_b = alignment.text_a, alignment.text_b
     for row, (begin_a, end_a), (begin_b, end_b) in zip(equal.tolist(), spans_a, spans_b, strict=True):
         a, b = text_a[begin_a:end_a], text_b[begin_b:end_b]
-        found[row] = a != b and a.split() != b.split()
-    return found
+        restyled_units[row] = a != b and a.split() != b.split()
+    return restyled_units
 
 
 def way_to(alignment: Alignment, match: int, side: int) -> str:
@@ -202,15 +202,15 @@ def way_to(alignment: Alignment, match: int, side: int) -> str:
 def one_sided_matches(alignment: Alignment) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     """Return the matches that begin in rows of A alone, by row number; and those in rows of B alone."""
     table = alignment.table
-    found: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
+    matches: tuple[dict[int, list[int]], dict[int, list[int]]] = {}, {}
     there = [np.diff(pieces.first) > 0 for pieces in table.sides]
     for side, pieces in enumerate(table.sides):
         begins = np.flatnonzero(pieces.opens)
         rows = np.searchsorted(pieces.first, begins, "right") - 1
         alone = ~there[1 - side][rows]
         for row, match in zip(rows[alone].tolist(), pieces.matches[begins[alone]].tolist(), strict=True):
-            found[side].setdefault(row, []).append(match)
-    return found
+            matches[side].setdefault(row, []).append(match)
+    return matches
 
 
 def part_of(text: str, begin: int, end: int) -> str:
@@ -285,8 +285,8 @@ def _quote(alignment: Alignment, row: int, side: int) -> str:
     chosen = np.flatnonzero(kinds == CHANGED)
     chosen = begin + (chosen if len(chosen) else np.flatnonzero(kinds == MOVED))
     quote = ""
-    for at, (first, last) in enumerate(pieces.spans[chosen].tolist()):
+    for index, (first, last) in enumerate(pieces.spans[chosen].tolist()):
         if len(quote) > QUOTED:
             break
-        quote += " … " * bool(at) + " ".join(text[first:last][: 2 * QUOTED].split())
+        quote += " … " * bool(index) + " ".join(text[first:last][: 2 * QUOTED].split())
     return quote if len(quote) <= QUOTED else quote[: QUOTED - 1] + "…"

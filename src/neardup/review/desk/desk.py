@@ -107,8 +107,8 @@ def places_of_kind(lines: Lines, kind: str, listed: Bools | None, decided: bool 
     numbers = kinds_named(kind)
     if not numbers:
         raise InputError(f"{printable(kind)} is no kind of difference", ", ".join(KINDS))
-    made = lines.made
-    wanted = np.isin(made.kinds, numbers) & made.near & ((made.verdict >= 0) == decided)
+    verdicts = lines.made
+    wanted = np.isin(verdicts.kinds, numbers) & verdicts.near & ((verdicts.verdict >= 0) == decided)
     if listed is not None:
         wanted &= listed[lines.index.group]
     return np.flatnonzero(wanted)
@@ -199,19 +199,19 @@ class Desk:
 
     def _build(self, kernels: Kernels | None = None) -> None:
         """Put the tables in order."""
-        found = self._subject.found
-        self._index = index = ResultIndex(found)
+        result = self._subject.found
+        self._index = index = ResultIndex(result)
         self._made = VerdictIndex(index)
-        self._reader = TextReader(index.documents, found.texts)
-        whereabouts = Whereabouts(index.documents, found.places)
+        self._reader = TextReader(index.documents, result.texts)
+        whereabouts = Whereabouts(index.documents, result.places)
         self._lines = Lines(index, self._made, self._reader, whereabouts, kernels)
         self._kinds = KindSweep(self._lines)
-        other = self._query if found.run.action == COLLECTION else None
+        other = self._query if result.run.action == COLLECTION else None
         self._fields = GroupFields(index, self._made, whereabouts, self._bring_kinds, other)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = Ordered(index)
         self._queues = Queues(self._lines, self._ordered)
-        self._thresholds = Thresholds(found, self._lines)
+        self._thresholds = Thresholds(result, self._lines)
         self._threads[:] = (self._ahead, self._kinds, self._words, self._thresholds)
 
     @classmethod
@@ -240,8 +240,8 @@ class Desk:
         with self._lock:
             listed = self._listed_in_time(question.filter, question)
             places = np.flatnonzero(listed.groups)
-            asked = f"{question.order} {listed.meaning}"
-            chosen, next = page(listed.keys[places], question.after, question.limit, asked)
+            description = f"{question.order} {listed.meaning}"
+            chosen, next = page(listed.keys[places], question.after, question.limit, description)
             budget = self._reader.budget()
             lines = self._lines.groups(places[chosen].tolist(), budget)
             self._look_ahead(listed.keys[places], chosen, places)
@@ -253,8 +253,8 @@ class Desk:
         with self._lock:
             self._refresh()
             group = self._index.at(key)
-            asked = question or Question()
-            listed = self._listed(asked.filter, asked)
+            question_of = question or Question()
+            listed = self._listed(question_of.filter, question_of)
             around = neighbours(listed.keys, listed.groups, group)
             before, after = (None if other is None else self._index.key(other) for other in around)
             return group_view(self._lines, group, before, after)
@@ -298,13 +298,13 @@ class Desk:
             if decision.asked == "kind":
                 listed = self._listed_in_time(decision.filter, Question(), kinds=True)
                 listed.require_whole()
-            made = judgements(self._lines, decision, None if listed is None else listed.groups)
-            changes = made.changes(self._lines, decision.verdict, decision.note)
-            judged = keys_of(self._lines, made.pairs[-1])
+            judgements_made = judgements(self._lines, decision, None if listed is None else listed.groups)
+            changes = judgements_made.changes(self._lines, decision.verdict, decision.note)
+            judged = keys_of(self._lines, judgements_made.pairs[-1])
             assert judged is not None
-            group = int(self._index.group_of[made.pairs[-1][0]])
+            group = int(self._index.group_of[judgements_made.pairs[-1][0]])
             place = int(self._ordered.keys("stake", self._made)[group]) if group >= 0 else -1
-            action = self._act(changes, decision.by, made.sentence, decision.seen)
+            action = self._act(changes, decision.by, judgements_made.sentence, decision.seen)
             if decision.queue is not None:
                 return Acted(action, self._next_in_queue(decision.queue, judged))
             if decision.filter.strip():
@@ -431,9 +431,9 @@ class Desk:
     def _having(self, clause: WordsClause, query: str) -> Bools:
         if (rows := self._subject.query(clause, query)) is not None:
             return self._of_rows(rows)
-        found = self._words.having(clause, query)
+        having = self._words.having(clause, query)
         self._note_reading(self._words)
-        return self._index.of_documents(found)
+        return self._index.of_documents(having)
 
     def _alike(self, clause: Fingerprint, query: str) -> Bools:
         rows = self._subject.query(clause, query)
@@ -468,17 +468,17 @@ class Desk:
 
         ``own`` is the place of the group in the order of stake; −1 for a pair of different groups.
         """
-        index, made = self._index, self._made
+        index, verdicts = self._index, self._made
         rows = index.documents.rows
-        behind = (self._ordered.keys("stake", made) - own) % (len(index) + 1)
-        waits = made.open if listed is None else made.open & listed.groups
+        behind = (self._ordered.keys("stake", verdicts) - own) % (len(index) + 1)
+        waits = verdicts.open if listed is None else verdicts.open & listed.groups
         if not waits.any():
             return None
         group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
         inside = index.slice(group)
-        places = inside.start + np.flatnonzero(made.near[inside] & (made.verdict[inside] < 0))
-        found = np.flatnonzero(rows == judged)
-        member = int(index.member_of[found[0]]) if len(found) else -1
+        places = inside.start + np.flatnonzero(verdicts.near[inside] & (verdicts.verdict[inside] < 0))
+        matches = np.flatnonzero(rows == judged)
+        member = int(index.member_of[matches[0]]) if len(matches) else -1
         later = places[places > member] if inside.start <= member < inside.stop else places
         place = int(later[0] if len(later) else places[0])
-        return int(rows[index.members[place]]), int(rows[made.heads[group]])
+        return int(rows[index.members[place]]), int(rows[verdicts.heads[group]])

@@ -117,16 +117,16 @@ class Differences:
         It is (−1, "") if the texts cannot be read or are long, or when the ``budget`` is spent.
         """
         key = member, head
-        found = self._held.get(key)
-        if found is None:
+        difference = self._held.get(key)
+        if difference is None:
             if budget is not None and not (self.ready_in(budget) and budget.allows()):
                 return -1, ""
-            found = self.computed(member, head)
+            difference = self.computed(member, head)
             with self._lock:
                 if len(self._held) >= HELD:
                     self._held.clear()
-                self._held[key] = found
-        return found
+                self._held[key] = difference
+        return difference
 
     def forget(self) -> None:
         """Drop all computed results: texts have changed."""
@@ -175,22 +175,22 @@ class ComputedPairs:
     def counts(self, a: int, b: int, budget: Budget | None = None) -> Counts | None:
         """Return the counts of two documents; None if they cannot be counted, or when the ``budget`` is spent."""
         key = min(a, b), max(a, b)
-        found = self._counts.get(key)
-        if found is None and self.usable and (budget is None or budget.allows()):
-            found = self._counted(*key)
-            if found is not None:
+        known = self._counts.get(key)
+        if known is None and self.usable and (budget is None or budget.allows()):
+            known = self._counted(*key)
+            if known is not None:
                 with self._lock:
-                    self._counts[key] = found
+                    self._counts[key] = known
                     if len(self._counts) > _HELD**2:
                         self._counts.popitem(last=False)
-        return found if found is None or key == (a, b) else (found[0], found[2], found[1])
+        return known if known is None or key == (a, b) else (known[0], known[2], known[1])
 
     def similarity(self, a: int, b: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of two documents by the measure of the run, in the better direction."""
-        found = self.counts(a, b, budget)
-        if found is None:
+        counts = self.counts(a, b, budget)
+        if counts is None:
             return None
-        shared, one, other = (np.array([count]) for count in found)
+        shared, one, other = (np.array([count]) for count in counts)
         both = (similarity_of(shared, *sizes, self._measure.formula) for sizes in ((one, other), (other, one)))
         return float(max(value[0] for value in both))
 
@@ -207,15 +207,15 @@ class ComputedPairs:
         """Return the different shingles of a document; None for a long one."""
         if self._index.documents.bytes[document] > MOST_BYTES or not self._reader.known:
             return None
-        found = self._sets.get(document)
-        if found is None:
+        shingles = self._sets.get(document)
+        if shingles is None:
             reading = self._reader.reading(document, self._cleaner)
             units = reading.units(self._settings["unit"] == "word").hashes
             hashes = np.empty(max(len(units), 1), np.uint64)
             length = self._settings["length"]
-            found = np.unique(hashes[: shingle_hashes(units, len(units), length, reading.key.shingles, hashes)])
+            shingles = np.unique(hashes[: shingle_hashes(units, len(units), length, reading.key.shingles, hashes)])
             with self._lock:
-                self._sets[document] = found
+                self._sets[document] = shingles
                 if len(self._sets) > _HELD:
                     self._sets.popitem(last=False)
-        return found
+        return shingles

@@ -57,12 +57,12 @@ class GroupFields:
     def __init__(
         self,
         index: ResultIndex,
-        made: VerdictIndex,
+        verdicts: VerdictIndex,
         whereabouts: Whereabouts,
         bring_kinds: Callable[[], None],
         other: Callable[[FieldClause, str], Bools] | None = None,
     ) -> None:
-        self._index, self._made, self._bring_kinds = index, made, bring_kinds
+        self._index, self._made, self._bring_kinds = index, verdicts, bring_kinds
         self._other = other
         self._numbers = [name for name in NUMBERS if other is None or name not in ("stake", "lost")]
         lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
@@ -97,8 +97,8 @@ class GroupFields:
         if clause.operator not in (":", "=", "!="):
             given = f"The values of {clause.field} are names, and {clause.operator} compares numbers"
             raise refused(clause, query, given, f"{clause.field}:… or {clause.field}!=…")
-        found = self._lookups[clause.field](clause, query)
-        return ~found if clause.operator == "!=" else found
+        matching = self._lookups[clause.field](clause, query)
+        return ~matching if clause.operator == "!=" else matching
 
     def _compared(self, clause: FieldClause, query: str) -> Bools:
         index = self._index
@@ -108,12 +108,12 @@ class GroupFields:
 
     def _decided(self, clause: FieldClause, query: str) -> Bools:
         count, pairs = self._made.count, self._made.pairs
-        found = {
+        decided = {
             "yes": count == pairs,
             "no": (count == 0) & (pairs > 0),
             "partly": (count > 0) & (count < pairs),
         }
-        flags: Bools = found[among(clause, query, tuple(found))]
+        flags: Bools = decided[among(clause, query, tuple(decided))]
         return flags
 
     def _verdict(self, clause: FieldClause, query: str) -> Bools:
@@ -169,8 +169,8 @@ def compared(clause: FieldClause, query: str, values: Floats, meaning: str) -> B
     if not _NUMBER.fullmatch(clause.value):
         given = f"{printable(clause.value)} is not a number"
         raise refused(clause, query, given, f"{clause.field} is a number: {meaning}")
-    found: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
-    return found
+    fits: Bools = _COMPARED[clause.operator](values, float(Decimal(clause.value))) & ~np.isnan(values)
+    return fits
 
 
 def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
@@ -183,8 +183,8 @@ def among(clause: FieldClause, query: str, values: tuple[V, ...]) -> V:
 
 
 def _unknown(clause: FieldClause, query: str, values: tuple[str, ...]) -> QueryError:
-    said = ", ".join(quoted(value) if " " in value else value for value in values)
-    return refused(clause, query, f"{clause.field} is never {printable(clause.value)}", said)
+    names = ", ".join(quoted(value) if " " in value else value for value in values)
+    return refused(clause, query, f"{clause.field} is never {printable(clause.value)}", names)
 
 
 def _plain(text: str) -> str:

@@ -57,11 +57,11 @@ class ResultDocuments:
     def numbers(self, ids: pa.ChunkedArray, in_reference: Bools | None = None) -> Int64s:
         """Return the numbers of some ids: those of the new input, except where ``in_reference`` is set."""
         new, old = np.flatnonzero(~self.in_reference), np.flatnonzero(self.in_reference)
-        found = self._among(ids, new)
-        lacking = found < 0 if in_reference is None else (found < 0) | in_reference
+        known = self._among(ids, new)
+        lacking = known < 0 if in_reference is None else (known < 0) | in_reference
         if len(old) and lacking.any():
-            found[lacking] = self._among(ids.filter(pa.array(lacking)), old)
-        return found
+            known[lacking] = self._among(ids.filter(pa.array(lacking)), old)
+        return known
 
     def _among(self, ids: pa.ChunkedArray, numbers: Int64s) -> Int64s:
         if not len(numbers):
@@ -72,8 +72,8 @@ class ResultDocuments:
 
     @cached_property
     def _list(self) -> list[Id]:
-        found: list[Id] = self._ids.to_pylist()
-        return found
+        ids: list[Id] = self._ids.to_pylist()
+        return ids
 
     @cached_property
     def _number_of(self) -> dict[Id, int]:
@@ -128,8 +128,8 @@ class StoredPairs:
             return np.full(len(a), -1, np.int64)
         wanted = self._codes(self.first[a], self.first[b])
         codes, order = self._sorted
-        at = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
-        return np.where(codes[at] == wanted, order[at], -1)
+        positions = np.minimum(np.searchsorted(codes, wanted), len(codes) - 1)
+        return np.where(codes[positions] == wanted, order[positions], -1)
 
     def place(self, a: int, b: int) -> int:
         """Return the place of one pair, −1 if it is not stored."""
@@ -138,9 +138,9 @@ class StoredPairs:
     def kinds_of(self, a: Int64s, b: Int64s) -> Kinds:
         """Return the kinds of some pairs of documents."""
         places = self.places(a, b)
-        found = np.full(len(places), -1, np.int8)
-        found[places >= 0] = self.kinds[places[places >= 0]]
-        return found
+        kinds = np.full(len(places), -1, np.int8)
+        kinds[places >= 0] = self.kinds[places[places >= 0]]
+        return kinds
 
     def containments(self, a: int, b: int) -> tuple[float, float] | None:
         """Return the share of a's shingles that is in b, and of b's in a; None if the pair is not stored."""
@@ -198,18 +198,18 @@ class ResultIndex:
     ``near`` marks the members to judge: neither the representative nor a copy of a member before them.
     """
 
-    def __init__(self, found: ResultRecord) -> None:
-        if not found.ranks.num_columns:
+    def __init__(self, result: ResultRecord) -> None:
+        if not result.ranks.num_columns:
             raise InputError(
                 "This result has no table of ranks",
                 "A result of neardup.find or neardup.load",
                 "Run neardup on the documents again",
             )
-        self.found = found
-        self.documents = ResultDocuments(found.ranks)
-        self._place(found.groups)
-        self.pairs = stored_pairs(found, self.documents, found.pairs)
-        self._measure(found.groups.take(pa.array(self._order)))
+        self.found = result
+        self.documents = ResultDocuments(result.ranks)
+        self._place(result.groups)
+        self.pairs = stored_pairs(result, self.documents, result.pairs)
+        self._measure(result.groups.take(pa.array(self._order)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -240,10 +240,10 @@ class ResultIndex:
         if not self.documents.in_reference.any():
             return None
         names = groups["group"].combine_chunks()
-        said = pc.match_substring(groups["reason"], " in the reference set").to_numpy().astype(np.bool_)
-        old = names.filter(pa.array(said & ~leads))
-        found: Bools = leads & pc.is_in(names, value_set=pc.unique(old)).to_numpy(zero_copy_only=False)
-        return found
+        names_one = pc.match_substring(groups["reason"], " in the reference set").to_numpy().astype(np.bool_)
+        old = names.filter(pa.array(names_one & ~leads))
+        old_leads: Bools = leads & pc.is_in(names, value_set=pc.unique(old)).to_numpy(zero_copy_only=False)
+        return old_leads
 
     def _measure(self, groups: pa.Table) -> None:
         """Count for each group, and describe each member, in the order of members."""
@@ -290,16 +290,16 @@ class ResultIndex:
 
     def any_of(self, flags: Bools) -> Bools:
         """Return which groups have a member with the flag (bool[members])."""
-        found = np.zeros(len(self), np.bool_)
-        found[self.group[flags]] = True
-        return found
+        any_member = np.zeros(len(self), np.bool_)
+        any_member[self.group[flags]] = True
+        return any_member
 
     def of_documents(self, documents: Int64s) -> Bools:
         """Return which groups have one of some documents as a member."""
-        found = np.zeros(len(self), np.bool_)
+        groups_of = np.zeros(len(self), np.bool_)
         groups = self.group_of[documents]
-        found[groups[groups >= 0]] = True
-        return found
+        groups_of[groups[groups >= 0]] = True
+        return groups_of
 
     def at(self, key: int) -> int:
         """Return the number of the group with a key. Raises InputError if there is none."""
@@ -320,11 +320,11 @@ class ResultIndex:
     @cached_property
     def missed(self) -> StoredPairs | None:
         """The pairs that the audit found missing; None without an audit."""
-        found = self.found
-        return None if found.missed is None else stored_pairs(found, self.documents, found.missed)
+        result = self.found
+        return None if result.missed is None else stored_pairs(result, self.documents, result.missed)
 
 
-def stored_pairs(found: ResultRecord, documents: ResultDocuments, table: pa.Table) -> StoredPairs:
+def stored_pairs(result: ResultRecord, documents: ResultDocuments, table: pa.Table) -> StoredPairs:
     """Return a table of pairs by document number."""
     old = table["a_in_reference"].to_numpy().astype(np.bool_) if "a_in_reference" in table.column_names else None
     ends = documents.numbers(table["id_a"], old), documents.numbers(table["id_b"])
@@ -333,7 +333,7 @@ def stored_pairs(found: ResultRecord, documents: ResultDocuments, table: pa.Tabl
         named = pc.fill_null(pc.index_in(table[KIND], value_set=pa.array(KINDS)), -1)
         kinds = named.to_numpy().astype(np.int8)
     counts = tuple(column(table, name) for name in ("shared", "size_a", "size_b"))
-    return StoredPairs(ends, documents.first, similarities(found, table), kinds, counts)
+    return StoredPairs(ends, documents.first, similarities(result, table), kinds, counts)
 
 
 def lost_bytes(
@@ -353,6 +353,6 @@ def lost_bytes(
     keys = group[losing] * (int(text.max(initial=0)) + 1) + text[losing]
     _, first = np.unique(keys, return_index=True)
     counted = losing[first]
-    found = np.zeros(len(removed), np.int64)
-    found[counted] = np.round(size[counted] * (lost[counted] / shingles[counted])).astype(np.int64)
-    return found
+    sizes = np.zeros(len(removed), np.int64)
+    sizes[counted] = np.round(size[counted] * (lost[counted] / shingles[counted])).astype(np.int64)
+    return sizes

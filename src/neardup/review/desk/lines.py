@@ -26,21 +26,21 @@ class Lines:
     def __init__(
         self,
         index: ResultIndex,
-        made: VerdictIndex,
+        verdicts: VerdictIndex,
         reader: TextReader,
         whereabouts: Whereabouts,
         kernels: Kernels | None = None,
     ) -> None:
-        self.index, self.made, self.reader, self.whereabouts = index, made, reader, whereabouts
+        self.index, self.made, self.reader, self.whereabouts = index, verdicts, reader, whereabouts
         self.differences = Differences(index.documents, reader, kernels)
         self.computed = ComputedPairs(index, reader)
-        self._fates = Fates(index, made)
+        self._fates = Fates(index, verdicts)
         self._settings = index.found.run.settings
 
     def forget(self) -> None:
         """Drop what was read and computed: texts have changed."""
-        for held in (self.reader, self.differences, self.computed):
-            held.forget()
+        for store in (self.reader, self.differences, self.computed):
+            store.forget()
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time."""
@@ -77,11 +77,11 @@ class Lines:
             return "exact copies only"
         similarity = index.similarity[near]
         place = int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))])
-        said = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), budget)
+        difference = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), budget)
         others = len(near) - 1
-        if said and others:
-            said += f"; {counted(others, 'other')}"
-        return said
+        if difference and others:
+            difference += f"; {counted(others, 'other')}"
+        return difference
 
     def difference(self, member: int, head: int, kind: int, budget: Budget | None = None) -> str:
         """Return how a member differs from its representative, in words; from the stored ``kind`` if need be."""
@@ -89,18 +89,18 @@ class Lines:
 
     def words(self, document: int, budget: Budget | None = None) -> str:
         """Return the first words of a document; "" if time is up."""
-        held = self.reader.held_words(document)
-        if held is None and (budget is None or budget.allows()):
+        known = self.reader.held_words(document)
+        if known is None and (budget is None or budget.allows()):
             return self.reader.words(document)
-        return held or ""
+        return known or ""
 
     def member(self, document: int, head: int, budget: Budget | None = None) -> MemberLine:
         """Return a document as a member, seen from the representative ``head``."""
-        index, made = self.index, self.made
+        index, verdicts = self.index, self.made
         id, place = index.documents.id(document), int(index.member_of[document])
         inside = place >= 0 and index.group_of[document] == index.group_of[head]
         shares = None if document == head else self._containments(document, head, budget)
-        copy = document != head and not (inside and made.near[place]) and self._is_copy(document, head)
+        copy = document != head and not (inside and verdicts.near[place]) and self._is_copy(document, head)
         near = document != head and not copy
         kind = int(index.pairs.kinds_of(np.array([document]), np.array([head]))[0]) if near else -1
         judged = None if document == head else self.judged(document, head)
@@ -123,33 +123,33 @@ class Lines:
             where=self.whereabouts.of(document),
             metadata=self._metadata(document) if budget is None or budget.allows() else (),
             verdict=None if judged is None else judged.verdict,
-            fate=made.fate_of(id),
-            tags=made.state.tags.get(id, ()),
+            fate=verdicts.fate_of(id),
+            tags=verdicts.state.tags.get(id, ()),
             note="" if judged is None else judged.note,
         )
 
     def similarity(self, document: int, head: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of a member to the representative: stored, or counted if there is time."""
         index, place = self.index, int(self.index.member_of[document])
-        found: float | None = None
+        value: float | None = None
         if place >= 0 and index.heads[index.group[place]] == head:
-            found = _known(index.similarity[place])
-        return self.between(document, head, budget) if found is None else found
+            value = _known(index.similarity[place])
+        return self.between(document, head, budget) if value is None else value
 
     def between(self, a: int, b: int, budget: Budget | None = None) -> float | None:
         """Return the similarity of two documents: that of their stored pair, or counted if there is time."""
-        found = self.index.pairs.similarity_of(a, b)
-        if found is None and self.differences.ready_in(budget):
+        similarity = self.index.pairs.similarity_of(a, b)
+        if similarity is None and self.differences.ready_in(budget):
             return self.computed.similarity(a, b, budget)
-        return found
+        return similarity
 
     def _containments(self, a: int, b: int, budget: Budget | None) -> tuple[float, float] | None:
         """Return the share of a that is in b, and of b in a."""
-        found = self.index.pairs.containments(a, b)
-        if found is None and self.differences.ready_in(budget):
+        shares = self.index.pairs.containments(a, b)
+        if shares is None and self.differences.ready_in(budget):
             counts = self.computed.counts(a, b, budget)
-            found = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
-        return found
+            shares = None if counts is None else (counts[0] / max(counts[1], 1), counts[0] / max(counts[2], 1))
+        return shares
 
     def judged(self, a: int, b: int) -> JudgedPair | None:
         """Return the verdict on two documents."""
@@ -181,11 +181,11 @@ class Lines:
     def similarity_of(self, a: int, b: int) -> float | None:
         """Return the similarity of two documents, from stored pairs, groups or the audit; None if unknown."""
         index = self.index
-        found = index.pairs.similarity_of(a, b)
+        similarity = index.pairs.similarity_of(a, b)
         group = int(index.group_of[a])
-        if found is None and group >= 0 and index.group_of[b] == group and index.heads[group] in (a, b):
+        if similarity is None and group >= 0 and index.group_of[b] == group and index.heads[group] in (a, b):
             return self.similarity(*((b, a) if index.heads[group] == a else (a, b)))
-        return index.missed.similarity_of(a, b) if found is None and index.missed is not None else found
+        return index.missed.similarity_of(a, b) if similarity is None and index.missed is not None else similarity
 
     def _is_copy(self, document: int, head: int) -> bool:
         """Return whether the group has another document with the same text before this one."""
@@ -231,10 +231,10 @@ class KindSweep:
         if not len(self._waiting()):
             self._apply()
             return
-        reader, made = self._lines.reader, self._lines.made
+        reader, verdicts = self._lines.reader, self._lines.made
         fault = reader.fault()
         if fault:
-            if (made.kinds[made.near] >= 0).any():
+            if (verdicts.kinds[verdicts.near] >= 0).any():
                 return
             raise InputError(f"The kinds of difference are not stored. {fault}", "A result made with --kinds")
         with self._lock:
@@ -264,22 +264,22 @@ class KindSweep:
 
     def _waiting(self) -> Int64s:
         """Return the members to compare."""
-        index, made = self._lines.index, self._lines.made
-        heads = made.heads[index.group]
-        return np.flatnonzero(made.near & (made.kinds < 0) & (self._tried != heads))
+        index, verdicts = self._lines.index, self._lines.made
+        heads = verdicts.heads[index.group]
+        return np.flatnonzero(verdicts.near & (verdicts.kinds < 0) & (self._tried != heads))
 
     def _apply(self) -> None:
-        index, made = self._lines.index, self._lines.made
-        known = made.near & (made.kinds < 0) & (self._tried == made.heads[index.group])
-        made.kinds[known] = self._found[known]
+        index, verdicts = self._lines.index, self._lines.made
+        known = verdicts.near & (verdicts.kinds < 0) & (self._tried == verdicts.heads[index.group])
+        verdicts.kinds[known] = self._found[known]
 
     def _run(self) -> None:
-        index, made = self._lines.index, self._lines.made
+        index, verdicts = self._lines.index, self._lines.made
         try:
             for place in self._waiting().tolist():
                 if self._closed:
                     return
-                head = int(made.heads[index.group[place]])
+                head = int(verdicts.heads[index.group[place]])
                 self._found[place] = self._lines.differences.computed(int(index.members[place]), head)[0]
                 self._tried[place] = head
         finally:

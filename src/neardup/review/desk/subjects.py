@@ -80,9 +80,9 @@ class Subject(Protocol):
 class ResultSubject(DecisionStore):
     """A result with the decisions stored in ``folder``; its tables never change."""
 
-    def __init__(self, found: Found, folder: str | Path, *, title: str = "", read_only: bool = False) -> None:
+    def __init__(self, result: Found, folder: str | Path, *, title: str = "", read_only: bool = False) -> None:
         super().__init__(Path(folder), read_only=read_only)
-        self.found, self._title = found, title or Path(folder).absolute().name
+        self.found, self._title = result, title or Path(folder).absolute().name
 
     def refresh(self) -> Renewed:
         """Do nothing: a result never changes."""
@@ -151,8 +151,8 @@ class CollectionTexts:
 
     def look(self, id: Any, row: int | None) -> Looked | None:
         """Return a document; None if it is there no more."""
-        found = next(self._read(np.array([row], np.int64)), None)
-        return None if found is None else Looked(id, found[1].decode("utf-8", "replace"), len(found[1]), "", None)
+        text = next(self._read(np.array([row], np.int64)), None)
+        return None if text is None else Looked(id, text[1].decode("utf-8", "replace"), len(text[1]), "", None)
 
     def each(self, rows: Int64s) -> Iterator[tuple[int, bytes]]:
         """Yield documents, ascending, with their texts in UTF-8."""
@@ -165,8 +165,8 @@ class CollectionTexts:
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the metadata of a document."""
-        found = self._store.rows(np.array([row], np.int64))
-        return found[0].metadata if found else {}
+        rows = self._store.rows(np.array([row], np.int64))
+        return rows[0].metadata if rows else {}
 
     def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
         with self._store.reading():
@@ -227,8 +227,8 @@ class CollectionSubject:
         """Return the decisions that hold, by the ids of the documents."""
         if self._named.number != self._decisions.number:
             id: dict[Any, str] = {number: document.id for number, document in self._documents.items()}
-            held = self._decisions.judgements.items()
-            named = {pair_of(id[a], id[b]): judged for (a, b), judged in held if a in id and b in id}
+            judgements = self._decisions.judgements.items()
+            named = {pair_of(id[a], id[b]): judged for (a, b), judged in judgements if a in id and b in id}
             self._named = replace(NO_DECISIONS, number=self._decisions.number, judgements=named)
         return self._named
 

@@ -122,16 +122,16 @@ class TextReader:
     def look(self, document: int) -> Looked:
         """Return a document. Raises InputError if it cannot be read."""
         with self._lock:
-            found = self._held.get(document)
-            if found is not None:
+            text = self._held.get(document)
+            if text is not None:
                 self._held.move_to_end(document)
-                return found
-            found = self._read(document)
-            self._held[document] = found
-            self._bytes += found.size
+                return text
+            text = self._read(document)
+            self._held[document] = text
+            self._bytes += text.size
             while self._bytes > HELD_BYTES and len(self._held) > 1:
                 self._bytes -= self._held.popitem(last=False)[1].size
-            return found
+            return text
 
     def sweep(self, documents: Int64s) -> Iterator[tuple[int, str]]:
         """Yield documents (ascending) with their texts."""
@@ -152,30 +152,30 @@ class TextReader:
 
     def words(self, document: int) -> str:
         """Return the first words of a document on one line; "" if it cannot be read."""
-        found = self._words.get(document)
-        if found is None:
-            found = ""
+        beginning = self._words.get(document)
+        if beginning is None:
+            beginning = ""
             if self.known:
                 try:
-                    found = excerpt(self.look(document).text, SHOWN)
+                    beginning = excerpt(self.look(document).text, SHOWN)
                 except (NeardupError, OSError):
                     return ""
-            self._words[document] = found
+            self._words[document] = beginning
             if len(self._words) > HELD_WORDS:
                 self._words.popitem(last=False)
-        return found
+        return beginning
 
     def fields(self, document: int) -> Mapping[str, Any]:
         """Return the other values in the input for a document; {} where they cannot be read."""
         if self._texts is None:
             return {}
         with self._lock:
-            found = self._fields.get(document)
-            if found is None:
-                found = self._fields[document] = self._texts.fields(int(self._documents.rows[document]))
+            known = self._fields.get(document)
+            if known is None:
+                known = self._fields[document] = self._texts.fields(int(self._documents.rows[document]))
                 if len(self._fields) > HELD_FIELDS:
                     self._fields.popitem(last=False)
-            return found
+            return known
 
     def fault(self) -> str:
         """Return why texts cannot be read, by trying the first document; "" if they can."""
@@ -208,10 +208,10 @@ class TextReader:
         if self._texts is None:
             raise no_texts()
         id = self._documents.id(document)
-        found = self._texts.look(id, int(self._documents.rows[document]))
-        if found is None:
+        text = self._texts.look(id, int(self._documents.rows[document]))
+        if text is None:
             raise InputError(f"There is no document {printable(id)} in the input", "An id as it is in the input")
-        return found
+        return text
 
 
 class Whereabouts:
@@ -230,11 +230,11 @@ class Whereabouts:
             return nowhere, nowhere, {}
         located = tables["located"]
         known, file, number = (column(located, name) for name in ("row", "file", "number"))
-        at = np.minimum(np.searchsorted(known, rows), max(len(known) - 1, 0))
-        same = known[at] == rows if len(known) else np.zeros(len(rows), np.bool_)
+        positions = np.minimum(np.searchsorted(known, rows), max(len(known) - 1, 0))
+        same = known[positions] == rows if len(known) else np.zeros(len(rows), np.bool_)
         places = tables["places"].select(["file", "path", "format"]).to_pylist()
         paths = {place["file"]: (place["path"], place["format"] == "text") for place in places}
-        return np.where(same, file[at], -1), np.where(same, number[at], -1), paths
+        return np.where(same, file[positions], -1), np.where(same, number[positions], -1), paths
 
     def of(self, document: int) -> str:
         """Return the place of a document in words; "" if it is not recorded."""
@@ -301,15 +301,15 @@ class WordIndex:
         """Return a sentence on the documents that were not searched; "" if all were."""
         if self._thread is None:
             return ""
-        said = []
+        notes = []
         if not self._done.is_set() or self._full:
             state = "are searched for words, as many as fit into memory" if self._full else "are searched so far"
-            said.append(f"{number(self._read)} of {counted(len(self._wanted), 'text')} {state}")
+            notes.append(f"{number(self._read)} of {counted(len(self._wanted), 'text')} {state}")
         if self._unreadable:
-            said.append(f"{counted(self._unreadable, 'text')} cannot be read")
+            notes.append(f"{counted(self._unreadable, 'text')} cannot be read")
         if self._cut:
-            said.append(f"a phrase is looked for in {counted(MOST_VERIFIED, 'text')} with its words")
-        return "; ".join(said)
+            notes.append(f"a phrase is looked for in {counted(MOST_VERIFIED, 'text')} with its words")
+        return "; ".join(notes)
 
     def close(self) -> None:
         """Stop reading."""
@@ -340,7 +340,7 @@ class WordIndex:
     def _read_all(self) -> None:
         from neardup.text.units import words
 
-        held: list[tuple[int, UInt64s]] = []
+        unsorted: list[tuple[int, UInt64s]] = []
         postings = 0
         for document, text in self._reader.sweep(self._wanted):
             hashes = np.unique(words(text, self._key).hashes)
@@ -348,28 +348,28 @@ class WordIndex:
             self._full = postings > MOST_POSTINGS
             if self._full or self._closed:
                 break
-            held.append((document, hashes))
-            if len(held) == _BLOCK:
-                self._add(held)
-                held = []
-        if held:
-            self._add(held)
+            unsorted.append((document, hashes))
+            if len(unsorted) == _BLOCK:
+                self._add(unsorted)
+                unsorted = []
+        if unsorted:
+            self._add(unsorted)
 
-    def _add(self, held: list[tuple[int, UInt64s]]) -> None:
+    def _add(self, unsorted: list[tuple[int, UInt64s]]) -> None:
         """Add the words of some documents to the index."""
-        documents = np.repeat([document for document, _ in held], [len(hashes) for _, hashes in held])
-        hashes = np.concatenate([hashes for _, hashes in held])
+        documents = np.repeat([document for document, _ in unsorted], [len(hashes) for _, hashes in unsorted])
+        hashes = np.concatenate([hashes for _, hashes in unsorted])
         order = np.argsort(hashes, kind="stable")
         self._blocks.append((hashes[order], documents[order].astype(np.int32)))
-        self._read += len(held)
+        self._read += len(unsorted)
 
     def _phrase(self, hashes: UInt64s) -> Int64s:
         """Return the documents read so far that have all words, beside each other."""
         blocks = self._blocks[:]
         key = hashes.tobytes(), len(blocks)
         if key not in self._phrases:
-            found = [self._in_block(block, np.unique(hashes)) for block in blocks]
-            documents = np.concatenate(found) if found else np.empty(0, np.int64)
+            of_blocks = [self._in_block(block, np.unique(hashes)) for block in blocks]
+            documents = np.concatenate(of_blocks) if of_blocks else np.empty(0, np.int64)
             cut = len(hashes) > 1 and len(documents) > MOST_VERIFIED
             if len(hashes) > 1:
                 few = documents[:MOST_VERIFIED].tolist()
@@ -382,13 +382,13 @@ class WordIndex:
 
     def _in_block(self, block: tuple[UInt64s, Int32s], wanted: UInt64s) -> Int64s:
         hashes, documents = block
-        found: Int32s | None = None
+        common: Int32s | None = None
         for word in wanted:
             begin, end = np.searchsorted(hashes, word), np.searchsorted(hashes, word, side="right")
             having = documents[begin:end]
-            found = having if found is None else np.intersect1d(found, having, assume_unique=True)
-        assert found is not None
-        return found.astype(np.int64)
+            common = having if common is None else np.intersect1d(common, having, assume_unique=True)
+        assert common is not None
+        return common.astype(np.int64)
 
     def _contains(self, document: int, hashes: UInt64s) -> bool:
         from neardup.text.units import words

@@ -33,14 +33,14 @@ ALIKE = ("duplicate", "keep both")
 class Thresholds:
     """The effects of stricter thresholds, counted in the background when they are asked for, once."""
 
-    def __init__(self, found: ResultRecord, lines: Lines) -> None:
-        self._found, self._lines = found, lines
+    def __init__(self, result: ResultRecord, lines: Lines) -> None:
+        self._found, self._lines = result, lines
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._done = threading.Event()
         self._effects: list[ThresholdLine] = []
         self._fault, self._closed = "", False
-        self.least: float = found.run.settings["threshold"]
+        self.least: float = result.run.settings["threshold"]
 
     def close(self) -> None:
         """Stop after the present threshold."""
@@ -87,10 +87,10 @@ class Thresholds:
         )
 
     def _side(self, a: int, b: int, value: float) -> str:
-        found = self._lines.index.pairs.similarity_of(a, b)
-        assert found is not None
-        distance = similarity(abs(found - value))
-        return f"{distance} {'above' if found >= value else 'below'} the line"
+        stored = self._lines.index.pairs.similarity_of(a, b)
+        assert stored is not None
+        distance = similarity(abs(stored - value))
+        return f"{distance} {'above' if stored >= value else 'below'} the line"
 
     def _near(self, value: float) -> Int64s:
         """Return the pairs nearest to a value, by similarity: all within the smallest distance that has enough."""
@@ -150,12 +150,12 @@ class Thresholds:
         return []
 
 
-def _removing(found: Found) -> Found:
+def _removing(result: Found) -> Found:
     """Return the result as ``neardup apply`` would leave it without decisions: ``group`` removes nothing."""
-    if found.run.action != "group":
-        return found
-    made = after_review(found, ReviewedResult("", NO_DECISIONS, {}))
-    return with_account(made, decisions=None)
+    if result.run.action != "group":
+        return result
+    reviewed = after_review(result, ReviewedResult("", NO_DECISIONS, {}))
+    return with_account(reviewed, decisions=None)
 
 
 def spread(values: Int64s, few: int) -> Int64s:

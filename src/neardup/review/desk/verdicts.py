@@ -63,8 +63,8 @@ class VerdictIndex:
 
     def fate_of(self, id: Id) -> Fate | None:
         """Return the fate that people gave a document, or None."""
-        found = self.state.fates.get(id)
-        return None if found is None else found.fate
+        fate = self.state.fates.get(id)
+        return None if fate is None else fate.fate
 
     @property
     def open(self) -> Bools:
@@ -134,8 +134,8 @@ ALONE = "it is in no group"
 class Fates:
     """The row of each document in the table of groups, as the decisions leave it. Threads may ask at once."""
 
-    def __init__(self, index: ResultIndex, made: VerdictIndex) -> None:
-        self._index, self._made = index, made
+    def __init__(self, index: ResultIndex, verdicts: VerdictIndex) -> None:
+        self._index, self._made = index, verdicts
         self._lock = threading.Lock()
         self._settled: dict[int, Row] = {}
         self._state: DecisionState | None = None
@@ -207,9 +207,9 @@ class Fates:
 
     def _settle(self, documents: Int64s) -> None:
         """Apply the decisions about some documents, and keep their rows."""
-        found = self._part(documents)
+        part = self._part(documents)
         state = self._part_of_state(documents.tolist())
-        groups = after_review(found, ReviewedResult("", state, sizes_of(found.ranks))).groups
+        groups = after_review(part, ReviewedResult("", state, sizes_of(part.ranks))).groups
         leads = groups["representative"].to_numpy().astype(np.bool_)
         numbers = self._index.documents.numbers(groups["id"], self._index.old_heads(groups, leads))
         self._settled.update(dict.fromkeys(documents.tolist()))
@@ -217,18 +217,18 @@ class Fates:
 
     def _part(self, documents: Int64s) -> ResultRecord:
         """The result as if it had only these documents."""
-        index, found = self._index, self._index.found
+        index, result = self._index, self._index.found
         inside = np.zeros(len(index.documents), np.bool_)
         inside[documents] = True
         pairs = np.flatnonzero(inside[index.pairs.ends[0]] & inside[index.pairs.ends[1]])
         ranks = index.documents.table.take(pa.array(documents))
         return replace(
-            found,
-            pairs=found.pairs.take(pa.array(pairs)),
+            result,
+            pairs=result.pairs.take(pa.array(pairs)),
             groups=index.table.take(pa.array(np.flatnonzero(inside[index.members]))),
-            copies=found.copies.take(pa.array(np.flatnonzero(inside[self._copies]))),
+            copies=result.copies.take(pa.array(np.flatnonzero(inside[self._copies]))),
             ranks=ranks,
-            not_judged=found.not_judged.slice(0, 0),
+            not_judged=result.not_judged.slice(0, 0),
         )
 
     @cached_property

@@ -37,10 +37,10 @@ OUTSIDE = 10
 
 def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) -> GroupView:
     """Return the page of a group."""
-    index, made = lines.index, lines.made
-    head, budget = int(made.heads[group]), lines.reader.budget()
+    index, verdicts = lines.index, lines.made
+    head, budget = int(verdicts.heads[group]), lines.reader.budget()
     inside = index.slice(group)
-    documents, to_judge = index.members[inside], made.near[inside]
+    documents, to_judge = index.members[inside], verdicts.near[inside]
     others = np.concatenate((documents[to_judge], documents[~to_judge & (documents != head)]))
     listed = [head, *others[: MOST_MEMBERS - 1].tolist()]
     members = tuple(lines.member(document, head, budget) for document in listed)
@@ -55,7 +55,7 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
         _weakest(lines, group, members),
         before,
         after,
-        made.state.number,
+        verdicts.state.number,
         count if count > len(listed) else 0,
         (note,) if count > len(listed) else (),
         budget.short,
@@ -74,14 +74,16 @@ def _table(lines: Lines, documents: list[int], budget: Budget) -> tuple[tuple[fl
 
 def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
     """Describe the member that resembles the representative least, of all or of those listed."""
-    index, made = lines.index, lines.made
+    index, verdicts = lines.index, lines.made
     inside = index.slice(group)
-    places = inside.start + np.flatnonzero(made.near[inside])
+    places = inside.start + np.flatnonzero(verdicts.near[inside])
     if not len(places):
         return "All members are exact copies of the representative."
     listed = {member.key: member.similarity for member in members}
     keys = index.documents.rows[index.members[places]].tolist()
-    stored = index.similarity[places].tolist() if made.heads[group] == index.heads[group] else [nan] * len(places)
+    stored = (
+        index.similarity[places].tolist() if verdicts.heads[group] == index.heads[group] else [nan] * len(places)
+    )
     values = [listed.get(key, value) for key, value in zip(keys, stored, strict=True)]
     known = [
         (value, place)
@@ -93,7 +95,7 @@ def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
     if not known:
         return more.strip()
     value, place = min(known)
-    named, head = (index.documents.named(int(n)) for n in (index.members[place], made.heads[group]))
+    named, head = (index.documents.named(int(n)) for n in (index.members[place], verdicts.heads[group]))
     return f"The weakest link is {named}, with similarity {similarity(value)} to {head}.{more}"
 
 
@@ -102,17 +104,17 @@ def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[t
     index = lines.index
     inside = set(index.documents.first[members].tolist()) | set(members)
     head = int(index.documents.first[members[0]])
-    found: list[tuple[float, bool, str, int, int]] = []
+    outside: list[tuple[float, bool, str, int, int]] = []
     for member in sorted(set(index.documents.first[members].tolist())):
         partners, places = index.pairs.around(member)
         values = index.pairs.similarity[places]
-        found += [
+        outside += [
             (-value, member != head, str(index.documents.id(partner)), partner, member)
             for partner, value in zip(partners.tolist(), values.tolist(), strict=True)
             if partner not in inside
         ]
     nearest: dict[int, tuple[int, float, int]] = {}
-    for value, _, _, partner, member in sorted(found):
+    for value, _, _, partner, member in sorted(outside):
         nearest.setdefault(partner, (partner, -value, member))
     return list(nearest.values())[:limit]
 
@@ -179,21 +181,21 @@ def keys_of(lines: Lines, pair: tuple[int, int] | None) -> tuple[Key, Key] | Non
 
 def in_group(lines: Lines, a: int, b: int) -> PairPlace:
     """Return the place of a pair among the near members of its group; nothing if it is not one of these."""
-    index, made = lines.index, lines.made
+    index, verdicts = lines.index, lines.made
     group = int(index.group_of[a])
     if group < 0 or group != index.group_of[b]:
         return PairPlace()
-    head = int(made.heads[group])
+    head = int(verdicts.heads[group])
     member = b if a == head else a
     inside = index.slice(group)
-    near = index.members[inside][made.near[inside]].tolist()
+    near = index.members[inside][verdicts.near[inside]].tolist()
     if head not in (a, b) or member not in near:
         return PairPlace()
-    at = near.index(member)
+    place = near.index(member)
     return PairPlace(
-        (near[at - 1], head) if at else None,
-        (near[at + 1], head) if at + 1 < len(near) else None,
-        f"pair {number(at + 1)} of {number(len(near))}",
+        (near[place - 1], head) if place else None,
+        (near[place + 1], head) if place + 1 < len(near) else None,
+        f"pair {number(place + 1)} of {number(len(near))}",
     )
 
 
@@ -294,8 +296,8 @@ class QueuedPairs:
 
     def place(self, a: int, b: int) -> int | None:
         """Return the place of a pair, in any order; None if it is not among them."""
-        found = np.flatnonzero(((self.a == a) & (self.b == b)) | ((self.a == b) & (self.b == a)))
-        return int(found[0]) if len(found) else None
+        places = np.flatnonzero(((self.a == a) & (self.b == b)) | ((self.a == b) & (self.b == a)))
+        return int(places[0]) if len(places) else None
 
     def pair(self, place: int | None) -> tuple[int, int] | None:
         """Return the pair at a place."""
@@ -329,11 +331,11 @@ class Queues:
         if place is None:
             return PairPlace()
         before, after = neighbours(pairs.keys, pairs.listed, place)
-        said = ""
+        position = ""
         if pairs.listed[place]:
             number = int((pairs.listed & (pairs.keys <= pairs.keys[place])).sum())
-            said = f"pair {number:,} of {int(pairs.listed.sum()):,}"
-        return PairPlace(pairs.pair(before), pairs.pair(after), said)
+            position = f"pair {number:,} of {int(pairs.listed.sum()):,}"
+        return PairPlace(pairs.pair(before), pairs.pair(after), position)
 
     def next(self, queue: Queue, a: int, b: int) -> tuple[int, int] | None:
         """Return the next pair without a verdict, from the start again after the last; None if none is left."""
@@ -352,26 +354,26 @@ class Queues:
         """Return the pairs of a queue. Raises InputError for an unknown one."""
         if queue not in QUEUES:
             raise InputError(f"There is no queue {queue!r}", ", ".join(QUEUES))
-        found: QueuedPairs = getattr(self, f"_{queue}")()
-        return found
+        queued: QueuedPairs = getattr(self, f"_{queue}")()
+        return queued
 
     def _ends(self, pairs: QueuedPairs, place: int) -> tuple[int, int]:
         return int(pairs.a[place]), int(pairs.b[place])
 
     def _undecided(self) -> QueuedPairs:
-        index, made = self._lines.index, self._lines.made
-        waits = made.near & (made.verdict < 0)
+        index, verdicts = self._lines.index, self._lines.made
+        waits = verdicts.near & (verdicts.verdict < 0)
         return QueuedPairs(
-            index.members, made.heads[index.group], self._of_members, waits, lambda place: "without a verdict"
+            index.members, verdicts.heads[index.group], self._of_members, waits, lambda place: "without a verdict"
         )
 
     def _tags(self) -> QueuedPairs:
-        index, made = self._lines.index, self._lines.made
+        index, verdicts = self._lines.index, self._lines.made
         listed = np.zeros(len(index.members), np.bool_)
-        heads = made.heads[index.group]
+        heads = verdicts.heads[index.group]
         for group in self._tagged().tolist():
             inside = index.slice(group)
-            of_head = self._tags_of(int(made.heads[group]))
+            of_head = self._tags_of(int(verdicts.heads[group]))
             listed[inside] = [self._tags_of(number) != of_head for number in index.members[inside].tolist()]
 
         def why(place: int) -> str:

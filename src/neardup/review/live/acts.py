@@ -19,93 +19,93 @@ CLEAR = "none"
 """The value of the button that withdraws a decision."""
 
 
-def decide(desk: Desk, asked: ReviewRequest) -> Elsewhere:
+def decide(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Store a decision about a pair, a group, a part of it, or a kind."""
-    given = asked.one_of("verdict", (*VERDICTS, CLEAR))
-    whom = asked.one_of("asked", WHOM)
-    above = asked.share("above") if whom == "above" else None
+    given = request.one_of("verdict", (*VERDICTS, CLEAR))
+    whom = request.one_of("asked", WHOM)
+    above = request.share("above") if whom == "above" else None
     if whom == "above" and above is None:
         raise RefusedError(422, "The least similarity is missing", "From 0 to 1", "Enter it, or choose all")
     done = desk.decide(
         Decide(
             whom,
             None if given == CLEAR else given,  # type: ignore[arg-type]
-            asked.by,
-            asked.need("seen"),
-            asked.whole("group"),
-            asked.pair("a", "b"),
+            request.by,
+            request.need("seen"),
+            request.whole("group"),
+            request.pair("a", "b"),
             above,
-            asked.text("kind"),
-            asked.text("filter").strip(),
-            asked.text("note").strip(),
-            queue_of(asked),
+            request.text("kind"),
+            request.text("filter").strip(),
+            request.text("note").strip(),
+            queue_of(request),
         )
     )
-    return Elsewhere(_after(asked, done))
+    return Elsewhere(_after(request, done))
 
 
-def _after(asked: ReviewRequest, done: Acted) -> str:
+def _after(request: ReviewRequest, done: Acted) -> str:
     """Return the address of the next thing to decide, in the list the reader came from."""
-    number, came, queue, following = done.action.number, came_from(asked), queue_of(asked), done.next
-    if asked.text("then") == "threshold":
-        return asked.to("/threshold", value=asked.share("value"), done=number)
-    if asked.text("verdict") == CLEAR:
-        following = asked.pair("a", "b")
-    if asked.text("asked") == "pair" and following:
-        views = {name: asked.text(name) for name in ("view", "numbers")}
-        was = asked.pair("a", "b")
+    number, came, queue, following = done.action.number, came_from(request), queue_of(request), done.next
+    if request.text("then") == "threshold":
+        return request.to("/threshold", value=request.share("value"), done=number)
+    if request.text("verdict") == CLEAR:
+        following = request.pair("a", "b")
+    if request.text("asked") == "pair" and following:
+        views = {name: request.text(name) for name in ("view", "numbers")}
+        was = request.pair("a", "b")
         views.update(zip(("was_a", "was_b"), map(str, was or ()), strict=False))
-        return asked.to(f"/pairs/{following[0]}/{following[1]}", **came, queue=queue, **views, done=number)
+        return request.to(f"/pairs/{following[0]}/{following[1]}", **came, queue=queue, **views, done=number)
     if queue:
-        return asked.to(f"/queues/{queue}", done=number)
-    group = asked.whole("group")
-    return asked.to("/" if group is None else f"/groups/{group}", **came, done=number)
+        return request.to(f"/queues/{queue}", done=number)
+    group = request.whole("group")
+    return request.to("/" if group is None else f"/groups/{group}", **came, done=number)
 
 
-def represent(desk: Desk, asked: ReviewRequest) -> Elsewhere:
+def represent(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Make another member the representative."""
-    group = asked.need("group")
-    done = desk.represent(group, asked.need("document"), asked.by, asked.need("seen"))
-    return _back_to_group(asked, done)
+    group = request.need("group")
+    done = desk.represent(group, request.need("document"), request.by, request.need("seen"))
+    return _back_to_group(request, done)
 
 
-def keep(desk: Desk, asked: ReviewRequest) -> Elsewhere:
+def keep(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Store the fate of a document."""
-    fate = asked.one_of("fate", (*FATES, CLEAR))
-    document, seen = asked.need("document"), asked.need("seen")
-    done = desk.keep(document, None if fate == CLEAR else fate, asked.by, seen)  # type: ignore[arg-type]
-    return _back_to_group(asked, done)
+    fate = request.one_of("fate", (*FATES, CLEAR))
+    document, seen = request.need("document"), request.need("seen")
+    done = desk.keep(document, None if fate == CLEAR else fate, request.by, seen)  # type: ignore[arg-type]
+    return _back_to_group(request, done)
 
 
-def tag(desk: Desk, asked: ReviewRequest) -> Elsewhere:
+def tag(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Add a tag to a document, or take it away."""
-    name = asked.text("tag").strip()
+    name = request.text("tag").strip()
     if not name:
         raise RefusedError(422, "The tag is empty", "A word or a few", "Enter one")
-    done = desk.tag(asked.need("document"), name, asked.text("on") != "no", asked.by, asked.need("seen"))
-    return _back_to_group(asked, done)
+    done = desk.tag(request.need("document"), name, request.text("on") != "no", request.by, request.need("seen"))
+    return _back_to_group(request, done)
 
 
-def _back_to_group(asked: ReviewRequest, done: Acted) -> Elsewhere:
-    came = {**came_from(asked), "from": asked.whole("from")}
-    return Elsewhere(asked.to(f"/groups/{asked.need('group')}", **came, done=done.action.number))
+def _back_to_group(request: ReviewRequest, done: Acted) -> Elsewhere:
+    came = {**came_from(request), "from": request.whole("from")}
+    return Elsewhere(request.to(f"/groups/{request.need('group')}", **came, done=done.action.number))
 
 
-def undo(desk: Desk, asked: ReviewRequest) -> Elsewhere:
+def undo(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Undo an action, and return to the page with the button; from a pair, to the pair that was decided."""
-    done = desk.undo(asked.by, asked.whole("action"))
+    done = desk.undo(request.by, request.whole("action"))
     number = None if done is None else done.action.number
-    queue, came = queue_of(asked), came_from(asked)
-    if asked.text("then") == "history":
-        return Elsewhere(asked.to("/history", done=number))
-    if asked.text("then") == "threshold":
-        return Elsewhere(asked.to("/threshold", value=asked.share("value"), done=number))
-    if here := asked.pair("a", "b"):
-        pair = asked.pair("was_a", "was_b") or (done.next if done else None) or here
-        views = {name: asked.text(name) for name in ("view", "numbers")}
-        return Elsewhere(asked.to(f"/pairs/{pair[0]}/{pair[1]}", **came, queue=queue, **views, done=number))
+    queue, came = queue_of(request), came_from(request)
+    if request.text("then") == "history":
+        return Elsewhere(request.to("/history", done=number))
+    if request.text("then") == "threshold":
+        return Elsewhere(request.to("/threshold", value=request.share("value"), done=number))
+    if here := request.pair("a", "b"):
+        pair = request.pair("was_a", "was_b") or (done.next if done else None) or here
+        views = {name: request.text(name) for name in ("view", "numbers")}
+        return Elsewhere(request.to(f"/pairs/{pair[0]}/{pair[1]}", **came, queue=queue, **views, done=number))
     if queue:
-        return Elsewhere(asked.to(f"/queues/{queue}", done=number))
-    group = asked.whole("group")
-    came["from"] = asked.whole("from")
-    return Elsewhere(asked.to("/" if group is None else f"/groups/{group}", **came, done=number))
+        return Elsewhere(request.to(f"/queues/{queue}", done=number))
+    group = request.whole("group")
+    came["from"] = request.whole("from")
+    return Elsewhere(request.to("/" if group is None else f"/groups/{group}", **came, done=number))

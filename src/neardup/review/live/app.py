@@ -100,9 +100,9 @@ def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
 @cache
 def templates() -> Environment:
     """Return the templates, with everything that they call."""
-    made = templates_of(ROOM)
-    made.globals.update(histogram=Histogram, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS)
-    return made
+    environment = templates_of(ROOM)
+    environment.globals.update(histogram=Histogram, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS)
+    return environment
 
 
 @cache
@@ -165,13 +165,13 @@ class _Live:
             request.scope["route"] = _Named(path)
             changing = request.method not in ("GET", "HEAD")
             form = _texts(await request.form()) if changing else {}
-            asked = self._asked(request, form)
+            question = self._asked(request, form)
             if self._served.tokens and "right" not in request.session:
-                return await self._run(lambda: self._html(asked, LivePage("enter.html", {}, 401), None))
-            if changing and not asked.may_decide:
+                return await self._run(lambda: self._html(question, LivePage("enter.html", {}, 401), None))
+            if changing and not question.may_decide:
                 raise RefusedError(403, "Your token lacks the right to write", "A token with the right to write")
             try:
-                return await self._run(lambda: self._answer(asked, work))
+                return await self._run(lambda: self._answer(question, work))
             except RefusedError as refusal:
                 raise late() if changing and refusal.code == LATE else refusal from None
 
@@ -191,17 +191,17 @@ class _Live:
     async def _run(self, work: Callable[[], Response]) -> Response:
         return await self.workers.run(work, Deadline(self._served.limits.seconds, timeout))
 
-    def _answer(self, asked: ReviewRequest, work: Work) -> Response:
+    def _answer(self, request: ReviewRequest, work: Work) -> Response:
         try:
-            answer = work(self._desk, asked)
+            answer = work(self._desk, request)
             if isinstance(answer, Elsewhere):
                 return RedirectResponse(answer.address, 303)
             if isinstance(answer, Download):
                 headers = {"Content-Disposition": f'attachment; filename="{quote(answer.name)}"'}
                 return StreamingResponse(self._pieces(answer.pieces), headers=headers, media_type=answer.media)
-            return self._html(asked, answer, self._desk)
+            return self._html(request, answer, self._desk)
         except NeardupError as error:
-            return self._error(asked, refusal_of(error, changing=bool(asked.form)))
+            return self._error(request, refusal_of(error, changing=bool(request.form)))
 
     async def _pieces(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         """Yield a file; each piece is made in a thread."""
@@ -212,21 +212,21 @@ class _Live:
                 return
             yield piece
 
-    def _html(self, asked: ReviewRequest, page: LivePage, desk: Desk | None) -> Response:
+    def _html(self, request: ReviewRequest, page: LivePage, desk: Desk | None) -> Response:
         frame: dict[str, Any] = {
-            "asked": asked,
-            "root": asked.root,
-            "style_href": f"{asked.root}/files/review.css",
+            "asked": request,
+            "root": request.root,
+            "style_href": f"{request.root}/files/review.css",
         }
         frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None)
         if desk is not None:
             actions, about = desk.history(limit=pages.NEAREST_ACTIONS), desk.about()
-            frame.update(about=about, undoable=undoable(actions, asked.by), done=done(actions, asked))
+            frame.update(about=about, undoable=undoable(actions, request.by), done=done(actions, request))
         content = templates().get_template(page.template).render({**frame, **page.values})
         return Response(content.encode("utf-8", "replace"), page.status, media_type="text/html; charset=utf-8")
 
-    def _error(self, asked: ReviewRequest, refusal: RefusedError) -> Response:
-        response = self._html(asked, LivePage("error.html", {"error": refusal}, refusal.status), None)
+    def _error(self, request: ReviewRequest, refusal: RefusedError) -> Response:
+        response = self._html(request, LivePage("error.html", {"error": refusal}, refusal.status), None)
         for name, value in refusal.headers().items():
             response.headers[name] = value
         return response
@@ -305,9 +305,9 @@ def undoable(actions: tuple[Action, ...], by: str) -> Action | None:
     return next((action for action in mine if action.undoes is None and action.undone_by is None), None)
 
 
-def done(actions: tuple[Action, ...], asked: ReviewRequest) -> Action | None:
+def done(actions: tuple[Action, ...], request: ReviewRequest) -> Action | None:
     """Return the action that led to this page."""
-    number = asked.query.get("done", "")
+    number = request.query.get("done", "")
     return next((action for action in actions if str(action.number) == number), None)
 
 

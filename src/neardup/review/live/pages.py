@@ -260,122 +260,126 @@ FORMS = {
 EXPORTS = ("groups", "decisions", "tags")
 
 
-def question_of(asked: ReviewRequest) -> Question:
+def question_of(request: ReviewRequest) -> Question:
     """Return the list that an address names."""
-    order = asked.one_of("order", ORDERS, ORDERS[0])
-    return Question(asked.text("filter").strip(), order, asked.text("after"), LINES)
+    order = request.one_of("order", ORDERS, ORDERS[0])
+    return Question(request.text("filter").strip(), order, request.text("after"), LINES)
 
 
-def came_from(asked: ReviewRequest) -> dict[str, Any]:
+def came_from(request: ReviewRequest) -> dict[str, Any]:
     """Return the filter and the order of the list the reader came from, for addresses; none if they are usual."""
-    order = asked.one_of("order", ORDERS, ORDERS[0])
-    return {"filter": asked.text("filter").strip(), "order": "" if order == ORDERS[0] else order}
+    order = request.one_of("order", ORDERS, ORDERS[0])
+    return {"filter": request.text("filter").strip(), "order": "" if order == ORDERS[0] else order}
 
 
-def groups(desk: Desk, asked: ReviewRequest) -> LivePage:
+def groups(desk: Desk, request: ReviewRequest) -> LivePage:
     """The list of groups."""
-    question, error, found = question_of(asked), None, None
+    question, error, page = question_of(request), None, None
     try:
-        found = desk.groups(question)
+        page = desk.groups(question)
     except QueryError as mistake:
         error = mistake
-    values = {"list": found, "question": question, "error": error, "orders": ORDER_WORDS}
-    return LivePage("groups.html", {**values, "came": came_from(asked)}, 400 if error else 200)
+    values = {"list": page, "question": question, "error": error, "orders": ORDER_WORDS}
+    return LivePage("groups.html", {**values, "came": came_from(request)}, 400 if error else 200)
 
 
-def group(desk: Desk, asked: ReviewRequest) -> LivePage:
+def group(desk: Desk, request: ReviewRequest) -> LivePage:
     """A group."""
-    view = desk.group(asked.path["group"], question_of(asked))
+    view = desk.group(request.path["group"], question_of(request))
     first = next((member for member in view.members if member.representative), view.members[0])
     others = [member for member in view.members if member is not first]
-    begin = asked.whole("from") or 0
+    begin = request.whole("from") or 0
     end = begin + MEMBERS
     values = {
         "first": first,
         "shown": [first, *others[begin:end]],
         "begin": begin or "",
         "following": end if end < len(others) else None,
-        "came": came_from(asked),
+        "came": came_from(request),
     }
     return LivePage("group.html", {"group": view, **values})
 
 
-def pair(desk: Desk, asked: ReviewRequest) -> LivePage:
+def pair(desk: Desk, request: ReviewRequest) -> LivePage:
     """Two documents side by side, or their differences as a list."""
-    keys: tuple[int, int] = asked.path["a"], asked.path["b"]
-    queue = queue_of(asked)
-    how = {"ignore_numbers": True} if asked.text("numbers") == "off" else {}
+    keys: tuple[int, int] = request.path["a"], request.path["b"]
+    queue = queue_of(request)
+    how = {"ignore_numbers": True} if request.text("numbers") == "off" else {}
     view = desk.pair(*keys, queue, **how)
-    swapped, shown = asked.text("swap") == "1", view
+    swapped, shown = request.text("swap") == "1", view
     if swapped:
         shown = desk.pair(*keys[::-1], queue, **how)
-    mode = asked.one_of("view", VIEWS, "sides")
+    mode = request.one_of("view", VIEWS, "sides")
     options = {
         "view": "list" if mode == "list" else "",
         "numbers": "off" if how else "",
         "swap": "1" if swapped else "",
-        "full": "1" if asked.text("full") == "1" else "",
+        "full": "1" if request.text("full") == "1" else "",
     }
-    found = shown.comparison
+    comparison = shown.comparison
     values = {
         "pair": view,
         "shown": shown,
-        "body": ComparisonBody(found, (str(shown.a.id), str(shown.b.id)), bool(options["full"]), "", 2),
-        "sentences": (alike_sentence(found), common_sentence(found), differing_sentence(found.alignment)),
+        "body": ComparisonBody(comparison, (str(shown.a.id), str(shown.b.id)), bool(options["full"]), "", 2),
+        "sentences": (
+            alike_sentence(comparison),
+            common_sentence(comparison),
+            differing_sentence(comparison.alignment),
+        ),
         "options": options,
-        "keep": {**came_from(asked), "queue": queue or ""},
+        "keep": {**came_from(request), "queue": queue or ""},
     }
     return LivePage("pair.html", values)
 
 
-def queue_of(asked: ReviewRequest) -> Queue | None:
+def queue_of(request: ReviewRequest) -> Queue | None:
     """Return the queue the reader came from."""
-    return asked.one_of("queue", QUEUES) if asked.text("queue") else None
+    return request.one_of("queue", QUEUES) if request.text("queue") else None
 
 
-def queue(desk: Desk, asked: ReviewRequest) -> LivePage:
+def queue(desk: Desk, request: ReviewRequest) -> LivePage:
     """A list of pairs."""
-    name = ReviewRequest(query={"queue": asked.path["queue"]}).one_of("queue", QUEUES)
-    found = desk.queue(name, asked.text("after"), LINES)
-    return LivePage("queue.html", {"queue": name, "queues": QUEUE_WORDS, "list": found})
+    name = ReviewRequest(query={"queue": request.path["queue"]}).one_of("queue", QUEUES)
+    pairs = desk.queue(name, request.text("after"), LINES)
+    return LivePage("queue.html", {"queue": name, "queues": QUEUE_WORDS, "list": pairs})
 
 
-def threshold(desk: Desk, asked: ReviewRequest) -> LivePage:
+def threshold(desk: Desk, request: ReviewRequest) -> LivePage:
     """The effect of other thresholds, and pairs to label around one."""
-    value = asked.share("value")
+    value = request.share("value")
     view = desk.threshold(value)
-    at = desk.about().threshold if value is None else value
-    return LivePage("threshold.html", {"view": view, "at": at, "seen": last_number(desk)})
+    chosen = desk.about().threshold if value is None else value
+    return LivePage("threshold.html", {"view": view, "at": chosen, "seen": last_number(desk)})
 
 
-def kinds(desk: Desk, asked: ReviewRequest) -> LivePage:
+def kinds(desk: Desk, request: ReviewRequest) -> LivePage:
     """The pairs of one kind of difference, with samples; or all kinds."""
-    kind = asked.text("kind")
-    sample = desk.sample_of_kind(kind, asked.text("filter").strip()) if kind else None
+    kind = request.text("kind")
+    sample = desk.sample_of_kind(kind, request.text("filter").strip()) if kind else None
     values = {"kinds": KINDS, "kind": kind, "sample": sample, "seen": last_number(desk)}
-    return LivePage("kinds.html", {**values, "came": came_from(asked)})
+    return LivePage("kinds.html", {**values, "came": came_from(request)})
 
 
-def history(desk: Desk, asked: ReviewRequest) -> LivePage:
+def history(desk: Desk, request: ReviewRequest) -> LivePage:
     """All actions, the latest first."""
-    actions = desk.history(asked.whole("before"), LINES)
+    actions = desk.history(request.whole("before"), LINES)
     before = actions[-1].number if len(actions) == LINES else None
     return LivePage("history.html", {"actions": actions, "before": before})
 
 
-def export(desk: Desk, asked: ReviewRequest) -> LivePage:
+def export(desk: Desk, request: ReviewRequest) -> LivePage:
     """The files to save."""
     return LivePage("export.html", {})
 
 
-def saved(desk: Desk, asked: ReviewRequest) -> Download:
+def saved(desk: Desk, request: ReviewRequest) -> Download:
     """A file to save."""
-    given = ReviewRequest(query=asked.path)
+    given = ReviewRequest(query=request.path)
     what, form = given.one_of("what", EXPORTS), given.one_of("form", tuple(FORMS))
     return Download(f"{what}.{form}", FORMS[form], desk.export(what, form))  # type: ignore[arg-type]
 
 
-def keys(desk: Desk, asked: ReviewRequest) -> LivePage:
+def keys(desk: Desk, request: ReviewRequest) -> LivePage:
     """The keys."""
     return LivePage("keys.html")
 
@@ -386,9 +390,9 @@ def last_number(desk: Desk) -> int:
     return actions[0].number if actions else 0
 
 
-def alike_sentence(found: ComparisonRecord) -> str:
+def alike_sentence(record: ComparisonRecord) -> str:
     """Return resemblance and both containments in words."""
-    of = {name: value_of(found.measures[name])[0] for name in ("resemblance", "containment_a", "containment_b")}
+    of = {name: value_of(record.measures[name])[0] for name in ("resemblance", "containment_a", "containment_b")}
     return (
         f"Resemblance {of['resemblance']}, containment {of['containment_a']} of A in B and "
         f"{of['containment_b']} of B in A"

@@ -51,7 +51,7 @@ SECONDS = 20.0
 
 
 def report_page(
-    found: Found, *, pairs: int = PAIRS, groups: int = GROUPS, title: str = "", written: str = ""
+    result: Found, *, pairs: int = PAIRS, groups: int = GROUPS, title: str = "", written: str = ""
 ) -> str:
     """Return the report of a result as HTML.
 
@@ -61,7 +61,7 @@ def report_page(
     Raises SettingError for numbers out of range.
     """
     check_lengths(pairs, groups)
-    content = ReportContent(found, groups=groups, pairs=pairs)
+    content = ReportContent(result, groups=groups, pairs=pairs)
     heading = f"Near-duplicates in {printable(title)}" if title else "Near-duplicates"
     return self_contained(
         templates_of("neardup.review.report"),
@@ -98,28 +98,28 @@ class ReportContent:
     A loaded result with decisions in its folder is reported as they leave it.
     """
 
-    def __init__(self, found: Found, *, groups: int, pairs: int) -> None:
-        as_run, found = found, as_reviewed(found)
-        self.run = found.run
-        made = found.run.decisions
-        self.decisions = None if made is None else ReportDecisions(made, found, as_run)
-        self._found = found
-        self._reading = TextReading(found)
-        self._groups = group_figures(found)
-        self._pairs = pair_figures(ResultIndex(found))
-        self.groups = GroupLists(found, self._groups, self._pairs, self._reading, groups)
-        self.links = PairLists(found, self._groups, self._pairs, self._reading)
+    def __init__(self, result: Found, *, groups: int, pairs: int) -> None:
+        as_run, result = result, as_reviewed(result)
+        self.run = result.run
+        decisions = result.run.decisions
+        self.decisions = None if decisions is None else ReportDecisions(decisions, result, as_run)
+        self._found = result
+        self._reading = TextReading(result)
+        self._groups = group_figures(result)
+        self._pairs = pair_figures(ResultIndex(result))
+        self.groups = GroupLists(result, self._groups, self._pairs, self._reading, groups)
+        self.links = PairLists(result, self._groups, self._pairs, self._reading)
         self.below = Some(
             [
                 ChosenPair(id, group, f"{self.measure} {similarity(value)}, joined by a chain of pairs")
-                for id, group, value in islice(lists.below_threshold(found, self._groups), LISTED)
+                for id, group, value in islice(lists.below_threshold(result, self._groups), LISTED)
             ],
             self.run.chaining.groups,
         )
-        self.losses, self.problems = lists.losses(found), lists.problems(found)
-        self.not_judged, self.crowds = lists.not_judged(found), lists.crowds(found)
+        self.losses, self.problems = lists.losses(result), lists.problems(result)
+        self.not_judged, self.crowds = lists.not_judged(result), lists.crowds(result)
         chosen = choose([*self._candidates()], pairs)
-        self.pairs: list[ShownPair] = list(side_by_side(found, chosen, self._reading))
+        self.pairs: list[ShownPair] = list(side_by_side(result, chosen, self._reading))
         self._anchors = {frozenset((one.chosen.a, one.chosen.b)): one.anchor for one in self.pairs}
 
     @property
@@ -194,8 +194,8 @@ class ReportContent:
         if total.unknown and total.unknown == total.removed:
             return Tile("text lost", "unknown", "the result was made from stored pairs")
         unknown = f"; unknown for {number(total.unknown)}" if total.unknown else ""
-        said = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
-        return Tile("text lost", percent(total.lost, total.shingles), said)
+        explanation = f"of the shingles of near copies; {counted(total.losing, 'document')} with a loss{unknown}"
+        return Tile("text lost", percent(total.lost, total.shingles), explanation)
 
     @property
     def unknown_stake(self) -> int:
@@ -221,7 +221,7 @@ class ReportContent:
         if run.regrouped_from:
             lines.append(("made from", f"stored pairs of a run at threshold {run.regrouped_from.threshold:g}"))
         named = {"removed": self.removed}
-        lines += [(named.get(label, label), brief(said, 2 * NOTE)) for label, said in show.summary(run)]
+        lines += [(named.get(label, label), brief(value, 2 * NOTE)) for label, value in show.summary(run)]
         if self.decisions is None and self._found.folder is not None:
             lines.append(("decisions", "none when this page was written"))
         lines.append(("program", f"neardup {printable(run.neardup_version)}, format {run.format}"))
@@ -230,7 +230,9 @@ class ReportContent:
     def _settings_in_words(self) -> str:
         settings = self.run.settings
         unit = "word" if settings["unit"] == "word" else "character"
-        said = f"{self.measure} {self.threshold:g} or above, on shingles of {counted(settings['length'], unit)}"
+        sentence = (
+            f"{self.measure} {self.threshold:g} or above, on shingles of {counted(settings['length'], unit)}"
+        )
         stated = {"measure", "threshold", "length", "unit"}
         changed = [
             f"{name} {_value(settings[name])}"
@@ -238,7 +240,11 @@ class ReportContent:
             if name not in stated and settings.get(name) != FIELDS[name].default
             if not (FIELDS[name].many and not settings.get(name))
         ]
-        return f"{said}; other than usual: {', '.join(changed)}" if changed else f"{said}; all others as usual"
+        return (
+            f"{sentence}; other than usual: {', '.join(changed)}"
+            if changed
+            else f"{sentence}; all others as usual"
+        )
 
     @property
     def settings(self) -> list[Line]:
@@ -260,8 +266,8 @@ class ReportContent:
     @property
     def kinds(self) -> list[tuple[str, int]]:
         """The kinds of difference of the pairs, the most frequent first."""
-        found = [(name, count) for name, count in (self.run.kinds or {}).items() if count]
-        return sorted(found, key=lambda kind: -kind[1])
+        counts = [(name, count) for name, count in (self.run.kinds or {}).items() if count]
+        return sorted(counts, key=lambda kind: -kind[1])
 
     def link(self, a: Id, b: Id) -> str:
         """Return the address of a pair that is side by side on this page; "" if it is not."""
@@ -280,16 +286,16 @@ class ReportContent:
         """Yield the pairs that could be shown, by list."""
         worst = ((line, self.groups.worst(line)) for line in self.groups.stake.lines)
         yield [ChosenPair(one.id, line.id, f"{one.said} of A are lost with it") for line, one in worst if one]
-        for some, said in (
+        for some, why in (
             (self.links.closest, "close to the threshold"),
             (self.links.between, "alike, but not in one group"),
             (self.links.missed, "missed by the run"),
         ):
-            yield [ChosenPair(line.a_id, line.b_id, self._why(line, said)) for line in some.lines]
+            yield [ChosenPair(line.a_id, line.b_id, self._why(line, why)) for line in some.lines]
         yield list(self.below.lines)
 
-    def _why(self, line: PairLine, said: str) -> str:
-        return f"{said}: {self.measure} {share(line.similarity)}, {line.why}"
+    def _why(self, line: PairLine, why: str) -> str:
+        return f"{why}: {self.measure} {share(line.similarity)}, {line.why}"
 
 
 def _listed(values: object) -> str:
@@ -341,19 +347,19 @@ def choose(lists: Sequence[Iterable[ChosenPair]], most: int) -> list[ChosenPair]
     >>> [(pair.a, pair.b) for pair in choose([first, second], 3)]
     [(1, 2), (5, 6), (3, 4)]
     """
-    found: dict[frozenset[Id], ChosenPair] = {}
+    chosen: dict[frozenset[Id], ChosenPair] = {}
     waiting = [iter(pairs) for pairs in lists]
-    while waiting and len(found) < most:
+    while waiting and len(chosen) < most:
         for pairs in list(waiting):
-            new = next((pair for pair in pairs if frozenset((pair.a, pair.b)) not in found), None)
+            new = next((pair for pair in pairs if frozenset((pair.a, pair.b)) not in chosen), None)
             if new is None:
                 waiting.remove(pairs)
-            elif len(found) < most:
-                found[frozenset((new.a, new.b))] = new
-    return list(found.values())
+            elif len(chosen) < most:
+                chosen[frozenset((new.a, new.b))] = new
+    return list(chosen.values())
 
 
-def side_by_side(found: Found, chosen: Sequence[ChosenPair], reading: TextReading) -> Iterator[ShownPair]:
+def side_by_side(result: Found, chosen: Sequence[ChosenPair], reading: TextReading) -> Iterator[ShownPair]:
     """Read and compare pairs."""
     for place, pair in enumerate(chosen, 1):
         shown = ShownPair(place, pair)
@@ -364,29 +370,29 @@ def side_by_side(found: Found, chosen: Sequence[ChosenPair], reading: TextReadin
             size = counted(len(texts[0]) + len(texts[1]), "character")
             shown.missing = f"The two texts have {size}, which is too long for this page."
         else:
-            _compare(found, shown, (texts[0], texts[1]))
+            _compare(result, shown, (texts[0], texts[1]))
         yield shown
 
 
-def _compare(found: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
+def _compare(result: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     from neardup.comparison.compare import compare
 
-    settings = found.run.settings
+    settings = result.run.settings
     names = tuple(str(id)[:LONGEST_NAME] for id in (shown.chosen.a, shown.chosen.b))
     try:
-        made = compare(*texts, **as_compared(settings), seconds=SECONDS)
+        comparison = compare(*texts, **as_compared(settings), seconds=SECONDS)
     except LimitError as error:
         shown.missing = f"{error.given}."
         return
-    shown.body = bounded(made, (names[0], names[1]), f"p{shown.number}-", SHOWN)
+    shown.body = bounded(comparison, (names[0], names[1]), f"p{shown.number}-", SHOWN)
 
 
-def bounded(found: ComparisonRecord, names: tuple[str, str], prefix: str, most: int) -> Markup:
+def bounded(record: ComparisonRecord, names: tuple[str, str], prefix: str, most: int) -> Markup:
     """Return the parts of a comparison as HTML: facts, list of differences, the two texts.
 
     ``prefix`` makes ids unique on the page. If the texts have more than ``most`` characters, equal passages are
     left out, and the page ends after that many.
     """
-    fits = len(found.a.text) + len(found.b.text) <= most
-    body = ComparisonBody(found, names, False, prefix, 4, None if fits else most)
+    fits = len(record.a.text) + len(record.b.text) <= most
+    body = ComparisonBody(record, names, False, prefix, 4, None if fits else most)
     return body.html("bounded")

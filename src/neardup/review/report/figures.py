@@ -52,21 +52,21 @@ class GroupFigures:
         return _first(self.size, most)
 
 
-def group_figures(found: ResultRecord) -> GroupFigures:
+def group_figures(result: ResultRecord) -> GroupFigures:
     """Count the groups of a result."""
-    groups = found.groups
+    groups = result.groups
     coded = groups["group"].combine_chunks().dictionary_encode()
     of_row, heads = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary
     many = len(heads)
     leads = groups["representative"].to_numpy(zero_copy_only=False).astype(bool)
-    copies = pc.is_in(groups["id"], value_set=found.copies["id"].combine_chunks())
+    copies = pc.is_in(groups["id"], value_set=result.copies["id"].combine_chunks())
     exact = copies.to_numpy(zero_copy_only=False).astype(bool) & ~leads
     value = groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
     near = ~leads & ~exact & ~np.isnan(value)
     lowest, highest = np.full(many, np.inf), np.full(many, -np.inf)
     np.minimum.at(lowest, of_row[near], value[near])
     np.maximum.at(highest, of_row[near], value[near])
-    lost, unknown = _lost_bytes(found, of_row)
+    lost, unknown = _lost_bytes(result, of_row)
     return GroupFigures(
         heads,
         of_row,
@@ -80,19 +80,19 @@ def group_figures(found: ResultRecord) -> GroupFigures:
     )
 
 
-def _lost_bytes(found: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
+def _lost_bytes(result: ResultRecord, of_row: Int64s) -> tuple[Int64s, Bools]:
     """Return the bytes lost with each member, 0 for all but the first of exact copies, and where it is unknown."""
-    groups, ranks = found.groups, found.ranks
+    groups, ranks = result.groups, result.ranks
     removed = ~groups["kept"].to_numpy(zero_copy_only=False).astype(bool)
     if "lost_shingles" not in groups.column_names:
         return np.zeros(len(of_row), np.int64), removed
     new = ranks.filter(pc.invert(ranks["reference"]))
-    at = _filled(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)
+    rows = _filled(pc.index_in(groups["id"], value_set=new["id"].combine_chunks()), -1)
     lost, shingles = _filled(groups["lost_shingles"], -1), _filled(groups["shingles"], 0)
-    known = removed & (at >= 0) & (lost >= 0)
+    known = removed & (rows >= 0) & (lost >= 0)
     if not new.num_rows:
         return np.zeros(len(of_row), np.int64), removed & ~known
-    size, first = _filled(new["bytes"], 0)[at], _filled(new["first"], 0)[at]
+    size, first = _filled(new["bytes"], 0)[rows], _filled(new["first"], 0)[rows]
     return lost_bytes(known, lost, shingles, size, of_row, first), removed & ~known
 
 
@@ -105,8 +105,8 @@ def _worst(of_row: Int64s, lost: Int64s, many: int) -> Int64s:
 
 
 def _filled(values: pa.ChunkedArray, missing: int) -> Int64s:
-    found: Int64s = pc.fill_null(values, missing).to_numpy().astype(np.int64)
-    return found
+    filled: Int64s = pc.fill_null(values, missing).to_numpy().astype(np.int64)
+    return filled
 
 
 def _first(values: Int64s, most: int) -> Int64s:

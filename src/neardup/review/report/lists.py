@@ -83,9 +83,9 @@ class GroupLists:
     """Lines of groups; ``most`` is the length of a list."""
 
     def __init__(
-        self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading, most: int
+        self, result: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading, most: int
     ) -> None:
-        self._found, self._groups, self._pairs, self._reading = found, groups, pairs, reading
+        self._found, self._groups, self._pairs, self._reading = result, groups, pairs, reading
         self.stake = self._some(groups.by_stake(most), int((groups.stake > 0).sum()))
         self.largest = self._some(groups.by_size(most), len(groups))
 
@@ -131,8 +131,8 @@ class GroupLists:
 class PairLists:
     """Lines of pairs: ``closest`` to the threshold, ``between`` groups, ``missed`` by the run."""
 
-    def __init__(self, found: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading) -> None:
-        self._found, self._groups, self._pairs, self._reading = found, groups, pairs, reading
+    def __init__(self, result: Found, groups: GroupFigures, pairs: PairFigures, reading: TextReading) -> None:
+        self._found, self._groups, self._pairs, self._reading = result, groups, pairs, reading
         total = pairs.table.num_rows
         self.closest = Some([self._stored(row) for row in pairs.lowest(LISTED).tolist()], total)
         strongest = pairs.strongest_between(LISTED).tolist()
@@ -178,44 +178,44 @@ class PairLists:
         )
 
 
-def losses(found: Found) -> Some:
+def losses(result: Found) -> Some:
     """Return the removed documents that lose most text."""
-    lost = found.run.lost
+    lost = result.run.lost
     return Some([_loss(one) for one in lost.most[:LISTED]], lost.losing)
 
 
-def problems(found: Found) -> Some:
+def problems(result: Found) -> Some:
     """Return rows and files that could not be read: the place and the reason."""
     rows: list[Row] = []
-    for problem in islice(found.problems, LISTED):
+    for problem in islice(result.problems, LISTED):
         place = problem.file or (f"row {number(problem.row)}" if problem.row is not None else "the file")
         where = problem.source if place == problem.source else f"{problem.source}: {place}"
         rows.append((brief(where, REASON), brief(problem.reason, REASON), ""))
-    return Some(rows, len(found.problems))
+    return Some(rows, len(result.problems))
 
 
-def not_judged(found: Found) -> Some:
+def not_judged(result: Found) -> Some:
     """Return documents that were not compared: the id, the kind, and the reason."""
-    listed = found.not_judged.slice(0, LISTED).to_pylist()
+    listed = result.not_judged.slice(0, LISTED).to_pylist()
     rows = [(str(row["id"]), brief(row["kind"], REASON), brief(row["reason"], REASON)) for row in listed]
-    return Some(rows, found.not_judged.num_rows)
+    return Some(rows, result.not_judged.num_rows)
 
 
-def crowds(found: Found) -> Some:
+def crowds(result: Found) -> Some:
     """Return the crowds: the representative, the number of members, and of pairs that were not written."""
-    all_crowds = found.run.crowds
+    all_crowds = result.run.crowds
     rows = [
         (str(one.representative), number(one.members), number(one.pairs_left_out)) for one in all_crowds[:LISTED]
     ]
     return Some(rows, len(all_crowds))
 
 
-def below_threshold(found: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id, float]]:
+def below_threshold(result: Found, groups: GroupFigures) -> Iterator[tuple[Id, Id, float]]:
     """Yield members below the threshold to the representative, least similar first: (id, group, similarity)."""
-    value = found.groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
-    low = np.flatnonzero(value < found.run.settings["threshold"])
+    value = result.groups["similarity"].to_numpy(zero_copy_only=False).astype(np.float64)
+    low = np.flatnonzero(value < result.run.settings["threshold"])
     for row in low[np.argsort(value[low], kind="stable")].tolist():
-        one = found.groups.slice(row, 1).to_pylist()[0]
+        one = result.groups.slice(row, 1).to_pylist()[0]
         yield one["id"], one["group"], float(value[row])
 
 
@@ -225,10 +225,10 @@ class ReportDecisions:
     Both are the same if the result was made to follow decisions, by ``neardup apply`` or ``--decisions``.
     """
 
-    def __init__(self, account: DecisionsAccount, found: Found, run: Found) -> None:
+    def __init__(self, account: DecisionsAccount, result: Found, run: Found) -> None:
         self._account = account
-        self.only_reviewed = found is not run
-        self._removed = run.run.counts.removed, found.run.counts.removed
+        self.only_reviewed = result is not run
+        self._removed = run.run.counts.removed, result.run.counts.removed
         self._action = run.run.action
         self._later = 0 if self.only_reviewed else later_action(run)
 
@@ -255,8 +255,8 @@ class ReportDecisions:
         """Remarks on decisions that are not carried out yet, and on later ones."""
         notes = []
         if self._later:
-            said = f"The review in {self._result} has gone on since, up to action {number(self._later)}"
-            notes.append(f"{said}: this page is older than its decisions.")
+            note = f"The review in {self._result} has gone on since, up to action {number(self._later)}"
+            notes.append(f"{note}: this page is older than its decisions.")
         if self.only_reviewed:
             was, now = map(number, self._removed)
             files = f"The run by itself removed {was}; the files in the result are still those of the run"
@@ -305,8 +305,8 @@ class ReportDecisions:
 class TextReading:
     """Documents of a result, short ones read once. ``why`` is the first reason why one could not be read."""
 
-    def __init__(self, found: Found) -> None:
-        self._found = found
+    def __init__(self, result: Found) -> None:
+        self._found = result
         self._words: dict[Id, str] = {}
         self._short: dict[Id, str] = {}
         self._failures = 0
@@ -361,8 +361,8 @@ def _kind(a: str, b: str) -> str:
 
 def _loss(row: LostMost) -> Loss:
     lost, shingles = row.lost_shingles, row.shingles or 0
-    said = f"{number(lost)} of {counted(shingles, 'shingle')} ({percent(lost, shingles)})"
-    return Loss(row.id, row.group, said, brief(row.lost_passage or "", PASSAGE))
+    share = f"{number(lost)} of {counted(shingles, 'shingle')} ({percent(lost, shingles)})"
+    return Loss(row.id, row.group, share, brief(row.lost_passage or "", PASSAGE))
 
 
 def _known(value: np.float64) -> float | None:
@@ -373,12 +373,12 @@ def _row(decision: DecisionAccount) -> tuple[str, str, str, str]:
     """A decision in the cells of a table: its documents, itself, the person, the time."""
     first, *others = (str(id) for id in decision.ids)
     sort = decision.decision
-    said = f"represents the group of {first}" if sort == "represents" else sort
+    verb = f"represents the group of {first}" if sort == "represents" else sort
     if sort == "represents":
         first, others = others[0] if others else first, []
-    documents = f"{said} with {' and '.join(others)}" if others else said
-    at = brief(decision.at, _SHOWN)[:16].replace("T", " ")
-    return first, brief(documents, REASON), brief(decision.by, _SHOWN), f"{at} UTC"
+    documents = f"{verb} with {' and '.join(others)}" if others else verb
+    time = brief(decision.at, _SHOWN)[:16].replace("T", " ")
+    return first, brief(documents, REASON), brief(decision.by, _SHOWN), f"{time} UTC"
 
 
 def _tags(tags: list[str]) -> str:

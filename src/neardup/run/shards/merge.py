@@ -80,15 +80,15 @@ def parts_in(names: Sequence[str | Path]) -> list[Path]:
 
     Empty if the names refer to documents. Raises InputError if only some of them are fingerprints.
     """
-    found = [parts_at(Path(name)) for name in names]
-    if any(found) and not all(found):
-        other = names[found.index([])]
+    parts = [parts_at(Path(name)) for name in names]
+    if any(parts) and not all(parts):
+        other = names[parts.index([])]
         raise InputError(
             f"{other} is not a folder of fingerprints, and others of the given names are",
             "Folders of fingerprints only, or documents only",
             "Fingerprint the documents first, or name documents only",
         )
-    return [folder for folders in found for folder in folders]
+    return [folder for folders in parts for folder in folders]
 
 
 def parts_at(path: Path) -> list[Path]:
@@ -109,11 +109,11 @@ def parts_to_merge(path: Path) -> list[Path]:
 
 def _require_all_numbers(folder: Path, names: Sequence[str]) -> None:
     """Raise InputError if parts that are numbered from 0 or 1 on, such as part-00 and part-02, lack a number."""
-    found = [re.fullmatch(r"(.*?)(\d+)(\D*)", name, re.DOTALL) for name in names]
-    kinds = {(match[1], match[3], len(match[2]) * match[2].startswith("0")) for match in found if match}
-    if not all(found) or len({(before, after) for before, after, _ in kinds}) != 1:
+    matches = [re.fullmatch(r"(.*?)(\d+)(\D*)", name, re.DOTALL) for name in names]
+    kinds = {(match[1], match[3], len(match[2]) * match[2].startswith("0")) for match in matches if match}
+    if not all(matches) or len({(before, after) for before, after, _ in kinds}) != 1:
         return
-    numbers = {int(match[2]): match[2] for match in found if match}
+    numbers = {int(match[2]): match[2] for match in matches if match}
     first, last = min(numbers), max(numbers)
     lacking = [number for number in range(first, last) if number not in numbers]
     if first > 1 or not lacking or len(lacking) >= len(numbers):
@@ -127,20 +127,20 @@ def _require_all_numbers(folder: Path, names: Sequence[str]) -> None:
     )
 
 
-def with_settings(shared: Settings, asked: Mapping[str, Any]) -> Settings:
-    """Return the settings of the parts with those ``asked`` for.
+def with_settings(shared: Settings, given: Mapping[str, Any]) -> Settings:
+    """Return the settings of the parts with those ``given`` for.
 
     Raises SettingError for a setting that the fingerprints depend on and that differs from theirs.
     """
     values = shared.as_dict()
     for name in fixed_settings():
-        if name in asked and FIELDS[name].canonical(asked[name]) != FIELDS[name].canonical(values[name]):
+        if name in given and FIELDS[name].canonical(given[name]) != FIELDS[name].canonical(values[name]):
             raise SettingError(
-                f"{FIELDS[name].option} is {asked[name]!r}, and it was {values[name]!r} for the fingerprints",
+                f"{FIELDS[name].option} is {given[name]!r}, and it was {values[name]!r} for the fingerprints",
                 f"The {name} of the fingerprints",
                 f"Leave out {FIELDS[name].option}, or fingerprint the parts again",
             )
-    return Settings.of(**{**values, **asked})
+    return Settings.of(**{**values, **given})
 
 
 def merge(
@@ -160,8 +160,8 @@ def merge(
     """
     folders = [part for name in parts for part in parts_to_merge(Path(name))]
     documents, shared = open_parts(folders, key=None if key is None else Path(key), inputs=inputs)
-    found = merge_opened(documents, with_settings(shared, settings), progress).found
-    return replace(found, access=found.access & common_access(folders))
+    result = merge_opened(documents, with_settings(shared, settings), progress).found
+    return replace(result, access=result.access & common_access(folders))
 
 
 def merge_opened(
@@ -285,14 +285,14 @@ def save_fingerprints(
     parts = parts_of(documents, columns, settings.keep, settings.relations, None)
     corpus = Corpus(parts, settings, key_of(secret), empty_alike=settings.keep.empty == "one")
     documents_read = rejected = 0
-    with FingerprintFolder(folder, settings, (slots, words), secret, overwrite=overwrite) as made:
-        made.restrict(access_of(documents))
+    with FingerprintFolder(folder, settings, (slots, words), secret, overwrite=overwrite) as target:
+        target.restrict(access_of(documents))
         with (progress or Silent()).stage("fingerprint", documents.size_bytes, "bytes") as advance:
             for read in read_chunks(corpus, slots):
-                made.add(saved_form(read, corpus.key))
+                target.add(saved_form(read, corpus.key))
                 documents_read, rejected = documents_read + len(read), rejected + len(read.facts.problems)
                 advance(read.bytes_read)
-        complete(made, documents, columns, settings)
+        complete(target, documents, columns, settings)
     return Fingerprinted(folder, documents_read, rejected, (*columns.notes, *notes_on(file)))
 
 
@@ -301,12 +301,12 @@ def saved_form(read: ReadChunk, key: Key) -> ReadChunk:
     return read.with_columns({"key": sealed(read.keys, key)})
 
 
-def complete(made: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:
+def complete(target: FingerprintFolder, documents: Documents, columns: Chosen, settings: Settings) -> None:
     """Sort the keys of all added chunks, and write the rest of the folder."""
     if not simhash_words(settings):
-        asked = settings.search
-        write_sorted_bands(made, plan(asked.threshold, asked.recall, settings.sketch.slots))
-    made.finish(
+        search = settings.search
+        write_sorted_bands(target, plan(search.threshold, search.recall, settings.sketch.slots))
+    target.finish(
         _input(documents, columns, settings), places_of(documents, columns.text, columns.id, reference=False)
     )
 
@@ -330,7 +330,7 @@ def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
 def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
     used = {columns.text, columns.id, *asked_columns(settings.keep, settings.relations)}
     name = documents.names[0] if documents.format == "text" else ""
-    found = documents.findings
+    findings = documents.findings
     return SavedInput(
         format=documents.format,
         name=name,
@@ -342,9 +342,10 @@ def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedIn
         size_bytes=documents.size_bytes,
         sources=saved_sources(documents),
         notes=columns.notes,
-        aside=tuple((item.name, item.why) for item in found.aside),
+        aside=tuple((item.name, item.why) for item in findings.aside),
         encodings={
-            name: (charset.encoding, charset.how, charset.certainty) for name, charset in found.encodings.items()
+            name: (charset.encoding, charset.how, charset.certainty)
+            for name, charset in findings.encodings.items()
         },
     )
 

@@ -47,17 +47,17 @@ class KeptPart:
 
 
 def kept_of_part(
-    documents: Documents, found: Found, name: str, folder: OutputFolder | None, progress: Progress | None = None
+    documents: Documents, result: Found, name: str, folder: OutputFolder | None, progress: Progress | None = None
 ) -> KeptPart:
     """Write the rows of a part that a merged result keeps, in the format of the part; with no folder only count.
 
     ``name`` is that of the result. Raises InputError for a part with a file that is not among those of the result
     or has changed since, and names the file.
     """
-    recorded = found.places
+    recorded = result.places
     if not isinstance(recorded, StoredPlaces):
         raise no_places()
-    if found.run.against:
+    if result.run.against:
         raise InputError(
             f"{name} was compared with a reference set, and is not a merged result",
             "A result of neardup merge",
@@ -70,15 +70,15 @@ def kept_of_part(
         raise _not_there(sources[0], name)
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
-    fates = FileFates(found, recorded, documents, names)
-    threads = Settings.of(**found.run.settings).work.threads
+    fates = FileFates(result, recorded, documents, names)
+    threads = Settings.of(**result.run.settings).work.threads
     if folder is None:
         natives = ((chunk, chunk.read_native) for chunk in documents.chunks(None, None))
         kept = [fates.kept(chunk, rows.row_numbers) for chunk, rows in ordered_map(read_native, natives, threads)]
         return KeptPart(sum(map(len, kept)), sum(int(rows.sum()) for rows in kept))
     counted = None  # text files have no place for the columns of --count
-    if found.run.settings["count"] and documents.format not in WITHOUT_COLUMNS:
-        counted = CountedRows(found, recorded, names, as_json=documents.format == "csv")
+    if result.run.settings["count"] and documents.format not in WITHOUT_COLUMNS:
+        counted = CountedRows(result, recorded, names, as_json=documents.format == "csv")
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         extra = counted.columns(chunk, native.row_numbers) if counted else None
@@ -92,7 +92,7 @@ def kept_of_part(
     return part
 
 
-def account_of_part(documents: Documents, name: str, made: KeptPart) -> dict[str, Any]:
+def account_of_part(documents: Documents, name: str, part: KeptPart) -> dict[str, Any]:
     """Return the account of the rows of a part."""
     return {
         "neardup_version": version("neardup"),
@@ -100,7 +100,7 @@ def account_of_part(documents: Documents, name: str, made: KeptPart) -> dict[str
         "action": "part",
         "inputs": list(documents.names),
         "merged": name,
-        "counts": {"read": made.read, "kept": made.kept, "removed": made.read - made.kept},
+        "counts": {"read": part.read, "kept": part.kept, "removed": part.read - part.kept},
     }
 
 
@@ -109,15 +109,15 @@ def _files_of(sources: tuple[Source, ...], documents: Documents, recorded: Store
     by_name: dict[str, list[int]] = {}
     for number, file_name in recorded.names():
         by_name.setdefault(os.path.basename(file_name), []).append(number)
-    found = []
+    files = []
     for source in sources:
         alike = by_name.get(os.path.basename(source.name), [])
         if not alike:
             raise _not_there(source, name)
-        found.append(_recognised(source, alike, documents, recorded, name))
-    if not found or len(set(found)) != len(found):
+        files.append(_recognised(source, alike, documents, recorded, name))
+    if not files or len(set(files)) != len(files):
         raise InputError("The part has several files that the result records as one", "The part as it was")
-    return found
+    return files
 
 
 def _recognised(source: Source, alike: list[int], documents: Documents, recorded: StoredPlaces, name: str) -> int:
@@ -165,15 +165,15 @@ class CountedRows:
     ``--sources`` are JSON, for formats without lists.
     """
 
-    def __init__(self, found: Found, recorded: StoredPlaces, names: Mapping[int, str], as_json: bool) -> None:
-        self._by: str = found.run.settings["sources"]
+    def __init__(self, result: Found, recorded: StoredPlaces, names: Mapping[int, str], as_json: bool) -> None:
+        self._by: str = result.run.settings["sources"]
         listed = [(SOURCES, pa.list_(pa.large_string()))] if self._by else []
         self._schema = pa.schema([*((name, pa.int64()) for name in COUNTED), *listed])
         self._as_json = as_json
-        kept = found.groups.filter(found.groups["kept"])
+        kept = result.groups.filter(result.groups["kept"])
         self._known = kept.select(self._schema.names).cast(self._schema).combine_chunks()
-        places = pc.index_in(kept["id"], value_set=found.ranks["id"].combine_chunks())
-        files, numbers = recorded.of_rows(column(found.ranks, "row")[places.to_numpy()])
+        places = pc.index_in(kept["id"], value_set=result.ranks["id"].combine_chunks())
+        files, numbers = recorded.of_rows(column(result.ranks, "row")[places.to_numpy()])
         self._at: dict[str, tuple[Int64s, Int64s]] = {}
         for number, source in names.items():
             mine = np.flatnonzero(files == number)
@@ -188,13 +188,13 @@ class CountedRows:
     def columns(self, chunk: Chunk, rows: Int64s) -> pa.Table:
         """The columns of some ``rows`` of a chunk, by their numbers in the file."""
         numbers, place = self._at[chunk.source]
-        at = np.minimum(np.searchsorted(numbers, rows), max(0, len(numbers) - 1))
-        known = numbers[at] == rows if len(numbers) else np.zeros(len(rows), np.bool_)
+        places = np.minimum(np.searchsorted(numbers, rows), max(0, len(numbers) - 1))
+        known = numbers[places] == rows if len(numbers) else np.zeros(len(rows), np.bool_)
         alone = pa.table([*[pa.array(np.zeros(len(rows), np.int64))] * 3, *self._own(chunk, rows)], self._schema)
         index = len(self._known) + np.arange(len(rows))
-        index[known] = place[at[known]]
-        found = pa.concat_tables([self._known, alone]).combine_chunks().take(pa.array(index))
-        return flat(found) if self._as_json else found
+        index[known] = place[places[known]]
+        values = pa.concat_tables([self._known, alone]).combine_chunks().take(pa.array(index))
+        return flat(values) if self._as_json else values
 
     def _own(self, chunk: Chunk, rows: Int64s) -> list[pa.Array]:
         """The source of each row, as a list; nothing without sources."""
@@ -207,18 +207,18 @@ class CountedRows:
         return [pa.ListArray.from_arrays(pa.array(ends), values.drop_null().cast(pa.large_string()))]
 
 
-def write_sorted_bands(made: FingerprintFolder, plan: Plan) -> None:
+def write_sorted_bands(target: FingerprintFolder, plan: Plan) -> None:
     """Sort the keys of all rows with text, band by band; the memory is that of one band."""
-    made.write_sorted(plan.bands, _sorted_bands(made, plan))
+    target.write_sorted(plan.bands, _sorted_bands(target, plan))
 
 
-def _sorted_bands(made: FingerprintFolder, plan: Plan) -> Iterator[tuple[UInt64s, UInt32s]]:
-    found = list(made.seals())
-    with_text = np.flatnonzero(np.concatenate([np.empty(0, np.int64), *(units for units, _ in found)]))
-    rows, seals = with_text.astype(np.uint32), [seals for _, seals in found]
+def _sorted_bands(target: FingerprintFolder, plan: Plan) -> Iterator[tuple[UInt64s, UInt32s]]:
+    seal_list = list(target.seals())
+    with_text = np.flatnonzero(np.concatenate([np.empty(0, np.int64), *(units for units, _ in seal_list)]))
+    rows, seals = with_text.astype(np.uint32), [seals for _, seals in seal_list]
     first = 0
     for band, count in enumerate(plan.bands):
-        blocks = [keys_of(block, band) for block in made.slots(first, count)]
+        blocks = [keys_of(block, band) for block in target.slots(first, count)]
         yield _in_order(blocks, rows)
         first += count
     yield _in_order(seals, rows)
@@ -248,15 +248,15 @@ class NewKeys:
     @classmethod
     def of(cls, chunks: Sequence[ReadChunk], plan: Plan) -> "NewKeys":
         """The keys of fingerprinted chunks."""
-        nothing, found = np.empty(0, np.uint64), []
+        nothing, band_keys = np.empty(0, np.uint64), []
         for band, (first, count) in enumerate(_slots(plan)):
             keys = [
                 keys_of(np.ascontiguousarray(chunk.signatures[chunk.units > 0, first : first + count]), band)
                 for chunk in chunks
             ]
-            found.append(np.unique(np.concatenate([nothing, *keys])))
+            band_keys.append(np.unique(np.concatenate([nothing, *keys])))
         seals = np.concatenate([nothing, *(chunk.keys[chunk.units > 0, 0] for chunk in chunks)])
-        return cls(plan, tuple(found), np.unique(seals))
+        return cls(plan, tuple(band_keys), np.unique(seals))
 
 
 def meeting(part: SavedFingerprints, new: NewKeys) -> Int64s:
@@ -267,8 +267,8 @@ def meeting(part: SavedFingerprints, new: NewKeys) -> Int64s:
         for place, keys in enumerate((*new.bands, new.seals)):
             meets[bands.rows_with(place, keys)] = True
         return np.flatnonzero(meets)
-    for keys, found in zip(new.bands, _scanned(part, new.plan), strict=True):
-        meets |= _among(found, keys)
+    for keys, rows_found in zip(new.bands, _scanned(part, new.plan), strict=True):
+        meets |= _among(rows_found, keys)
     seals = [seal for _, seal in part.seals()]
     meets |= _among(np.concatenate([np.empty(0, np.uint64), *seals]), new.seals)
     return np.flatnonzero(meets)
@@ -292,6 +292,6 @@ def _slots(plan: Plan) -> Iterator[tuple[int, int]]:
 def _among(values: UInt64s, ascending: UInt64s) -> Bools:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
-    at = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
-    found: Bools = ascending[at] == values
-    return found
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    present: Bools = ascending[places] == values
+    return present

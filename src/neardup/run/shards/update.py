@@ -76,13 +76,13 @@ class ReadDocuments:
     @property
     def sources(self) -> tuple[Source, ...]:
         """The files."""
-        found: tuple[Source, ...] = getattr(self.documents, "sources", ())
-        return found
+        files: tuple[Source, ...] = getattr(self.documents, "sources", ())
+        return files
 
     def digest(self, position: int) -> bytes | None:
         """Return the digest of a file that is one document."""
-        found: Any = self.documents
-        digest: bytes | None = found.digest(position)
+        documents: Any = self.documents
+        digest: bytes | None = documents.digest(position)
         return digest
 
     def require(self, text: str, id: str | None) -> None:
@@ -140,9 +140,9 @@ def find_against(
             "A reference set of documents with ignore_common",
             "Name the documents themselves with --against, or leave out --ignore-common",
         )
-    asked = settings.search
-    if not settings.by_simhash and asked.method != "exact" and MEASURES[asked.measure].by_lsh:
-        keys = NewKeys.of(new.saved, plan(asked.threshold, asked.recall, settings.sketch.slots))
+    search = settings.search
+    if not settings.by_simhash and search.method != "exact" and MEASURES[search.measure].by_lsh:
+        keys = NewKeys.of(new.saved, plan(search.threshold, search.recall, settings.sketch.slots))
         against = against.only([meeting(part, keys) for part in against.parts])
     old = Reference(against, against.chosen)
     return run(Inputs(new, columns, settings, old, action, review=review), progress), against
@@ -157,10 +157,10 @@ def fill_against(
     store_texts: bool = True,
 ) -> "tuple[Found, NamedGroups]":
     """Write a result of new documents with the names of the groups; ``compared`` are the saved documents."""
-    found = fill(outcome, folder, action, progress, store_texts=store_texts)
+    result = fill(outcome, folder, action, progress, store_texts=store_texts)
     names = named_groups(outcome, compared)
     folder.write_table("names.parquet", names.table())
-    return found, names
+    return result, names
 
 
 @contextmanager
@@ -177,11 +177,11 @@ def growing_by(
     sizes = (0 if words else settings.sketch.slots, words)
     target = next_part(parent)
     named: list[NamedGroups] = []
-    with FingerprintFolder(target, settings, sizes, against.secret) as made:
-        made.restrict(access_of(new))
+    with FingerprintFolder(target, settings, sizes, against.secret) as fingerprints:
+        fingerprints.restrict(access_of(new))
         for chunk in new.saved:
-            made.add(chunk)
-        complete(made, new, columns, settings)
+            fingerprints.add(chunk)
+        complete(fingerprints, new, columns, settings)
         yield named.append
         for names in named:
             rows = sum(len(chunk) for chunk in new.saved)
@@ -294,9 +294,9 @@ def _names(run: Run, wanted: Int64s, against: FingerprintedDocuments | None) -> 
         piece = rows.corpus.pieces[k]
         folder, part_row = against.saved_row(piece.chunk, row - piece.first)
         by_part.setdefault(folder, []).append((place, part_row))
-    for folder, found in by_part.items():
-        known = names_at(read_names(folder), [part_row for _, part_row in found])
-        for (place, _), name in zip(found, known, strict=True):
+    for folder, documents in by_part.items():
+        known = names_at(read_names(folder), [part_row for _, part_row in documents])
+        for (place, _), name in zip(documents, known, strict=True):
             names[place] = names[place] if name is None else name
     return names
 

@@ -434,9 +434,11 @@ def _chaining(judged: JudgedRun, threshold: float) -> Chaining:
     groups = len(np.unique(decisions.representative_row[far]))
     if unknown[far].any():
         return Chaining(groups, None, would)
-    at = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
-    head, member = judged.rows.ids.of(np.array([decisions.representative_row[at], decisions.rows[at]])).to_pylist()
-    return Chaining(groups, Link(head, head, member, float(decisions.similarity[at])), would)
+    place = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
+    head, member = judged.rows.ids.of(
+        np.array([decisions.representative_row[place], decisions.rows[place]])
+    ).to_pylist()
+    return Chaining(groups, Link(head, head, member, float(decisions.similarity[place])), would)
 
 
 def _components_that_would_chain(judged: JudgedRun) -> int:
@@ -508,8 +510,8 @@ def why_nothing_goes(
     ``rows`` are the rows of the document numbers in ``pairs``; the rows before ``first_new`` are a reference set.
     """
     # not those within the reference set
-    found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in pairs.batches())
-    if decisions.none_goes or not found or not decisions.kept.all():
+    pairs_found = sum(int(np.count_nonzero(rows[column(some, "b")] >= first_new)) for some in pairs.batches())
+    if decisions.none_goes or not pairs_found or not decisions.kept.all():
         return []
     directed = MEASURES[search.measure].directed
     if keep.only_contained > 0 and len(decisions.rows):
@@ -525,7 +527,7 @@ def why_nothing_goes(
         )
     else:
         return []
-    return [f"{counted(found, 'pair')} found, nothing removed: {why}"]
+    return [f"{counted(pairs_found, 'pair')} found, nothing removed: {why}"]
 
 
 def why_holders_stay(
@@ -546,12 +548,12 @@ def why_holders_stay(
         holds[rows.unique[column(some, "b")[old & inside]]] = True
     holders = holds[rows.copy_of] | (rows.copy_of < rows.first_new)  # copies of one hold it, too
     holders[: rows.first_new] = False
-    found = int(np.count_nonzero(holders))
+    count = int(np.count_nonzero(holders))
     holders[decisions.gone] = False
     stay = int(np.count_nonzero(holders))
     if not stay:
         return []
-    holding = f"{counted(found, 'document')} that hold a document of the reference set"
+    holding = f"{counted(count, 'document')} that hold a document of the reference set"
     threshold = f"{search.threshold:g}"
     return [
         f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "

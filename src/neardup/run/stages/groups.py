@@ -52,7 +52,7 @@ def resources(rows: Rows, search: SearchSettings) -> tuple[FeatureStores, PairRo
 def group(
     judged: JudgedRows,
     documents: CopyClasses,
-    found: FoundPairs,
+    found_pairs: FoundPairs,
     exact: ExactJoin,
     rules: GroupRules,
     room: PairRoom,
@@ -60,7 +60,7 @@ def group(
 ) -> tuple[Grouped, Heads]:
     """Choose the representatives."""
     with meter.stage("group", None, "documents"):
-        groups = group_found(found, exact, documents.rank, judged.first_new_document, rules, room)
+        groups = group_found(found_pairs, exact, documents.rank, judged.first_new_document, rules, room)
         return groups, heads_of(judged, documents, groups.leader)
 
 
@@ -74,9 +74,9 @@ def people_groups(
 ) -> tuple[Grouped, Heads, Applied]:
     """Change the groups as people decided."""
     with meter.stage("group", None, "documents"):
-        asked = applied(review, judged, documents)
-        moved, asked = asked.place(heads, judged.rank, alike_by(groups.pairs, documents))
-        return replace(groups, leader=leaders_at(moved.rows, documents)), moved, asked
+        decided = applied(review, judged, documents)
+        moved, decided = decided.place(heads, judged.rank, alike_by(groups.pairs, documents))
+        return replace(groups, leader=leaders_at(moved.rows, documents)), moved, decided
 
 
 def pairs_of_leaders(documents: CopyClasses, groups: Grouped, heads: Heads, room: PairRoom) -> HeadPairs:
@@ -117,9 +117,9 @@ def no_text(rows: Rows, decisions: Decisions) -> Decisions:
     return replace(decisions, dropped=dropped_rows(rows))
 
 
-def people_fates(asked: Applied, decisions: Decisions, judged: JudgedRows) -> tuple[Decisions, LookedAt]:
+def people_fates(applied: Applied, decisions: Decisions, judged: JudgedRows) -> tuple[Decisions, LookedAt]:
     """Change the fates as people decided."""
-    return asked.fates(decisions, judged.rank), LookedAt(decisions.rows)
+    return applied.fates(decisions, judged.rank), LookedAt(decisions.rows)
 
 
 def stand(
@@ -134,9 +134,9 @@ def whole_families(judged: JudgedRows, decisions: Decisions) -> Decisions:
     return decisions.none_kept(judged.first_new)
 
 
-def people_exceptions(asked: Applied, decisions: Decisions, judged: JudgedRows) -> Decisions:
+def people_exceptions(applied: Applied, decisions: Decisions, judged: JudgedRows) -> Decisions:
     """Keep the members of such families that people keep."""
-    return asked.fates(decisions, judged.rank, none_stays=True)
+    return applied.fates(decisions, judged.rank, none_stays=True)
 
 
 def lost_text(
@@ -156,14 +156,14 @@ def people_last_word(
     stores: FeatureStores,
     judged: JudgedRows,
     documents: CopyClasses,
-    asked: Applied,
+    applied: Applied,
     decisions: Decisions,
     before: Standing,
     meter: Meter,
 ) -> tuple[Decisions, Standing]:
     """Let people decide about documents that would stay for their text, and count the lost text again."""
     with meter.stage("lost text", None, "documents"):
-        return settled(asked, decisions, documents, before, judged.rank, stores.of())
+        return settled(applied, decisions, documents, before, judged.rank, stores.of())
 
 
 def reported_pairs(

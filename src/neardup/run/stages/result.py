@@ -49,11 +49,11 @@ class Outcome:
 
 
 def people_reasons(
-    members: MemberTable, asked: Applied, decisions: Decisions, search: SearchSettings, meter: Meter
+    members: MemberTable, applied: Applied, decisions: Decisions, search: SearchSettings, meter: Meter
 ) -> MemberTable:
     """Name the decisions of people among the reasons."""
     with meter.stage("tables", None, "rows"):
-        return MemberTable(with_decided(members.table, asked, decisions, search.in_words))
+        return MemberTable(with_decided(members.table, applied, decisions, search.in_words))
 
 
 def row_tables(
@@ -99,7 +99,7 @@ def missed_pairs(rows: Rows, judged: JudgedRows, audit: Audit, form: PairForm, m
 def result(run: Run, meter: Meter) -> Outcome:
     """Write the account, and put the result together."""
     tables = run.tables
-    found = Found(
+    record = Found(
         pairs=run.pairs.table,
         groups=run.members.table,
         copies=tables.copies,
@@ -113,7 +113,7 @@ def result(run: Run, meter: Meter) -> Outcome:
         texts=run.texts,
         places=run.texts,
     )
-    return Outcome(found, run)
+    return Outcome(record, run)
 
 
 def _pairs_with_ids(
@@ -129,12 +129,12 @@ def _pairs_with_ids(
         shingles = on_shingles(rows.stores, table, form.search, form.work, meter) if shingles is None else shingles
         return _table_with_ids(table, shingles, rows, judged, form, meter)
     quiet = Meter(Silent())
-    with meter.stage("tables", len(pairs), "pairs") as advance, scratch.table() as made:
+    with meter.stage("tables", len(pairs), "pairs") as advance, scratch.table() as spooled:
         for some in pairs.batches(TABLE_ROWS):
             counted = on_shingles(rows.stores, some, form.search, form.work, quiet)
-            made.add(_table_with_ids(some, counted, rows, judged, form, quiet))
+            spooled.add(_table_with_ids(some, counted, rows, judged, form, quiet))
             advance(some.num_rows)
-    return made.table
+    return spooled.table
 
 
 def _table_with_ids(
@@ -186,13 +186,15 @@ def largest_groups(outcome: Outcome, most: int, members: int) -> list[LargeGroup
     heads, first, sizes = np.unique(decisions.representative_row, return_index=True, return_counts=True)
     order = np.lexsort((heads, -sizes))[:most].tolist()
     entries = [range(int(first[i]), int(first[i]) + min(int(sizes[i]), members)) for i in order]
-    rows = decisions.rows[[at for entry in entries for at in entry]] if entries else np.empty(0, np.int64)
+    rows = (
+        decisions.rows[[position for entry in entries for position in entry]] if entries else np.empty(0, np.int64)
+    )
     words = _first_words(outcome, np.unique(rows).tolist())
     ids = dict(zip(rows.tolist(), outcome.run.judged_rows.ids.of(rows).to_pylist(), strict=True))
 
-    def member(at: int) -> GroupMember:
-        row, similarity = int(decisions.rows[at]), float(decisions.similarity[at])
-        kinds = bool(decisions.exact[at]), bool(decisions.is_representative[at])
+    def member(place: int) -> GroupMember:
+        row, similarity = int(decisions.rows[place]), float(decisions.similarity[place])
+        kinds = bool(decisions.exact[place]), bool(decisions.is_representative[place])
         return GroupMember(ids[row], words.get(row, ""), None if np.isnan(similarity) else similarity, *kinds)
 
     return [LargeGroup(int(sizes[i]), tuple(map(member, entry))) for i, entry in zip(order, entries, strict=True)]

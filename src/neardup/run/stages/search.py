@@ -157,17 +157,17 @@ def prove(
     proposal: Proposal,
     documents: CopyClasses,
     rules: GroupRules,
-    asked: SearchSettings,
+    settings: SearchSettings,
     meter: Meter,
 ) -> tuple[FoundPairs, ExactJoin, HeldSets, SearchOutcome]:
     """Count the common shingles of each proposed pair, and of those that chains of pairs connect."""
-    with_leaders = rules.grouping.groups == "principal" and rules.grouping.pairs == "needed" and not asked.audit
+    with_leaders = rules.grouping.groups == "principal" and rules.grouping.pairs == "needed" and not settings.audit
     return search.prove(rows, proposal, meter, documents.rank if with_leaders else None)
 
 
 def audit(
     rows: Rows,
-    found: FoundPairs,
+    found_pairs: FoundPairs,
     outcome: SearchOutcome,
     groups: Grouped,
     search: SearchSettings,
@@ -176,7 +176,7 @@ def audit(
     """Compare some documents with all others, and check the pairs that the run reports for them."""
     joined = np.zeros(len(rows.unique), np.bool_)
     joined[outcome.hub] = True
-    reported = Reported((found.pairs, groups.pairs), joined, groups.limited)
+    reported = Reported((found_pairs.pairs, groups.pairs), joined, groups.limited)
     with meter.stage("audit", len(rows.unique), "documents") as advance:
         return audited(rows, reported, search, advance)
 
