@@ -15,7 +15,7 @@ import pytest
 from neardup.io.readers import choose_columns, open_files
 from neardup.join.method import Choice, choose
 from neardup.run.predict import A_DOCUMENT, Amounts, RunCost, memory_bytes, predict, process_bytes
-from neardup.settings import Settings
+from neardup.settings import Settings, Work
 from neardup.settings.records import CHUNK, PROCESS
 from support.command_line import Run
 
@@ -112,9 +112,9 @@ def memory(**settings: Any) -> int:
 def test_the_parts_of_the_memory_add_up() -> None:
     """The process and four chunks in flight; documents; and what each method holds of them."""
     fixed = PROCESS + 4 * CHUNK
-    assert process_bytes(MILLION, Settings.of(threads=2)) == fixed
-    assert process_bytes(MILLION, Settings.of(threads=8)) == PROCESS + 10 * CHUNK
-    assert PROCESS < process_bytes(Amounts(10, 1000, 100), Settings.of(threads=8)) < PROCESS + 10_000
+    assert process_bytes(MILLION, Work(2)) == fixed
+    assert process_bytes(MILLION, Work(8)) == PROCESS + 10 * CHUNK
+    assert PROCESS < process_bytes(Amounts(10, 1000, 100), Work(8)) < PROCESS + 10_000
     signatures = 4 * 128 * MILLION.documents
     assert memory(method="lsh") == fixed + 111 * MILLION.documents + signatures
     assert fixed + A_DOCUMENT * MILLION.documents <= memory(method="lsh", memory="1GB") < memory(method="lsh")
@@ -129,7 +129,7 @@ def test_characters_and_low_thresholds_have_longer_lists() -> None:
     def join(**settings: Any) -> int:
         chosen = Settings.of(**settings)
         made = memory_bytes(few, chosen, choose(chosen.search, few.shingles, chosen.shingles.unit))
-        return made - process_bytes(few, chosen)
+        return made - process_bytes(few, chosen.work, by_simhash=chosen.by_simhash)
 
     assert 8 * few.shingles < join() < join(unit="char") < join(unit="char", threshold=0.5)
     assert join(unit="char") < 20 * few.shingles

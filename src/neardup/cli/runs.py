@@ -158,7 +158,7 @@ class SavedEngine:
         against, shared = open_parts(self.parts, key=options.key)
         review = review_of(options)
         settings = with_settings(shared, given_settings(options.settings, options.explicit))
-        require_columns(against, settings)
+        require_columns(against, settings.keep, settings.relations)
         documents = open_files(options.inputs, reading=settings.reading)
         columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
         with watcher() as progress, ExitStack() as stack:

@@ -32,7 +32,7 @@ from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import parts_of, require_reference
 from neardup.runtime import worker_count
-from neardup.settings import GroupSettings, SearchSettings, Settings, Shingles, ratio
+from neardup.settings import GroupSettings, SearchSettings, Settings, Shingles, Work, ratio
 from neardup.settings.records import CHUNK, PROCESS
 from neardup.sketch.documents import ShingleSets
 from neardup.tables import Bools, Int64s, UInt64s
@@ -71,10 +71,10 @@ class Amounts:
     shingles: int
 
 
-def process_bytes(amounts: Amounts, settings: Settings) -> int:
+def process_bytes(amounts: Amounts, work: Work, *, by_simhash: bool = False) -> int:
     """Bytes that do not depend on the number of documents: the process, and its chunks in flight."""
-    chunks = CHUNK * (worker_count(settings.work.threads) + 2)
-    return PROCESS + min(chunks, round(_CHUNK_TIMES * amounts.bytes)) + _SIMHASH * settings.by_simhash
+    chunks = CHUNK * (worker_count(work.threads) + 2)
+    return PROCESS + min(chunks, round(_CHUNK_TIMES * amounts.bytes)) + _SIMHASH * by_simhash
 
 
 def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) -> int:
@@ -88,7 +88,9 @@ def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) ->
     else:
         signatures = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
         searching += max(signatures, _of_candidates(amounts, settings.search))
-    return process_bytes(amounts, settings) + max(A_DOCUMENT * documents, searching)
+    return process_bytes(amounts, settings.work, by_simhash=settings.by_simhash) + max(
+        A_DOCUMENT * documents, searching
+    )
 
 
 def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> int:
@@ -334,7 +336,7 @@ def predict(
         disk=disk,
         seconds=WHOLE * spent * text * scale / (later or text or 1) + crowds.seconds,
         limit=limit,
-        process=process_bytes(amounts, settings),
+        process=process_bytes(amounts, settings.work, by_simhash=settings.by_simhash),
         a_pair=0 if limit is None else A_PAIR,
         crowds=crowds,
     )

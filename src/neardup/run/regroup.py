@@ -60,7 +60,7 @@ def regroup(result: Result, threshold: float) -> Result:
     """
     was = Settings.of(**result.run.settings)
     now = Settings.of(**{**result.run.settings, "threshold": threshold})
-    _require_stricter(was, now)
+    _require_stricter(was.search, now.search)
     if now == was:
         return result
     _require_no_decisions(result)
@@ -74,7 +74,7 @@ def regroup(result: Result, threshold: float) -> Result:
         judged, members = _run(STAGES, wanted, rows, stored, now, result.run.action)
         near = result.pairs.filter(pa.array(at_least(pairs, criterion_of(now.search))))
         left = result.ranks.sort_by("row").take(pa.array(involved(rows, judged.groups.pairs)))
-        run = _account(result, judged, near, members.table, was, now)
+        run = _account(result, judged, near, members.table, was.search, now)
     run = structs.replace(run, seconds=meter.seconds, peak_memory_bytes=peak_memory())
     return replace(result, pairs=near, groups=members.table, missed=None, ranks=left, run=run, folder=None)
 
@@ -89,8 +89,8 @@ def require(together: bool) -> None:
         )
 
 
-def _require_stricter(was: Settings, now: Settings) -> None:
-    least, wanted = was.search.threshold, now.search.threshold
+def _require_stricter(was: SearchSettings, now: SearchSettings) -> None:
+    least, wanted = was.threshold, now.threshold
     if Fraction(*ratio(wanted)) < Fraction(*ratio(least)):
         raise SettingError(
             f"threshold is {wanted:g}, but this result holds pairs at {least:g} and above only",
@@ -261,7 +261,7 @@ def _account(
     judged: JudgedRun,
     pairs: pa.Table,
     members: pa.Table,
-    was: Settings,
+    was: SearchSettings,
     now: Settings,
 ) -> RunAccount:
     """The account of the stored run, with everything that the other threshold changes."""
@@ -269,7 +269,7 @@ def _account(
     by = now.search, now.keep
     gone = int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
     source = run.regrouped_from or Regrouped(
-        threshold=was.search.threshold,
+        threshold=was.threshold,
         crowds=len(run.crowds),
         crowd_members=sum(crowd.members for crowd in run.crowds),
         popular=run.popular.documents,
@@ -300,7 +300,7 @@ def _account(
             *_not_stored(decisions),
             *_lost_unknown(decisions),
             *of_groups.warnings,
-            *not_in_full(run.counts.capped, was.search.measure),
+            *not_in_full(run.counts.capped, was.measure),
             *why_nothing_goes(*by, decisions, judged.groups.pairs, rows.unique, rows.first_new),
             *why_holders_stay(*by, rows, decisions, judged.groups.pairs),
         ],

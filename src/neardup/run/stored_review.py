@@ -35,7 +35,7 @@ from neardup.run.review_decisions import (
 )
 from neardup.run.stages.account import decided
 from neardup.run.tables import group_table, represented
-from neardup.settings import Settings
+from neardup.settings import Keep, Settings
 from neardup.settings.rules import KEEP_NONE
 from neardup.tables import DECISIONS_FILE, Bools, Int64s
 
@@ -118,7 +118,9 @@ def after_review(result: Result, given: ReviewedResult) -> Result:
     decisions = settle(
         stored.with_similarities(decisions), rows, documents, compared, settings.keep.only_contained
     )
-    decisions = _decided(stored.with_fates(decisions, same), decided, rows, documents, settings, compared, same)
+    decisions = _decided(
+        stored.with_fates(decisions, same), decided, rows, documents, settings.keep, compared, same
+    )
     counted_copies = represented(decisions, rows) if settings.keep.count else None
     groups = group_table(decisions, rows, settings.search, settings.keep.held, counted_copies)
     groups = stored.with_texts(with_lost_columns(groups, decisions), decisions, same)
@@ -132,12 +134,11 @@ def _decided(
     applied: Applied,
     rows: JudgedRows,
     documents: CopyClasses,
-    settings: Settings,
+    keep: Keep,
     shingles: pa.Table,
     same: Bools,
 ) -> Decisions:
     """The decisions of people, and those by lost text in groups that are not the ``same``."""
-    keep = settings.keep
     if keep.keep == KEEP_NONE:
         return applied.fates(decisions.none_kept(rows.first_new), rows.rank, none_stays=True)
     decisions = applied.fates(decisions, rows.rank)

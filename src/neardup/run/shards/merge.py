@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -39,7 +39,7 @@ from neardup.run.shards.rows import write_sorted_bands
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
 from neardup.runtime import Progress, Silent
-from neardup.settings import FIELDS, SettingKeywords, Settings
+from neardup.settings import FIELDS, Keep, Relations, SettingKeywords, Settings
 from neardup.sketch.documents import simhash_words
 from neardup.text.keys import key_of, new_secret, sealed
 
@@ -170,14 +170,14 @@ def merge_opened(
     progress: Progress | None = None,
 ) -> Outcome:
     """Group the documents of opened parts; texts are read again only to verify pairs."""
-    require_columns(documents, settings)
+    require_columns(documents, settings.keep, settings.relations)
     return run(Inputs(documents, documents.chosen, settings, action="dedup"), progress)
 
 
-def require_columns(documents: FingerprintedDocuments, settings: Settings) -> None:
-    """Raise InputError if the settings name a column that the fingerprints do not hold."""
+def require_columns(documents: FingerprintedDocuments, keep: Keep, relations: Relations) -> None:
+    """Raise InputError if the records name a column that the fingerprints do not hold."""
     known = {column.name for column in documents.columns}
-    for name in asked_columns(settings.keep, settings.relations):
+    for name in asked_columns(keep, relations):
         if name not in known:
             raise InputError(
                 f'The fingerprints do not hold the column "{name}"',
@@ -306,8 +306,9 @@ def complete(target: FingerprintFolder, documents: Documents, columns: Chosen, s
     if not simhash_words(settings):
         search = settings.search
         write_sorted_bands(target, plan(search.threshold, search.recall, settings.sketch.slots))
+    used = {columns.text, columns.id, *asked_columns(settings.keep, settings.relations)}
     target.finish(
-        _input(documents, columns, settings), places_of(documents, columns.text, columns.id, reference=False)
+        _input(documents, columns, used), places_of(documents, columns.text, columns.id, reference=False)
     )
 
 
@@ -327,8 +328,8 @@ def saved_sources(documents: Documents) -> tuple[SavedSource, ...]:
     )
 
 
-def _input(documents: Documents, columns: Chosen, settings: Settings) -> SavedInput:
-    used = {columns.text, columns.id, *asked_columns(settings.keep, settings.relations)}
+def _input(documents: Documents, columns: Chosen, used: Collection[str | None]) -> SavedInput:
+    """The description of the input, with the ``used`` columns."""
     name = documents.names[0] if documents.format == "text" else ""
     findings = documents.findings
     return SavedInput(
