@@ -184,7 +184,7 @@ def test_keep_both_on_exact_copies_keeps_both(tmp_path: Path) -> None:
     assert fates(found) == {7: True, 8: True, 9: False}
     reasons = found.groups["reason"].to_pylist()
     assert reasons[1] == "exact copy of 7; decided by Ann: keep both: 7"
-    assert found.run.decisions.listed[0].reason == "no document has the id 9"
+    assert found.run.decisions.listed[0].reason.endswith("the id 9")
 
 
 def test_exact_copies_that_are_not_alike_are_in_different_groups(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_adding_other_texts_is_an_error_unless_they_replace(
     )
     result = run("add", path, changed)
     assert (result.status, result.out) == (2, "")
-    assert result.err.startswith("error: The document 'a' is in the collection already")
+    assert has_parts(result.err, "error: ", "'a'", "already")
     assert "--replace" in result.err
     result = run("add", path, changed, "--replace", "--json")
     known = json.loads(result.out)
@@ -91,7 +91,8 @@ def test_info_shows_what_there_is(run: Run, mails: Path, path: Path) -> None:
 def test_check_finds_what_is_wrong(run: Run, mails: Path, path: Path) -> None:
     run("add", path, mails)
     result = run("check", path)
-    assert (result.status, result.out) == (0, "4 documents checked, no fault found\n")
+    assert result.status == 0
+    assert has_parts(result.out, "4 documents", "no fault")
     data = bytearray(path.read_bytes())
     place = data.index(b'{"year"' if b'{"year"' in data else b"{}")
     data[place] ^= 1

@@ -177,7 +177,7 @@ def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, pat
     mine = write(tmp_path, {"mine.jsonl": b'{"id": 1}\n'}) / "mine.jsonl"
     result = run("add", path, folder, "--replace", "--problems", mine)
     assert (result.status, mine.read_bytes()) == (2, b'{"id": 1}\n')
-    assert "not a list of problems" in result.err
+    assert "list of problems" in result.err
     assert run("add", path, folder, "--problems", tmp_path / "none" / "p.jsonl").status == 2
 
 

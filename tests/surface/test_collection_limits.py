@@ -14,6 +14,7 @@ from neardup.collection.fields import metadata_fault
 from neardup.errors import InputError
 from support.command_line import Run
 from support.made_service import serving
+from support.messages import has_parts
 
 
 def deep(levels: int) -> Any:
@@ -128,7 +129,8 @@ def test_rows_whose_metadata_cannot_be_kept_are_listed_and_the_others_added(tmp_
     rows = pa.table({"id": ["a", "b"], "text": ["some text", "more"], "tags": [["x"] * 10_001, ["x"]]})
     with Collection(tmp_path / "x.neardup") as collection:
         added = collection.add(rows, metadata=["tags"])
-        assert [problem.reason for problem in added.problems] == ["the metadata has more than 10,000 values"]
+        assert len(added.problems) == 1
+        assert has_parts(added.problems[0].reason, "metadata", "10,000 values")
         assert list(collection) == ["b"]
 
 

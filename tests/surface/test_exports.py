@@ -147,7 +147,7 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     said = run("import", out, tmp_path / "t.csv", "--by", "Cy", "--id", "docid")
     assert said.status == 1
     assert said.out == "3 tags of 2 documents added (action 3)\n"
-    assert has_parts(said.err, "1 id is in no pair", "zz")
+    assert has_parts(said.err, "1 id", "no pair", "zz")
     assert state_of(out).tags == {"a": ("hot", "new"), "c": ("cold", "hot"), "=d": ("x",)}
     said = run("import", out, tmp_path / "t.csv", "--by", "Cy")
     assert (said.status, has_parts(said.err, "Row 1 of", str(tmp_path / "t.csv"), 'no column "id"')) == (2, True)
@@ -162,7 +162,7 @@ def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: P
         collection.add(pa.table({"id": ["a", "=b", "c"], "text": near}), on_near="link", near=0.5)
         collection.decide("a", "c", "duplicate", by="Ann", note="the same letter")
     said = run("export", path, "-o", tmp_path / "g.jsonl")
-    assert said.out.startswith("3 members of groups written to")
+    assert has_parts(said.out, "3 members of groups", "written")
     rows = read((tmp_path / "g.jsonl").read_bytes(), "jsonl")
     assert [(row["id"], row["group"], row["held_by"]) for row in rows] == [
         ("a", "a", "representative"),

@@ -47,7 +47,7 @@ def test_group_by_common_text(run: Run, source: Path, tmp_path: Path) -> None:
     assert (
         account["recall"]["statement"] == "exact: every pair at chunk-union by information 0.8 or above is found"
     )
-    assert account["choice"]["why"] == "LSH finds no pairs by their chunk-union"
+    assert has_parts(account["choice"]["why"], "LSH", "chunk-union")
     assert "3 at chunk-union by information 0.8" in result.out
     reasons = pq.read_table(out / "groups.parquet")["reason"].to_pylist()
     assert reasons == [
@@ -73,8 +73,8 @@ def test_group_by_text_in_order(run: Run, source: Path, tmp_path: Path) -> None:
     assert (pair["common"], pair["total_a"], pair["total_b"], pair["lcs"]) == (17, 18, 18, 34 / 36)
     assert pair["lcs"] == nd.compare(ROWS[0]["text"], ROWS[1]["text"]).measures["lcs"]
     account = json.loads((out / "run.json").read_text(encoding="utf-8"))
-    assert account["recall"]["statement"] == "exact: every pair at lcs 0.8 or above is found"
-    assert account["choice"]["why"] == "LSH finds no pairs by their lcs"
+    assert has_parts(account["recall"]["statement"], "exact: every pair", "lcs 0.8 or above")
+    assert has_parts(account["choice"]["why"], "LSH", "lcs")
     assert "1 at lcs 0.8" in result.out
     stricter = run("regroup", out, "-o", tmp_path / "stricter", "--threshold", ".95")
     assert stricter.status == 0

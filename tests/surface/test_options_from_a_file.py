@@ -10,6 +10,7 @@ import pytest
 from neardup.cli.config import find_config
 from neardup.errors import InputError, SettingError
 from support.command_line import Run
+from support.messages import has_parts
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_pyproject_is_second_and_a_named_file_first(run: Run, mails: Path, here:
     (here / "below").mkdir()
     missing = run("group", mails, "--dry-run", "--config", "nothing.toml")
     assert missing.status == 2
-    assert "nothing.toml cannot be used: No such file" in missing.err
+    assert has_parts(missing.err, "nothing.toml cannot be used", "No such file")
 
 
 def test_the_threshold_of_a_file_is_not_that_of_regroup(run: Run, mails: Path, here: Path) -> None:

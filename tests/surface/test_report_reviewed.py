@@ -54,7 +54,7 @@ def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> 
     assert "run by itself removed 5;" in said
     assert "were removed" not in said
     assert re.search(r"to remove 3 \S+ % of the documents", said)
-    assert words(nd.report_page(nd.load(reviewed))).count("3 can be removed after the review") == 1
+    assert words(nd.report_page(nd.load(reviewed))).count("3 can be removed") == 1
 
 
 def test_the_decisions_are_listed_with_their_authors_and_the_tags(run: Run, reviewed: Path) -> None:

@@ -88,9 +88,8 @@ def memory_bytes(amounts: Amounts, settings: Settings, choice: Choice | None) ->
     else:
         signatures = 0 if settings.search.limit is not None else 4 * settings.sketch.slots * documents
         searching += max(signatures, _of_candidates(amounts, settings.search))
-    return process_bytes(amounts, settings.work, by_simhash=settings.by_simhash) + max(
-        A_DOCUMENT * documents, searching
-    )
+    process = process_bytes(amounts, settings.work, by_simhash=settings.by_simhash)
+    return process + max(A_DOCUMENT * documents, searching)
 
 
 def _of_join(amounts: Amounts, search: SearchSettings, shingles: Shingles) -> int:

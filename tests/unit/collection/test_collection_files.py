@@ -19,6 +19,7 @@ from neardup.collection.store.segments import SegmentWriting, postings_of
 from neardup.collection.store.sqlite_tables import SqliteTables
 from neardup.errors import FormatError, OutputError
 from neardup.tables import UInt64s
+from support.messages import has_parts
 
 TEXTS = {f"id {place}": f"text {place} with some words of its own, word{place} among them" for place in range(40)}
 
@@ -163,7 +164,7 @@ def test_a_collection_whose_secret_is_lost_is_damaged(path: Path, secret: str | 
         connection.execute("DELETE FROM header")
         header["seal"] = str(schema.seal(sorted(header.items())))
         connection.executemany("INSERT INTO header VALUES (?, ?)", header.items())
-    with pytest.raises(FormatError, match="damaged: its settings cannot be read"):
+    with pytest.raises(FormatError, match="damaged: its settings"):
         Collection(path)
 
 
@@ -211,7 +212,7 @@ def add_postings(path: Path, hashes: UInt64s, document: int) -> None:
 def test_postings_that_no_text_has(path: Path) -> None:
     add_postings(path, np.array([1], np.uint64), 50)
     with Collection(path) as collection:
-        assert collection.check() == ["The postings of sampled shingles do not match the texts"]
+        assert [has_parts(fault, "postings", "do not match") for fault in collection.check()] == [True]
 
 
 def test_an_index_that_names_documents_that_are_not_there(path: Path) -> None:

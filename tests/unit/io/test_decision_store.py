@@ -151,7 +151,7 @@ def test_an_action_that_was_overtaken_cannot_be_undone(tmp_path: Path) -> None:
         with pytest.raises(ChangedMeanwhileError, match=r"Ben decided .* remove b"):
             store.undo(by="Ann")
         assert store.undo(by="Ben", action=2) is not None
-        with pytest.raises(InputError, match="Action 2 is undone already, by action 3"):
+        with pytest.raises(InputError, match=r"Action 2 .*undone.* by action 3"):
             store.undo(by="Ben", action=2)
         assert store.undo(by="Ann") is not None
         assert content(store.state()) == content(NO_DECISIONS)

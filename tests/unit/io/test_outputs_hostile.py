@@ -295,7 +295,7 @@ def test_overwrite_deletes_nothing_that_neardup_did_not_write(
     result(tmp_path / "out", 1)
     change(tmp_path / "out")
     before = {path: path.lstat().st_mtime_ns for path in tmp_path.rglob("*")}
-    with pytest.raises(OutputError, match=f"out is not a result of neardup: {said}"):
+    with pytest.raises(OutputError, match=f"out is not a result.*: {said}"):
         result(tmp_path / "out", 2, overwrite=True)
     assert {path: path.lstat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 

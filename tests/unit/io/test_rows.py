@@ -59,7 +59,7 @@ def test_a_row_of_a_file_by_its_number(tmp_path: Path, made: Any) -> None:
 
 def test_a_document_and_a_folder_have_no_rows(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words", encoding="utf-8")
-    with pytest.raises(InputError, match="is one document, and has no rows"):
+    with pytest.raises(InputError, match=r"one document.* no rows"):
         read_file_row(str(tmp_path / "a.txt"), 0, None, AUTO)
     with pytest.raises(InputError, match="is a folder"):
         read_file_row(str(tmp_path), 0, None, AUTO)

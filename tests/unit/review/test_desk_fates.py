@@ -110,7 +110,7 @@ def test_the_pages_of_a_group_and_a_pair_follow_a_decision(desk: Desk) -> None:
     assert (member.kept, member.reason) == (True, pair.a.reason)
     assert not next(line for line in desk.group(fox).members if line.id == "fox-less").kept
     desk.decide(Decide("pair", "not alike", "Ann", 1, pair=(twelve, fox)))
-    assert desk.pair(twelve, fox).a.reason == "it is in no group after the decisions"
+    assert desk.pair(twelve, fox).a.reason.startswith("it is in no group")
     desk.undo("Ann")
     desk.undo("Ann")
     assert not desk.pair(twelve, fox).a.kept

@@ -103,7 +103,7 @@ def test_the_queue_of_missed_pairs_is_that_of_the_audit(desk: Desk, result: Path
     lines = whole(audited, "missed")
     expected = {frozenset((row["id_a"], row["id_b"])) for row in found.pairs.slice(0, 2).to_pylist()}
     assert {frozenset((line.a_id, line.b_id)) for line in lines} == expected
-    assert {line.why for line in lines} == {"found by the audit only"}
+    assert all("by the audit" in line.why for line in lines)
     audited.close()
 
 
@@ -246,7 +246,7 @@ def test_kinds_that_are_not_stored_are_computed(desk: Desk, tmp_path: Path) -> N
 
 def test_kinds_are_refused_where_nothing_shows_them(tmp_path: Path) -> None:
     desk = Desk.open(make_result(tmp_path, kinds=False, store_texts=False))
-    with pytest.raises(QueryError, match="kinds of difference are not stored"):
+    with pytest.raises(QueryError, match=r"kinds .* not stored"):
         desk.groups(Question("kind:numbers"))
     desk.close()
 

@@ -327,7 +327,7 @@ def test_single_sketches_of_two_families_are_refused_and_both_are_named(name: st
 @pytest.mark.parametrize("name", singles())
 def test_what_is_no_sketch_at_all_is_refused(name: str) -> None:
     for other in ("text", None, 3):
-        with pytest.raises(InputError, match=r"The other side is a (str|NoneType|int)"):
+        with pytest.raises(InputError, match=r"other side .* (str|NoneType|int)"):
             singles()[name].resemblance(other)
 
 
