@@ -95,14 +95,10 @@ def explain(
     rows = sorted(set().union(*sets))
     if len(rows) > ROWS:
         raise _too_much(f"The documents have {len(rows):,} distinct shingles", f"At most {ROWS:,}")
-    membership = np.array([[row in members for members in sets] for row in rows], np.bool_).reshape(
-        len(rows), len(sets)
-    )
-    pairs = tuple(_exact(membership, a, b) for a, b in combinations(range(len(sets)), 2))
+    matrix = np.array([[row in own for own in sets] for row in rows], np.bool_).reshape(len(rows), len(sets))
+    pairs = tuple(_exact(matrix, a, b) for a, b in combinations(range(len(sets)), 2))
     drawn = tuple(
-        _draw(name, count, seed, coefficients, membership, pairs, band_rows)
-        for name in families
-        for count in counts
+        _draw(name, count, seed, coefficients, matrix, pairs, band_rows) for name in families for count in counts
     )
     return Explanation(
         documents=tuple(
@@ -114,7 +110,7 @@ def explain(
         seed=seed,
         shingles=tuple((" " if unit == "word" else "").join(row) for row in rows[:SHOWN_ROWS]),
         rows=len(rows),
-        held=membership[:SHOWN_ROWS],
+        held=matrix[:SHOWN_ROWS],
         pairs=pairs,
         drawn=drawn,
         chunks=contributions(length) if unit == "word" else (),
@@ -204,9 +200,9 @@ def _text(value: str | bytes | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
-def _exact(rows: Bools, a: int, b: int) -> Exact:
-    shared = int((rows[:, a] & rows[:, b]).sum())
-    return Exact(a, b, shared, int(rows[:, a].sum()), int(rows[:, b].sum()))
+def _exact(matrix: Bools, a: int, b: int) -> Exact:
+    shared = int((matrix[:, a] & matrix[:, b]).sum())
+    return Exact(a, b, shared, int(matrix[:, a].sum()), int(matrix[:, b].sum()))
 
 
 def _draw(
@@ -214,12 +210,12 @@ def _draw(
     slots: int,
     seed: int,
     coefficients: Coefficients | None,
-    occurs: Bools,
+    matrix: Bools,
     pairs: Sequence[Exact],
     band_rows: int | None,
 ) -> DrawnHashes:
-    hashed = FAMILIES[name].hashed(len(occurs), slots, seed, coefficients)
-    columns = [hashed.signature(column) for column in occurs.T]
+    hashed = FAMILIES[name].hashed(len(matrix), slots, seed, coefficients)
+    columns = [hashed.signature(column) for column in matrix.T]
     signatures = np.stack([values for values, _ in columns], axis=1)
     matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)
     kept = slice(SHOWN_ROWS), slice(SHOWN_FUNCTIONS)
