@@ -234,7 +234,9 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
                 by = None if options.by is None else by_value(outcome.run, options.by)
                 files = RowFiles(_shard_bytes(options), by, **_others(options))
                 store_texts = options.store_texts
-                result = fill(_with_config(outcome), folder, action, progress, store_texts=store_texts, files=files)
+                result = fill(
+                    _with_config(outcome), folder, action, progress, store_texts=store_texts, files=files
+                )
         discard(options.out)
     say_after(result, outcome)
     return result
