@@ -1,10 +1,12 @@
-"""Files of one sample, such as 000000.txt beside 000000.json and 000000.png, are compared and never removed."""
+"""Files of one sample, such as 000000.txt beside 000000.json and 000000.png, stay or go together, or all stay."""
 
 from __future__ import annotations
 
+import io
 import json
 import tarfile
 import zipfile
+from itertools import groupby
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -13,6 +15,7 @@ import pytest
 from neardup.io.readers.folders import decide, samples
 from neardup.io.readers.sources import Source
 from support.command_line import BASE, NEAR, OTHER, Run
+from support.messages import has_parts
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
 CAPTIONS = [BASE, NEAR, BASE, OTHER]
@@ -61,39 +64,83 @@ def kept_in(out: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("made", [folder, tar, zipped])
-def test_no_file_of_a_sample_is_removed_by_itself(made: object, run: Run, tmp_path: Path) -> None:
-    result = run("dedup", made(tmp_path), "-o", tmp_path / "out")  # type: ignore[operator]
+def test_the_files_of_a_sample_stay_or_go_together(made: object, run: Run, tmp_path: Path) -> None:
+    result = run("dedup", made(tmp_path), "-o", tmp_path / "out", "--keep", "first")  # type: ignore[operator]
     assert result.status == 0, result.err
-    assert kept_in(tmp_path / "out") == {name: FILES[name] for name in FILES if name != "alone/b.txt"}
-    assert "16 files share" in result.out
+    gone = ("part/000001", "part/000002", "part/000003", "alone/b.txt")
+    assert kept_in(tmp_path / "out") == {name: FILES[name] for name in FILES if not name.startswith(gone)}
+    assert has_parts(result.out, "4 samples of several files", ".txt", "12 other files", "6 read")
     account = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert account["counts"]["removed"] == 1
-    groups = pq.read_table(tmp_path / "out" / "groups.parquet").to_pylist()
-    said = {row["id"].rpartition("/")[2]: row["reason"] for row in groups}
-    assert "with 000002." in said["000002.txt"]
-    assert {"000000.txt", "000001.txt", "000002.txt", "b.txt"} <= set(said)
+    assert (account["counts"]["read"], account["counts"]["removed"]) == (6, 4)
+    assert not pq.read_table(tmp_path / "out" / "not_judged.parquet").num_rows
 
 
-def test_fingerprints_and_grouping_again_know_samples(run: Run, tmp_path: Path) -> None:
-    part, merged = tmp_path / "fp", tmp_path / "merged"
-    assert run("fingerprint", folder(tmp_path), "-o", part).status < 2  # it counts images as rejected
-    assert run("merge", part, "-o", merged).status < 2
-    assert json.loads((merged / "run.json").read_text())["counts"]["removed"] == 1
-    again = tmp_path / "again"
-    assert run("group", tmp_path / "in", "-o", tmp_path / "first").status == 0
-    assert run("regroup", tmp_path / "first", "--threshold", 0.9, "-o", again).status == 0
-    removed = [row["id"] for row in pq.read_table(again / "groups.parquet").to_pylist() if not row["kept"]]
-    assert removed in ([], ["alone/b.txt"])
-
-
-def test_files_without_words_stay_in_their_samples(run: Run, tmp_path: Path) -> None:
-    for name in ("a.txt", "a.json", "b.txt", "b.json", "alone.txt"):
+def test_kept_shards_are_shards(run: Run, tmp_path: Path) -> None:
+    """The files of a sample follow each other, as WebDataset reads them."""
+    for shard in ("000.tar", "001.tar"):
         (tmp_path / "in").mkdir(exist_ok=True)
-        (tmp_path / "in" / name).write_text(" \n" if name.endswith(".txt") else f"{name} {BASE}")
-    for treatment in ("drop", "one"):
-        out = tmp_path / treatment
-        assert run("dedup", tmp_path / "in", "-o", out, "--empty", treatment).status == 0
-        assert {"a.txt", "a.json", "b.txt", "b.json"} <= set(kept_in(out))
+        with tarfile.open(tmp_path / "in" / shard, "w") as file:
+            for name, content in FILES.items():
+                if name.startswith("part/"):
+                    info = tarfile.TarInfo(f"{shard[:3]}-{name[5:]}")
+                    info.size = len(content)
+                    file.addfile(info, io.BytesIO(content))
+    out = tmp_path / "out"
+    assert run("dedup", tmp_path / "in", "-o", out, "--keep", "first", "--write-removed").status == 0
+    keys = {}
+    for place in sorted((*out.glob("kept/*.tar"), *out.glob("removed/*.tar"))):
+        with tarfile.open(place) as file:
+            members = [one.partition(".") for one in file.getnames()]
+        runs = [(key, "".join(sorted(m[2] for m in group))) for key, group in groupby(members, lambda m: m[0])]
+        assert all(suffixes == "clsjsonpngtxt" for _, suffixes in runs)
+        keys[f"{place.parent.name}/{place.name}"] = [key for key, _ in runs]
+    assert keys == {
+        "kept/000.tar": ["000-000000", "000-000003"],
+        "removed/000.tar": ["000-000001", "000-000002"],
+        "removed/001.tar": ["001-000000", "001-000001", "001-000002", "001-000003"],
+    }
+
+
+def test_results_and_fingerprints_know_samples(run: Run, tmp_path: Path) -> None:
+    part, merged, out = tmp_path / "fp", tmp_path / "merged", tmp_path / "out"
+    assert run("fingerprint", folder(tmp_path), "-o", part).status == 0
+    assert run("merge", part, "-o", merged, "--keep", "first").status == 0
+    assert run("part", tmp_path / "in", "--of", merged, "-o", tmp_path / "part").status == 0
+    assert run("group", tmp_path / "in", "-o", out, "--keep", "first").status == 0
+    assert run("dedup", tmp_path / "in", "-o", tmp_path / "first", "--keep", "first").status == 0
+    assert run("apply", tmp_path / "first", "-o", tmp_path / "final").status == 0
+    kept = kept_in(tmp_path / "first")
+    assert kept_in(tmp_path / "final") == kept == kept_in(tmp_path / "part")
+
+
+def test_the_suffix_of_the_text_is_given(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number, (text, caption) in enumerate(((BASE, OTHER), (NEAR, BASE), (BASE, NEAR))):
+        (tmp_path / "in" / f"{number}.txt").write_text(text)
+        (tmp_path / "in" / f"{number}.caption.txt").write_text(caption)
+    out = tmp_path / "out"
+    given = run("dedup", tmp_path / "in", "-o", out, "--text-suffix", "caption.txt", "--keep", "first")
+    assert given.status == 0, given.err
+    assert sorted(kept_in(out)) == ["0.caption.txt", "0.txt", "1.caption.txt", "1.txt"]
+    wrong = run("dedup", tmp_path / "in", "-o", tmp_path / "no", "--text-suffix", "a/b")
+    assert has_parts(wrong.err, "a/b", "caption.txt")
+
+
+def test_a_sample_whose_text_cannot_be_read_stays(run: Run, tmp_path: Path) -> None:
+    place = folder(tmp_path) / "part" / "000001.txt"
+    place.write_bytes(PNG)
+    out = tmp_path / "out"
+    assert run("dedup", tmp_path / "in", "-o", out, "--keep", "first").status == 0
+    assert {f"part/000001.{suffix}" for suffix in ("txt", "json", "cls", "png")} <= set(kept_in(out))
+
+
+def test_files_of_several_texts_are_never_removed(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for name in ("a.txt", "a.md", "b.txt", "b.md", "alone.txt"):
+        (tmp_path / "in" / name).write_text(BASE)
+    result = run("dedup", tmp_path / "in", "-o", tmp_path / "out")
+    assert has_parts(result.out, "4 files share")
+    assert {"a.txt", "a.md", "b.txt", "b.md"} <= set(kept_in(tmp_path / "out"))
 
 
 def names(*given: str) -> dict[str, set[str]]:

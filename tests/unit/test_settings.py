@@ -65,6 +65,7 @@ ALLOWED: dict[str, list[Any]] = {
     "encoding": ["auto", "utf-8", "cp1252", "UTF-16-LE", "shift_jis"],
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
     "pages": ["all", "main"],
+    "text_suffix": ["auto", "txt", ".caption.txt"],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -108,6 +109,7 @@ REFUSED: dict[str, list[Any]] = {
     "encoding": ["", "latin-77", "hex", "idna", "a\0", 8, None],
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
     "pages": ["", "none", None, 1],
+    "text_suffix": ["", ".", "a/b", None, 1],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

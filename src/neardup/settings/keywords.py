@@ -48,6 +48,7 @@ class SettingKeywords(TypedDict, total=False):
     encoding: str
     delimiter: str
     pages: str
+    text_suffix: str
     threads: int
 
 

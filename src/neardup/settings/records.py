@@ -31,6 +31,7 @@ from neardup.settings.rules import (
     features_of,
     is_delimiter,
     is_encoding,
+    is_suffix,
     keep_policies,
     keep_policy,
     masks_rule,
@@ -475,6 +476,12 @@ class ReadingSettings:
         one_of("all", "main"),
         "Text of web pages. all: everything that is visible; main: the main content, without menus, footers and "
         "the like, by trafilatura (the extra web).",
+    )
+    text_suffix: str = setting(
+        "auto",
+        Rule("auto, or a suffix such as txt or caption.txt", is_suffix),
+        "Suffix of the text in samples of several files with one stem, whose files stay or go together. auto: the "
+        "only file that is a document, beside labels, images and the like.",
     )
 
 

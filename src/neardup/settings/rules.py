@@ -200,6 +200,14 @@ def order_of(policy: str) -> tuple[str, tuple[str, ...]] | None:
 _NOT_FOR_DOCUMENTS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "mbcs", "oem", "undefined"}
 
 
+_SUFFIX = re.compile(r"auto|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+
+
+def is_suffix(value: object) -> bool:
+    """Return whether this is auto or the suffix of a file."""
+    return isinstance(value, str) and bool(_SUFFIX.fullmatch(value))
+
+
 def is_encoding(name: str) -> bool:
     """Whether ``name`` is auto, or a text encoding that Python supports."""
     if name == "auto":

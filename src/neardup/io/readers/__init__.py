@@ -36,7 +36,7 @@ _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] =
     "warc": _warc_documents,
     "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
     "text": lambda found, size, reading: TextDocuments(
-        found.name, found.sources, size, reading.encoding, reading.pages
+        found.name, found.sources, size, reading.encoding, reading.pages, reading.text_suffix
     ),
 }
 """The documents of each format that files may have."""

@@ -193,7 +193,8 @@ class NativeLines:
 class NativeFiles:
     """The good rows of a text chunk: the files themselves and the path of each in the output.
 
-    ``left_aside`` are files without readable text, which are not rows.
+    ``left_aside`` are files without readable text, which are not rows. ``others`` has the other files of the
+    sample of each row, if any row has some.
     """
 
     row_numbers: RowNumbers
@@ -201,6 +202,7 @@ class NativeFiles:
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...] = ()
     left_aside: tuple[Source, ...] = ()
+    others: tuple[tuple[Source, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

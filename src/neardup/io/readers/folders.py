@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote
@@ -18,6 +18,7 @@ from neardup.errors import InputError
 from neardup.io.attachments import BESIDE
 from neardup.io.containers.addresses import MARK
 from neardup.io.containers.codecs import COMPRESSIONS
+from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.formats.content import Attachment
 from neardup.io.names import shown_name, without_query
 from neardup.io.readers.base import NAMED, Aside, Format, named
@@ -69,6 +70,66 @@ def samples(files: Sequence[Source]) -> dict[int, tuple[Attachment, ...]]:
                     _link(linked, place, other)
                     _link(linked, other, place)
     return {place: tuple(map(_beside, (files[i] for i in sorted(linked[place])))) for place in sorted(linked)}
+
+
+TEXTS = (*DOCUMENT_SUFFIXES, ".transcript", ".caption")
+"""Suffixes of the text of a sample."""
+
+_LABELS = frozenset(
+    (
+        *("json", "jsn", "cls", "cls2", "class", "count", "index", "inx", "id", "pyd", "pickle", "pkl"),
+        *("pth", "pt", "ten", "tb", "mp", "npy", "npz", "cbor", "safetensors"),
+        *("jpg", "jpeg", "png", "ppm", "pgm", "pbm", "pnm", "webp", "gif", "tif", "tiff", "bmp", "avif", "heic"),
+        *("mp4", "m4v", "ogv", "mjpeg", "avi", "mov", "mkv", "h264", "mpg", "mpeg", "webm", "wmv"),
+        *("flac", "mp3", "sox", "wav", "m4a", "ogg", "opus", "wma"),
+    )
+)
+"""Suffixes of the other files of a sample; WebDataset decodes most of them (``webdataset.autodecode``)."""
+
+
+def whole_samples(files: Sequence[Source], text_suffix: str = "auto") -> dict[int, tuple[int, ...]]:
+    """Return, for the text of each sample by place, the places of its other files: they stay or go together.
+
+    The text is the only file with the suffix; by default the only one with the suffix of a document, if labels,
+    images and the like are beside it. Other files with one stem are documents of their own.
+
+    >>> names = ["a.txt", "a.json", "a.mask.png", "b.docx", "b.pdf", "c.txt", "c.py"]
+    >>> whole_samples([Source(name, name) for name in names])
+    {0: (1, 2)}
+    >>> whole_samples([Source(name, name) for name in names], ".py")
+    {6: (5,)}
+    """
+    stems: dict[str, list[int]] = {}
+    for place, file in enumerate(files):
+        if not is_message(file.path):
+            *_, shortest = _beginnings(_split(file.path)[0])
+            stems.setdefault(shortest, []).append(place)
+    wanted = TEXTS if text_suffix == "auto" else (f".{text_suffix.lower().removeprefix('.')}",)
+    samples: dict[int, tuple[int, ...]] = {}
+    for places in stems.values():
+        texts = [place for place in places if _uncompressed(files[place].path).endswith(wanted)]
+        others = tuple(place for place in places if place not in texts[:1])
+        labels = all(_split(files[place].path)[1].lower().removeprefix(".") in _LABELS for place in others)
+        if len(texts) == 1 and others and (labels or text_suffix != "auto"):
+            samples[texts[0]] = others
+    return dict(sorted(samples.items()))
+
+
+def _uncompressed(path: str) -> str:
+    stem, suffix = os.path.splitext(path.lower())
+    return stem if suffix in COMPRESSIONS else stem + suffix
+
+
+def whole_samples_note(files: Sequence[Source], found: Mapping[int, Sequence[int]]) -> list[str]:
+    """Return a sentence about the samples of several files."""
+    if not found:
+        return []
+    suffixes = sorted({_split(files[place].path)[1] for place in found})
+    count = sum(map(len, found.values()))
+    return [
+        f"{len(found):,} samples of several files, compared by their text ({named(suffixes)}); the {count:,} "
+        "other files stay or go with it"
+    ]
 
 
 def samples_note(files: Sequence[Source], found: Iterable[int]) -> list[str]:

@@ -39,7 +39,7 @@ from neardup.io.readers.base import (
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
-from neardup.io.readers.folders import is_message, samples, samples_note
+from neardup.io.readers.folders import is_message, samples, samples_note, whole_samples, whole_samples_note
 from neardup.io.readers.sources import Source, Stamp, changed, digest_of_bytes, require_same
 from neardup.io.writers.kept_files import document_sink
 
@@ -106,6 +106,7 @@ class TextDocuments:
         chunk_bytes: int = CHUNK_BYTES,
         encoding: str = "auto",
         pages: str = "all",
+        text_suffix: str = "auto",
     ) -> None:
         self.names = (name,)
         self.findings = Findings()
@@ -114,9 +115,14 @@ class TextDocuments:
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         costs = np.array([(size or 0) + _OPEN_COST for size in sizes], np.int64)
         self._bounds = [0, *cut_by_bytes(costs, chunk_bytes)]
+        whole = whole_samples(self.sources, text_suffix)
+        parts = frozenset(place for places in whole.values() for place in places)
         beside = samples(self.sources)
-        self.findings.notes += samples_note(self.sources, beside)
-        self._known = _Known(encoding, pages, self.findings, beside)
+        for place in (*whole, *parts):
+            beside.pop(place, None)
+        self.findings.notes += whole_samples_note(self.sources, whole) + samples_note(self.sources, beside)
+        others = {row: tuple(self.sources[place] for place in places) for row, places in whole.items()}
+        self._known = _Known(encoding, pages, self.findings, beside, others, parts)
         self.virtual = VirtualColumns()
 
     def require(self, text: str, id: str | None) -> None:
@@ -154,13 +160,16 @@ class _Known:
     """The results of the first read of each file; later reads must agree with them.
 
     ``reasons`` has for each row its problem, or None; ``texts`` the extracted contents; ``charsets`` the encoding
-    of plain text, ``stamps`` the state of the file; ``beside`` the files beside it.
+    of plain text, ``stamps`` the state of the file; ``beside`` the files beside it; ``others`` are those of the
+    sample of a text, which have the places ``parts`` and are no rows.
     """
 
     encoding: str
     pages: str
     findings: Findings
     beside: Mapping[int, tuple[Attachment, ...]]
+    others: Mapping[int, tuple[Source, ...]]
+    parts: frozenset[int]
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
     reasons: dict[int, Problem | None] = field(default_factory=dict)
@@ -206,17 +215,27 @@ class _FilesChunk:
         return ReadRows(self.virtual.table(table, columns), self._numbers(good), self._problems())
 
     def read_native(self) -> NativeRows:
-        rows = range(self.first_row, self.first_row + len(self.files))
+        rows = [
+            row for row in range(self.first_row, self.first_row + len(self.files)) if row not in self.known.parts
+        ]
         if any(row not in self.known.reasons for row in rows):
             self._load()
-        good = [i for i, row in enumerate(rows) if self.known.reasons[row] is None]
+        good = [row - self.first_row for row in rows if self.known.reasons[row] is None]
         files = tuple(self.files[i] for i in good)
         for i, file in zip(good, files, strict=True):  # the written files must be the ones that were compared
             self.known.require_unchanged(self.first_row + i, file)
         problems = self._problems()
-        found = (self.known.reasons[row] for row in rows)
-        aside = tuple(file for file, problem in zip(self.files, found, strict=True) if problem and problem.kind)
-        return NativeFiles(self._numbers(good), tuple(file.name for file in files), files, problems, aside)
+        others = self.known.others
+        aside: list[Source] = []
+        for row in rows:
+            problem = self.known.reasons[row]
+            if problem is not None:
+                aside += [self.files[row - self.first_row]] * (problem.kind is not None)
+                aside += others.get(row, ())
+        beside = tuple(others.get(self.first_row + i, ()) for i in good)
+        return NativeFiles(
+            self._numbers(good), tuple(file.name for file in files), files, problems, tuple(aside), beside
+        )
 
     def memory(self) -> str:
         """The problem, digest and encoding of each file."""
@@ -239,7 +258,7 @@ class _FilesChunk:
         return self.first_row + np.array(good, np.int64)
 
     def _problems(self) -> tuple[Problem, ...]:
-        found = (self.known.reasons[row] for row in range(self.first_row, self.first_row + len(self.files)))
+        found = (self.known.reasons.get(row) for row in range(self.first_row, self.first_row + len(self.files)))
         return tuple(problem for problem in found if problem is not None)
 
     def _load(self) -> tuple[list[ReadContent], list[int]]:
@@ -247,6 +266,8 @@ class _FilesChunk:
         contents, good = [], []
         with Extractor(self.known.pages) as extractor:
             for i, file in enumerate(self.files):
+                if self.first_row + i in self.known.parts:
+                    continue
                 content = self._content(self.first_row + i, file, extractor)
                 if content is not None:
                     contents.append(content)

@@ -92,8 +92,11 @@ class DocumentSink:
             self._copy = _new_copy(self.path, only)
 
     def prepare(self, native: NativeFiles, keep: npt.NDArray[np.bool_], extra: Any) -> list[Source] | None:
-        """Return the kept documents and those left aside, in the order of the input."""
-        chosen = [*(native.sources[i] for i in np.flatnonzero(keep).tolist()), *native.left_aside]
+        """Return the kept documents with their samples and those left aside, in the order of the input."""
+        rows = np.flatnonzero(keep).tolist()
+        chosen = [*(native.sources[row] for row in rows), *native.left_aside]
+        if native.others:
+            chosen += [other for row in rows for other in native.others[row]]
         return sorted(chosen, key=lambda source: self._order[source.path]) or None
 
     def write(self, item: list[Source]) -> None:
