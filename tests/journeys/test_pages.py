@@ -21,19 +21,39 @@ from support.postgres_server import USER, missing, programs, server
 
 CLUSTER = "names a cluster; test_engine_alone.py and tests/contract/test_engines.py run the same on small ones"
 LARGER = "the figures of a larger input, which is not in the repository"
+GOES_ON = "goes on with the collection of another block; tests/unit/collection calls the method"
+SERVED = "needs a service that runs; tests/unit/service/test_client.py starts one"
 NOT_RUN = {
     "README.md": {"pip install . && neardup demo": "installs, and runs the suite that this is part of"},
     "agents.md": {'pip install ".[mcp]"\nneardup mcp': "an agent starts it, as tests/surface/test_mcp.py does"},
     "collection-shards.md": {
         "neardup serve mail-0.neardup": "three servers at once; tests/surface/test_serve_shards.py runs them"
     },
+    "collection.md": {
+        'done = mails.add("more.jsonl"': GOES_ON,
+        "page = mails.groups(": GOES_ON,
+        "done = mails.group_pending(": GOES_ON,
+        "done = mails.regroup(": GOES_ON,
+        "with mails.together():": GOES_ON,
+    },
     "deploy.md": {"docker build": "needs Docker", "python3 -m venv": "changes the system that it runs on"},
     "first-run.md": {
         "neardup warm": "compiles for minutes; tests/surface/test_first_run.py runs it with one kernel"
     },
+    "formats.md": {
+        "neardup dedup crawl.warc.gz": "names archives of a crawl; tests/surface/test_web_archives.py makes some"
+    },
     "pipes-and-config.md": {
         "by lang": LARGER,
         "neardup --install-completion": "asks the shell that is its parent",
+    },
+    "python.md": {
+        "import neardup as nd\n\nwith nd.Client(": SERVED,
+        "async with nd.AsyncClient(": SERVED,
+    },
+    "service.md": {
+        "$ neardup serve mail.neardup --create": SERVED,
+        "import neardup as nd\n\nwith nd.Client(": SERVED,
     },
     "shards.md": {
         "#!/bin/bash\n#SBATCH": "needs Slurm",

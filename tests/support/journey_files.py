@@ -108,6 +108,48 @@ def of_templates(folder: Path) -> None:
         )
 
 
+def of_three_texts(folder: Path) -> None:
+    for name, text in zip(("one", "two", "three"), (NOTICE, NOTICE.upper(), LIBRARY), strict=True):
+        (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+
+
+def of_simhash(folder: Path) -> None:
+    shutil.copyfile(SAMPLE, folder / "sample.jsonl")
+
+
+def of_contracts(folder: Path) -> None:
+    parquet(folder / "contracts.parquet", sample())
+
+
+def of_formats(folder: Path) -> None:
+    of_mail(folder)
+    for name in ("rows.jsonl", "inbox.mbox"):
+        shutil.copyfile(SAMPLE, folder / name)
+    (folder / "inbox.mbox").write_text(
+        f"From ann@sea.example Fri Nov 20 10:00:00 2026\nSubject: Pier\n\n{NOTICE}\n\n", encoding="utf-8"
+    )
+
+
+def of_collections(folder: Path) -> None:
+    of_mail(folder)
+    rows = [
+        {**row, "id": f"id-{number}", "from": "ann", "date": "2026-11-20"} for number, row in enumerate(sample())
+    ]
+    jsonl(folder / "inbox.jsonl", rows[:10])
+    (folder / "minutes.docx").write_bytes(docx_of(LIBRARY))
+    for name in ("notes.md", "form.txt"):
+        (folder / name).write_text(NOTICE, encoding="utf-8")
+
+
+def of_parts(folder: Path) -> None:
+    for number in range(4):
+        jsonl(folder / "parts" / f"{number}.jsonl", sample()[number::4])
+
+
+def of_corpus(folder: Path) -> None:
+    jsonl(folder / "corpus" / "a.jsonl", sample())
+
+
 def of_laws(folder: Path) -> None:
     shutil.copyfile(SAMPLE, folder / "laws.jsonl")
 
@@ -145,16 +187,25 @@ def of_splits(folder: Path) -> None:
 
 OWN: dict[str, Callable[[Path], None]] = {
     "README.md": of_readme,
+    "collection.md": of_collections,
+    "comparison.md": of_readme,
+    "formats.md": of_formats,
+    "kinds.md": of_contracts,
     "mail.md": of_mail,
+    "memory.md": of_corpus,
     "pairs.md": of_notices,
+    "python.md": of_parts,
     "postgres.md": of_collected_mails,
     "report.md": of_notices,
     "review.md": of_notices,
     "pipes-and-config.md": of_posts,
     "review-decisions.md": of_letters,
     "shards.md": of_shards,
+    "simhash.md": of_simhash,
     "templates.md": of_templates,
     "trust-removals.md": of_laws,
+    "thresholds.md": of_readme,
+    "walkthrough.md": of_three_texts,
     "what-is-compared.md": of_choices,
     "who-removes-whom.md": of_splits,
 }

@@ -235,7 +235,7 @@ def _constant(line: str) -> str:
 
 
 def pages() -> Iterator[Path]:
-    """README, the tutorials and the guides."""
+    """README, the tutorials, the guides, the explanations and the reference."""
     yield ROOT / "README.md"
-    for folder in ("tutorial", "howto"):
+    for folder in ("tutorial", "howto", "explanation", "reference"):
         yield from sorted((ROOT / "docs" / folder).glob("*.md"))

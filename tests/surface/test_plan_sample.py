@@ -83,6 +83,12 @@ def test_json_is_all_there_is_on_standard_output(run: Run, mails: Path) -> None:
     assert data["sample"]["complete"] is True
 
 
+def test_looks_with_a_gap_are_json(run: Run) -> None:
+    looks = json.loads(run("plan", documents_path(), "--json").out)["seen"]["looks"]
+    assert {look["clear"] for look in looks if look["expected_f1"] > 0.9} == {False}
+    assert sum(look["expected_f1"] > 0.9 for look in looks) == 3
+
+
 def test_svg_is_written_beside_the_text(run: Run, mails: Path, tmp_path: Path) -> None:
     image = tmp_path / "plot.svg"
     for _ in range(2):  # that of an earlier run is replaced
@@ -161,7 +167,12 @@ def test_a_folder_of_texts_is_a_sample(run: Run, tmp_path: Path) -> None:
 def test_the_page_on_thresholds_shows_what_is_printed(run: Run) -> None:
     page = (PAGES / "explanation" / "thresholds.md").read_text(encoding="utf-8")
     blocks = [block.partition("\n```")[0] for block in page.split("```\n")[1::2]]
-    shown = [line for block in blocks for line in block.splitlines() if line and not line.startswith("neardup ")]
+    shown = [
+        line
+        for block in blocks
+        for line in block.splitlines()
+        if line and not line.startswith(("neardup ", "..."))
+    ]
     printed = run("plan", documents_path()).out.splitlines()
     assert len(shown) > 20
     assert not [line for line in shown if line not in printed]

@@ -213,17 +213,18 @@ def _cuts(similar: Floats, shared: Int32s, tree: LinkTree) -> Iterator[CutLinks]
         false = _tail(_places(strangers), place)
         # a link that rests on one shingle is no better than those of strangers
         weak = int((without_one[:count] <= near).sum())
-        chained = pairs[count] - int((together[: np.searchsorted(-values, -near)] >= threshold).sum())
-        precision = max(0.0, 1 - (false + weak) / count - CHAINED * chained / pairs[count])
+        linked = int(pairs[count])
+        chained = linked - int((together[: np.searchsorted(-values, -near)] >= threshold).sum())
+        precision = max(0.0, 1 - (false + weak) / count - CHAINED * chained / linked)
         right, missed = precision * count, _tail(links[max(count - TAIL, 0) : count], place)
         yield CutLinks(
             threshold=threshold,
             links=count,
-            pairs=int(pairs[count]),
+            pairs=linked,
             largest=int(largest[count]),
             false=false,
             missed=missed,
-            right=precision * pairs[count],
+            right=precision * linked,
             expected=2 * right / (count + right + missed),
         )
 
