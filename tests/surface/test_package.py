@@ -131,17 +131,20 @@ for found in pkgutil.walk_packages(neardup.__path__, "neardup."):
 """
 EXTRAS = {
     "service": ("starlette", "fastapi", "pydantic", "uvicorn", "h11", "prometheus_client", "python_multipart"),
-    "others": ("psycopg", "mcp", "httpx", "pyspark", "pandas", "fsspec", "pypdfium2", "olefile", "markitdown"),
+    "others": ("psycopg", "mcp", "httpx", "pyspark", "fsspec", "pypdfium2", "olefile", "markitdown", "warcio"),
 }
 """The packages of extras, by their import names."""
 NEEDS = {
     "service": (
-        *("neardup.service.app", "neardup.service.dispatch", "neardup.service.endpoints"),
+        *("neardup.service.app", "neardup.service.dispatch", "neardup.service.endpoints", "neardup.service.front"),
         *("neardup.service.executor", "neardup.service.server", "neardup.service.workers"),
         *("neardup.review.live.", "neardup.web.middleware", "neardup.web.monitoring", "neardup.web.server"),
         "neardup.cli.agents",
     ),
-    "others": ("neardup.collection.store.postgres", "neardup.cli.agents"),
+    "others": (
+        *("neardup.collection.store.postgres", "neardup.cli.agents", "neardup.io.containers.warc"),
+        *("neardup.io.readers.warc", "neardup.io.writers.kept_warc"),
+    ),
 }
 """The modules that are loaded for these extras alone, by the beginnings of their names."""
 

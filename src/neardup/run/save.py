@@ -16,11 +16,13 @@ from neardup.errors import InputError, OutputError
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import (
     WITHOUT_COLUMNS,
+    Capture,
     Chunk,
     Documents,
     Format,
     NativeRows,
     Problem,
+    Removal,
     ReplacesRows,
 )
 from neardup.io.readers.folders import Discovered, partition_of
@@ -29,7 +31,6 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept_rows import check_extra
-from neardup.io.writers.kept_warc import Capture, Removal
 from neardup.run.account import RunCounts, kept_files
 from neardup.run.by_value import ByValue
 from neardup.run.fates import FileFates

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, overload, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -203,6 +203,22 @@ class NativeFiles:
     problems: tuple[Problem, ...] = ()
     left_aside: tuple[Source, ...] = ()
     others: tuple[tuple[Source, ...], ...] = ()
+
+
+class Capture(NamedTuple):
+    """A record that stays: its address, date and identifier, and the SHA-1 of its payload in Base 32."""
+
+    url: str | None
+    date: str
+    id: str
+    payload: str
+
+
+class Removal(NamedTuple):
+    """Why a record goes: the record that stays in its place, None if it is not in a WARC file, and the reason."""
+
+    kept: Capture | None
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)

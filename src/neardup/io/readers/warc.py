@@ -34,6 +34,7 @@ from neardup.io.formats.content import SECONDS, SECONDS_AGAIN
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, RESOURCE, NotTextError, refuse_kind
 from neardup.io.readers.base import (
+    Capture,
     Chunk,
     Format,
     NativeRecords,
@@ -48,7 +49,7 @@ from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.sources import Source, changed, suffix_of
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.readers.text_files import ExtractedTexts, ReadContent
-from neardup.io.writers.kept_warc import Capture, RecordsSink, Removals, capture_of
+from neardup.io.writers.kept_warc import RecordsSink, Removals, capture_of
 from neardup.settings import ReadingSettings
 from neardup.tables import Bools
 

@@ -14,7 +14,7 @@ import io
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from neardup.display import printable
 from neardup.io.containers.codecs import GZIP_LEVEL
 from neardup.io.containers.warc import WarcRecord, head_end, stream_records
-from neardup.io.readers.base import NativeRecords
+from neardup.io.readers.base import Capture, NativeRecords, Removal
 from neardup.io.writers.kept_formats import CompressedFile
 
 _END = b"\r\n\r\n"
@@ -30,22 +30,6 @@ PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 _REPLACED = frozenset(
     ("warc-type", "content-length", "content-type", "warc-block-digest", "warc-payload-digest", "warc-profile")
 )
-
-
-class Capture(NamedTuple):
-    """A record that stays: its address, date and identifier, and the SHA-1 of its payload in Base 32."""
-
-    url: str | None
-    date: str
-    id: str
-    payload: str
-
-
-class Removal(NamedTuple):
-    """Why a record goes: the record that stays in its place, None if it is not in a WARC file, and the reason."""
-
-    kept: Capture | None
-    reason: str
 
 
 Removals: TypeAlias = Callable[[int, int], Removal]
