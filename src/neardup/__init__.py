@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from neardup.lsh.hamming import HammingIndex, hamming_pairs
     from neardup.lsh.hamming_tables import hamming_plan
     from neardup.lsh.index import LSH
+    from neardup.repetition.passages import RepeatedPassages, passages
     from neardup.review.report.content import report_page
     from neardup.run.find import dedup, find
     from neardup.run.findings import Found, load
@@ -89,6 +90,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "Plan",
     "QueryError",
     "Repeat",
+    "RepeatedPassages",
     "SampledShingles",
     "SettingError",
     "Settings",
@@ -116,6 +118,7 @@ __all__ = [  # noqa: RUF022 - in the order of sorted(), as dir() shows it
     "jaccard",
     "load",
     "merge",
+    "passages",
     "plan",
     "read_signatures",
     "report_page",
@@ -150,6 +153,7 @@ _LAZY = {
     "ModP": "neardup.sketch.textbook",
     "MultiplyShift": "neardup.sketch.textbook",
     "Near": "neardup.collection.near",
+    "RepeatedPassages": "neardup.repetition.passages",
     "Repeat": "neardup.group.distinct",
     "SampledShingles": "neardup.sketch.samples",
     "Settings": "neardup.settings",
@@ -176,6 +180,7 @@ _LAZY = {
     "jaccard": "neardup.sketch.documents",
     "load": "neardup.run.findings",
     "merge": "neardup.run.shards.merge",
+    "passages": "neardup.repetition.passages",
     "read_signatures": "neardup.sketch.signatures",
     "report_page": "neardup.review.report.content",
     "resemblance_by_chunks": "neardup.comparison.compare",

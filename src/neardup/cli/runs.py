@@ -26,6 +26,7 @@ from neardup.cli.options.on_files import (
     LookOptions,
     PairsOptions,
 )
+from neardup.cli.options.on_repetition import PassagesOptions
 from neardup.cli.output import (
     STREAM,
     WIDTH,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
+    from neardup.repetition.cutting import CutRules
     from neardup.run.account import RunCounts
     from neardup.run.findings import Found
     from neardup.run.predict import RunCost
@@ -581,3 +583,66 @@ def pairs(options: PairsOptions) -> int:
 
 PROBLEMS = 5
 """Rows that could not be read of which the reasons are printed."""
+
+
+def passages(options: PassagesOptions) -> int:
+    """Find the passages that occur more than once; write them, their places, and the texts without them."""
+    from neardup.io.readers import choose_columns, open_files
+    from neardup.io.writers import common_access
+    from neardup.io.writers.scratch import working_in
+    from neardup.repetition import passages as repetition
+    from neardup.repetition.cutting import write_cut
+    from neardup.run.pipeline import Meter
+
+    refuse_unusable_out(options)
+    settings, length, rules = options.settings.checked(), repetition.length_of(options.length), _cut_rules(options)
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text or None, options.id)
+    cut = None
+    with watcher() as progress, ExitStack() as opened:
+        folder = None
+        if options.out is not None and not options.dry_run:
+            folder = opened.enter_context(open_output(options.out, overwrite=options.overwrite))
+            folder.restrict(common_access(options.inputs))
+            opened.enter_context(working_in(folder.target.parent))
+        meter = Meter(progress)
+        result = repetition.passages_of(documents, columns, length, settings, meter)
+        if folder is not None and rules is not None:
+            cut = write_cut(result, documents, rules, folder, meter)
+        more = {} if cut is None or rules is None else {"cut": {"keep": rules.keep, **cut._asdict()}}
+        account = {**result.as_dict(), **more}
+        if folder is not None:
+            repetition.write_passages(result, folder, account, meter)
+    if options.json:
+        typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
+    else:
+        for note in result.notes:
+            typer.echo(display.printable(note))
+        for line in repetition.lines_of(result):
+            typer.echo(line)
+        if cut is not None:
+            cuts, done = display.counted(cut.cuts, "place"), "marked" if options.annotate else "cut"
+            typer.echo(f"{done}: {display.counted(cut.tokens, 'token')}" + (f" in {cuts}" if cut.cuts else ""))
+            if cut.short:
+                few = display.counted(cut.short, "document")
+                typer.echo(f"{few} with fewer than {options.min_tokens} tokens left: short.parquet has them")
+        written = "nothing (dry run)" if options.dry_run else str(options.out)
+        typer.echo(f"written: {display.printable(written)}")
+        if problems := len(result.stream.problems):
+            where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"
+            warn(f"{display.counted(problems, 'row')} could not be read: {where}")
+    return REJECTED if result.stream.problems else DONE
+
+
+def _cut_rules(options: PassagesOptions) -> CutRules | None:
+    """How to cut; None without --remove and --annotate."""
+    from neardup.repetition.cutting import CutRules
+
+    if options.remove and options.annotate:
+        raise SettingError("--remove and --annotate were given", "One of them", "Leave one out")
+    if not options.remove and not options.annotate:
+        for name, spelling in (("keep", "--keep"), ("min_tokens", "--min-tokens")):
+            if name in options.explicit:
+                raise SettingError(f"{spelling} was given", "--remove or --annotate with it", "Give one of them")
+        return None
+    return CutRules(options.keep, options.min_tokens, options.annotate)

@@ -1,0 +1,1 @@
+"""Passages that occur more than once: found, shown and cut."""

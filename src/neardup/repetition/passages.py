@@ -1,0 +1,315 @@
+"""``passages``: the passages that occur more than once in documents, with all their places."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from neardup.display import counted, percent, printable
+from neardup.errors import SettingError
+from neardup.io.readers import choose_columns, open_documents
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen
+from neardup.io.writers import OutputFolder
+from neardup.io.writers.scratch import Scratch
+from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
+from neardup.repetition.stream import DocumentText, TokenStream, read_again, read_stream
+from neardup.repetition.windows import RepeatedBlocks, repeated_blocks
+from neardup.run.pipeline import Meter
+from neardup.runtime import Progress, Silent
+from neardup.settings import SettingKeywords, Settings
+from neardup.tables import Int64s
+from neardup.text.keys import new_key
+
+LENGTH = 50
+"""The least number of tokens of a passage, unless another one is given."""
+LENGTHS = (2, 1_000_000)
+SAMPLE = 500
+"""The most characters of the text of a passage in the tables."""
+BOILERPLATE_DOCUMENTS, BOILERPLATE = 10, 1000
+"""The fewest documents with a passage that is listed as boilerplate, and the most such passages."""
+
+PASSAGES = pa.schema(
+    [
+        ("passage", pa.int64()),
+        ("tokens", pa.int64()),
+        ("times", pa.int64()),
+        ("documents", pa.int64()),
+        ("sample", pa.large_string()),
+        ("id", pa.large_string()),
+        ("source", pa.large_string()),
+        ("row", pa.int64()),
+        ("begin", pa.int64()),
+        ("end", pa.int64()),
+    ]
+)
+"""The columns of passages.parquet; from ``id`` on, its first place: document, and bytes of its text."""
+
+PLACES = pa.schema(
+    [
+        ("passage", pa.int64()),
+        ("id", pa.large_string()),
+        ("source", pa.large_string()),
+        ("row", pa.int64()),
+        ("first_token", pa.int64()),
+        ("tokens", pa.int64()),
+        ("begin", pa.int64()),
+        ("end", pa.int64()),
+        ("alone", pa.bool_()),
+    ]
+)
+"""The columns of places.parquet; ``begin`` and ``end`` are bytes of the text in UTF-8."""
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedPassages:
+    """The passages of at least ``length`` tokens that occur more than once, and their places.
+
+    ``passages`` has a row for each, in the order of first places, and ``places`` one for each of their places.
+    Columns: see PASSAGES and PLACES. ``boilerplate`` has the whole text of the passages in most documents.
+    """
+
+    length: int
+    passages: pa.Table
+    places: pa.Table
+    boilerplate: pa.Table
+    stream: TokenStream = field(repr=False)
+    blocks: RepeatedBlocks = field(repr=False)
+    nested: bool
+    notes: Sequence[str]
+    read: Callable[[Int64s], Iterator[DocumentText]] = field(repr=False)
+    """Reads some documents again, given their numbers in the stream, ascending."""
+
+    @cached_property
+    def repeated(self) -> Int64s:
+        """The number of tokens of each document that are in repeated passages, int64[n]."""
+        ends = self.blocks.places + self.blocks.tokens
+        before = np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends
+        fresh = ends - np.maximum(self.blocks.places, before)  # occurrences overlap, and their ends ascend
+        documents = self.stream.documents_at(self.blocks.places)
+        return np.bincount(documents, fresh, len(self.stream.ends)).astype(np.int64)
+
+    def by_source(self) -> list[dict[str, Any]]:
+        """For each file: its documents and tokens, and the tokens that are in repeated passages."""
+        documents = self.stream.documents
+        names = documents.sources_of(np.arange(len(documents)))
+        table = pa.table(
+            {"source": names, "tokens": np.diff(self.stream.ends, prepend=0), "repeated": self.repeated}
+        )
+        sums = table.group_by("source").aggregate([("tokens", "count"), ("tokens", "sum"), ("repeated", "sum")])
+        return [
+            {
+                "source": row["source"],
+                "documents": row["tokens_count"],
+                "tokens": row["tokens_sum"],
+                "repeated": row["repeated_sum"],
+            }
+            for row in sums.sort_by("source").to_pylist()
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The account, as in ``run.json``."""
+        return {
+            "command": "passages",
+            "counts": {
+                "documents": len(self.stream.documents),
+                "tokens": int(self.stream.ends[-1]) if len(self.stream.ends) else 0,
+                "repeated_tokens": int(self.repeated.sum()),
+                "passages": self.passages.num_rows,
+                "places": self.places.num_rows,
+                "boilerplate": self.boilerplate.num_rows,
+                "rejected": len(self.stream.problems),
+            },
+            "rules": {"length": self.length, "nested": self.nested},
+            "sources": self.by_source(),
+            "notes": list(self.notes),
+        }
+
+
+def passages(
+    documents: object,
+    *,
+    text: str | Sequence[str] | None = None,
+    id: str | None = None,
+    progress: Progress | None = None,
+    **settings: Unpack[SettingKeywords],
+) -> RepeatedPassages:
+    """Find every passage of at least ``length`` (50) tokens that occurs more than once, with all its places.
+
+    ``documents``: what :func:`neardup.find` accepts. RepeatedPassages are maximal repeats: see
+    :func:`neardup.repetition.repeats.maximal_repeats`. Tokens are compared by hashes of 64 bits under a random
+    key: two different tokens are equal with probability 2⁻⁶⁴. ``memory`` bounds the arrays of the search.
+
+    Raises SettingError for settings out of range, and InputError for input that cannot be used.
+    """
+    length = length_of(settings.pop("length", LENGTH))
+    chosen = Settings.of(**settings)
+    if chosen.shingles.unit != "word" or chosen.cleaning.is_on:
+        raise SettingError("passages compares words as they are", "unit word, and no mask", "Leave it out")
+    opened = open_documents(documents, reading=chosen.reading)
+    columns = choose_columns(opened, text, id)
+    return passages_of(opened, columns, length, chosen, Meter(progress or Silent()))
+
+
+def length_of(length: int) -> int:
+    """Check the least length of a passage. Raises SettingError."""
+    if not LENGTHS[0] <= length <= LENGTHS[1]:
+        raise SettingError(f"length is {length}", f"a number from {LENGTHS[0]} to {LENGTHS[1]:,} tokens")
+    return length
+
+
+def passages_of(
+    documents: Documents, columns: Chosen, length: int, settings: Settings, meter: Meter
+) -> RepeatedPassages:
+    """Find the passages of documents."""
+    threads, room = settings.work.threads, settings.search.room
+    stream = read_stream(documents, columns, new_key(), threads, meter)
+    blocks = repeated_blocks(stream, length, threads, room, Scratch(), meter)
+    with meter.stage("repeats", None, "passages"):
+        repeats = maximal_repeats(blocks)
+    with meter.stage("places", len(repeats.places), "places") as advance:
+        located = _Located(stream, repeats)
+        again = partial(read_again, documents, columns, stream, threads)
+        for read in again(located.documents):
+            advance(located.add(read.document, read.text, read.tokens))
+        return RepeatedPassages(
+            length,
+            located.passages(),
+            located.places(),
+            located.boilerplate(),
+            stream,
+            blocks,
+            repeats.nested,
+            columns.notes,
+            again,
+        )
+
+
+class _Located:
+    """The places of passages, found in the texts of their documents."""
+
+    def __init__(self, stream: TokenStream, repeats: MaximalRepeats) -> None:
+        self._stream, self._repeats = stream, repeats
+        self._document = stream.documents_at(repeats.places)
+        self._order = np.argsort(repeats.places, kind="stable")
+        self._sorted = self._document[self._order]
+        self.documents = np.unique(self._sorted)
+        self._bytes = np.empty((len(repeats.places), 2), np.int64)
+        self._samples: list[str] = [""] * len(repeats)
+        self._texts: dict[int, str] = {}
+        self._passages = repeats.passages
+        first = np.ones(len(repeats.places), np.bool_)
+        first[1:] = (self._passages[1:] != self._passages[:-1]) | (self._document[1:] != self._document[:-1])
+        self.counts = np.bincount(self._passages[first], minlength=len(repeats))
+        many = np.flatnonzero(self.counts >= BOILERPLATE_DOCUMENTS)
+        most = many[np.lexsort((many, -repeats.tokens[many], -self.counts[many]))][:BOILERPLATE]
+        self._boilerplate = most
+        self._whole = set(most.tolist())
+
+    def add(self, document: int, text: bytes, tokens: Int64s) -> int:
+        """Locate the places in a document, and return their number."""
+        low, high = np.searchsorted(self._sorted, (document, document + 1))
+        some = self._order[low:high]
+        begin = self._repeats.places[some] - (self._stream.ends[document - 1] if document else 0)
+        of = self._passages[some]
+        self._bytes[some, 0] = tokens[begin, 0]
+        self._bytes[some, 1] = tokens[begin + self._repeats.tokens[of] - 1, 1]
+        for place in some[some == self._repeats.offsets[of]].tolist():
+            first, last = self._bytes[place].tolist()
+            passage = int(self._passages[place])
+            shown = text[first:last] if passage in self._whole else text[first : min(last, first + 4 * SAMPLE)]
+            string = shown.decode("utf-8", "replace")
+            self._samples[passage] = string[:SAMPLE]
+            if passage in self._whole:
+                self._texts[passage] = string
+        return len(some)
+
+    def passages(self) -> pa.Table:
+        """The table PASSAGES."""
+        first = self._repeats.offsets[:-1]
+        return _table(
+            PASSAGES,
+            (
+                np.arange(len(self._repeats)),
+                self._repeats.tokens,
+                self._repeats.times,
+                self.counts,
+                self._samples,
+                *self._rows(self._document[first]),
+                *self._bytes[first].T,
+            ),
+        )
+
+    def places(self) -> pa.Table:
+        """The table PLACES."""
+        begin = self._repeats.places - self._stream.begins[self._document]
+        return _table(
+            PLACES,
+            (
+                self._passages,
+                *self._rows(self._document),
+                begin,
+                self._repeats.tokens[self._passages],
+                *self._bytes.T,
+                self._repeats.alone,
+            ),
+        )
+
+    def boilerplate(self) -> pa.Table:
+        """The whole text of the passages in the most documents."""
+        most = self._boilerplate
+        texts = pa.array([self._texts[passage] for passage in most.tolist()], pa.large_string())
+        return pa.table({"passage": most, "documents": self.counts[most], "text": texts})
+
+    def _rows(self, documents: Int64s) -> tuple[pa.Array, pa.Array, Int64s]:
+        rows = self._stream.documents
+        return rows.ids_of(documents), rows.sources_of(documents), rows.rows[documents]
+
+
+def _table(schema: pa.Schema, columns: Sequence[Any]) -> pa.Table:
+    arrays = [pa.array(column, kind.type) for column, kind in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema=schema)
+
+
+def write_passages(
+    result: RepeatedPassages, folder: OutputFolder, account: Mapping[str, Any], meter: Meter
+) -> None:
+    """Write the tables and the account."""
+    folder.write_table("passages.parquet", result.passages)
+    folder.write_table("places.parquet", result.places)
+    folder.write_jsonl("boilerplate.jsonl", result.boilerplate.to_pylist())
+    folder.write_jsonl("problems.jsonl", result.stream.problems)
+    folder.write_json("run.json", {**account, "seconds": meter.seconds})
+
+
+def lines_of(result: RepeatedPassages, most: int = 5) -> Iterator[str]:
+    """The account for people: the share of repetition, that of each file, and the passages in most documents."""
+    counts = result.as_dict()["counts"]
+    number, places = counted(counts["passages"], "repeated passage"), counted(counts["places"], "place")
+    yield f"{number} of at least {result.length} tokens, in {places}"
+    share = percent(counts["repeated_tokens"], counts["tokens"] or 1)
+    yield f"{share} of {counted(counts['tokens'], 'token')} are in repeated passages"
+    if not result.nested:
+        yield "passages that lie within longer ones everywhere are not listed: they have too many places"
+    sources = sorted(result.by_source(), key=lambda row: -row["repeated"])
+    for row in sources[:most] if len(sources) > 1 else []:
+        share = percent(row["repeated"], row["tokens"] or 1)
+        yield f"{printable(row['source'])}: {share} of {counted(row['tokens'], 'token')}"
+    if len(sources) > most:
+        yield f"and {counted(len(sources) - most, 'more file')}: run.json has them all"
+    top = result.passages.sort_by(
+        [("documents", "descending"), ("tokens", "descending"), ("passage", "ascending")]
+    )
+    for row in top.slice(0, most).to_pylist():
+        where = f"{counted(row['times'], 'time')} in {counted(row['documents'], 'document')}"
+        yield f"  {counted(row['tokens'], 'token')}, {where}, first in {printable(row['id'])}"
+        yield f"    {printable(excerpt(row['sample']))}"
+
+
+def excerpt(passage: str, most: int = 100) -> str:
+    """The beginning of a passage, on one line."""
+    line = " ".join(passage.split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,133 @@
+"""``neardup passages`` as a process: outputs, messages and refusals."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from neardup.repetition.cutting import put_back
+
+DRAW = random.Random(4)
+WORDS = [f"word{number}" for number in range(4000)]
+FOOTER = "Ça va — " + " ".join(DRAW.choices(WORDS, k=60))
+TEXTS = [" ".join(DRAW.choices(WORDS, k=40)) for _ in range(20)]
+WITH_FOOTER = (2, 5, 6, 19)
+for number in WITH_FOOTER:
+    TEXTS[number] = f"№ {TEXTS[number]}\n{FOOTER}.\n{TEXTS[number][::-1]}"
+
+
+def run(command: str, folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    typed = [sys.executable, "-m", "neardup", command, *given]
+    done = subprocess.run(typed, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert done.returncode == status, done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rows = {"key": [f"d{k}" for k in range(len(TEXTS))], "stars": list(range(len(TEXTS))), "text": TEXTS}
+    pq.write_table(pa.table(rows), tmp_path / "posts.parquet", row_group_size=7)
+    return tmp_path
+
+
+def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
+    printed = run("passages", folder, "posts.parquet", "--id", "key", "-o", "out").stdout
+    assert "62 tokens, 4 times in 4 documents, first in d2" in printed
+    passages = pq.read_table(folder / "out" / "passages.parquet").to_pylist()
+    assert [(row["tokens"], row["times"], row["documents"], row["id"]) for row in passages] == [(62, 4, 4, "d2")]
+    places = pq.read_table(folder / "out" / "places.parquet").to_pylist()
+    assert [place["id"] for place in places] == [f"d{k}" for k in WITH_FOOTER]
+    for place in places:
+        text = TEXTS[place["row"]].encode()
+        assert text[place["begin"] : place["end"]].decode() == FOOTER
+        assert place["first_token"] == 41  # № is the token no
+    account = json.loads((folder / "out" / "run.json").read_text())
+    assert account["counts"]["repeated_tokens"] == 4 * 62
+
+
+def test_shorter_passages_are_found_on_request(folder: Path) -> None:
+    counts = json.loads(run("passages", folder, "posts.parquet", "--length", "63", "--dry-run", "--json").stdout)[
+        "counts"
+    ]
+    assert (counts["passages"], counts["repeated_tokens"]) == (0, 0)
+    counts = json.loads(run("passages", folder, "posts.parquet", "--length", "62", "--dry-run", "--json").stdout)[
+        "counts"
+    ]
+    assert (counts["passages"], counts["places"]) == (1, 4)
+
+
+def test_mistakes_are_named(folder: Path) -> None:
+    assert "length is 1" in run("passages", folder, "posts.parquet", "--length", "1", "--dry-run", status=2).stderr
+    assert "-o" in run("passages", folder, "posts.parquet", status=2).stderr
+    (folder / "broken.jsonl").write_text('{"text": "one"}\n{"text": 5}\nno json\n\n')
+    done = run("passages", folder, "broken.jsonl", "-o", "out", status=1)
+    assert "2 rows" in done.stderr
+    assert (folder / "out" / "problems.jsonl").read_text().count("\n") == 2
+
+
+def test_hostile_texts_are_read_and_shown_escaped(folder: Path) -> None:
+    spell = "\x1b[31mred\x07 " + " ".join(f"spell{k % 7}" for k in range(60))
+    texts = ["", " \n ", spell, "x " * 5000, f"<b>{spell}</b>", "\u202e" + spell, "no"]
+    (folder / "hostile.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    done = run("passages", folder, "hostile.jsonl", "-o", "out", "--length", "20")
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.stdout)
+    for place in pq.read_table(folder / "out" / "places.parquet").to_pylist():
+        text = texts[place["row"]].encode()
+        assert len(text[place["begin"] : place["end"]].decode().split()) == place["tokens"]
+
+
+@pytest.mark.parametrize(
+    ("keep", "stays"), [("first", 2), ("last", 19), ("longest-document", 5), ("max:stars", 19)]
+)
+def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str, stays: int) -> None:
+    rows = pq.read_table(folder / "posts.parquet")
+    texts = [*TEXTS[:5], TEXTS[5] + " longer", *TEXTS[6:-1], TEXTS[-1], FOOTER]
+    stars = [*range(len(TEXTS)), None]
+    keys = [*rows["key"].to_pylist(), "only"]
+    pq.write_table(pa.table({"key": keys, "stars": stars, "text": texts}), folder / "posts.parquet")
+    if keep == "last":
+        stays = 20
+    run("passages", folder, "posts.parquet", "--id", "key", "-o", "out", "--remove", "--keep", keep)
+    left = pa.concat_tables([pq.read_table(folder / "out" / f"{name}.parquet") for name in ("kept", "short")])
+    with_footer = [row["row"] for row in left.to_pylist() if FOOTER in row["text"]]
+    assert with_footer == [stays]
+    cuts = pq.read_table(folder / "out" / "cuts.parquet").to_pylist()
+    whole = {}
+    for row in left.to_pylist():
+        of_row = [(cut["begin"], cut["text"].encode()) for cut in cuts if cut["row"] == row["row"]]
+        whole[row["row"]] = put_back(row["text"].encode(), of_row).decode()
+    assert [whole[row] for row in range(len(texts))] == texts
+    short = pq.read_table(folder / "out" / "short.parquet")["id"].to_pylist()
+    assert short == ([] if keep == "last" else ["only"])
+
+
+def test_marks_cut_nothing(folder: Path) -> None:
+    printed = run("passages", folder, "posts.parquet", "-o", "out", "--annotate").stdout
+    assert "marked: 186 tokens" in printed
+    kept = pq.read_table(folder / "out" / "kept.parquet").to_pylist()
+    assert [row["text"] for row in kept] == TEXTS
+    marked = {row["row"]: row["repeated"] for row in kept if row["repeated"]}
+    assert list(marked) == list(WITH_FOOTER[1:])
+    for row, ((begin, end),) in ((row, [mark.values() for mark in marks]) for row, marks in marked.items()):
+        assert TEXTS[row].encode()[begin:end].decode() == FOOTER
+
+
+@pytest.mark.parametrize(
+    ("given", "part"),
+    [
+        (("--keep", "last"), "--remove"),
+        (("--remove", "--keep", "best"), "max:COLUMN"),
+        (("--remove", "--keep", "max:text"), "stars"),
+        (("--remove", "--annotate"), "--annotate"),
+    ],
+)
+def test_cuts_that_cannot_be_made_are_refused(folder: Path, given: tuple[str, ...], part: str) -> None:
+    assert part in run("passages", folder, "posts.parquet", "-o", "out", *given, status=2).stderr
+    assert not (folder / "out").exists()
