@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.io.writers.scratch import Scratch
-from neardup.repetition.cutting import places_to_cut
+from neardup.repetition.cuts import places_to_cut
 from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
-from neardup.repetition.stream import DocumentRows, TokenStream
+from neardup.repetition.stream import CorpusTokens, DocumentRows
 from neardup.repetition.windows import repeated_blocks
 from neardup.run.pipeline import Meter
 from neardup.runtime import Silent
@@ -22,24 +22,24 @@ from support.reference_passages import maximal_passages
 DOCUMENTS = st.lists(st.text("abc", max_size=14), min_size=1, max_size=5)
 
 
-def stream_of(documents: list[str]) -> TokenStream:
+def stream_of(documents: list[str]) -> CorpusTokens:
     """A stream of documents whose tokens are characters."""
     draw = np.random.default_rng(5)
     hashes = {letter: np.uint64(draw.integers(1 << 63)) for letter in sorted(set("".join(documents)))}
     tokens = np.array([hashes[letter] for text in documents for letter in text], np.uint64)
     ends = np.cumsum([len(text) for text in documents]).astype(np.int64)
     rows = DocumentRows(np.zeros(len(ends), np.int64), np.arange(len(ends)), {0: "made"}, None)
-    return TokenStream(tokens, ends, rows, ())
+    return CorpusTokens(tokens, ends, rows, ())
 
 
 def repeats_of(
-    stream: TokenStream, length: int, memory: int | None = None, most: int = 1_000_000
+    stream: CorpusTokens, length: int, memory: int | None = None, most: int = 1_000_000
 ) -> MaximalRepeats:
     blocks = repeated_blocks(stream, length, 2, memory, Scratch(), Meter(Silent()))
     return maximal_repeats(blocks, most)
 
 
-def listed(stream: TokenStream, places: Int64s) -> list[tuple[int, int]]:
+def listed(stream: CorpusTokens, places: Int64s) -> list[tuple[int, int]]:
     documents = stream.documents_at(places)
     return list(zip(documents.tolist(), (places - stream.begins[documents]).tolist(), strict=True))
 

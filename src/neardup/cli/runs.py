@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
-    from neardup.repetition.cutting import CutRules
+    from neardup.repetition.cuts import CutRules
     from neardup.run.account import RunCounts
     from neardup.run.findings import Found
     from neardup.run.predict import RunCost
@@ -591,7 +591,7 @@ def passages(options: PassagesOptions) -> int:
     from neardup.io.writers import common_access
     from neardup.io.writers.scratch import working_in
     from neardup.repetition import passages as repetition
-    from neardup.repetition.cutting import write_cut
+    from neardup.repetition.cuts import write_cut
     from neardup.run.pipeline import Meter
 
     refuse_unusable_out(options)
@@ -636,7 +636,7 @@ def passages(options: PassagesOptions) -> int:
 
 def _cut_rules(options: PassagesOptions) -> CutRules | None:
     """How to cut; None without --remove and --annotate."""
-    from neardup.repetition.cutting import CutRules
+    from neardup.repetition.cuts import CutRules
 
     if options.remove and options.annotate:
         raise SettingError("--remove and --annotate were given", "One of them", "Leave one out")

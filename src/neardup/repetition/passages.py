@@ -16,7 +16,7 @@ from neardup.io.readers.columns import Chosen
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch
 from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
-from neardup.repetition.stream import DocumentText, TokenStream, read_again, read_stream
+from neardup.repetition.stream import CorpusTokens, DocumentText, read_again, read_stream
 from neardup.repetition.windows import RepeatedBlocks, repeated_blocks
 from neardup.run.pipeline import Meter
 from neardup.runtime import Progress, Silent
@@ -76,7 +76,7 @@ class RepeatedPassages:
     passages: pa.Table
     places: pa.Table
     boilerplate: pa.Table
-    stream: TokenStream = field(repr=False)
+    stream: CorpusTokens = field(repr=False)
     blocks: RepeatedBlocks = field(repr=False)
     nested: bool
     notes: Sequence[str]
@@ -191,7 +191,7 @@ def passages_of(
 class _Located:
     """The places of passages, found in the texts of their documents."""
 
-    def __init__(self, stream: TokenStream, repeats: MaximalRepeats) -> None:
+    def __init__(self, stream: CorpusTokens, repeats: MaximalRepeats) -> None:
         self._stream, self._repeats = stream, repeats
         self._document = stream.documents_at(repeats.places)
         self._order = np.argsort(repeats.places, kind="stable")

@@ -59,7 +59,7 @@ class DocumentRows:
 
 
 @dataclass(frozen=True, eq=False)
-class TokenStream:
+class CorpusTokens:
     """The token hashes (uint64) of all documents, one after the other; document d ends before ``ends[d]``."""
 
     tokens: UInt64s
@@ -97,7 +97,7 @@ class _Read(NamedTuple):
     problems: Sequence[Problem]
 
 
-def read_stream(documents: Documents, columns: Chosen, key: Key, threads: int, meter: Meter) -> TokenStream:
+def read_stream(documents: Documents, columns: Chosen, key: Key, threads: int, meter: Meter) -> CorpusTokens:
     """Read all documents once; their token hashes by ``key`` go to a working file.
 
     Raises OutputError without room for it.
@@ -120,7 +120,7 @@ def read_stream(documents: Documents, columns: Chosen, key: Key, threads: int, m
     nothing = np.zeros(0, np.int64)
     names = one_array(pa.chunked_array(ids, pa.large_string())) if columns.id else None
     of_rows = DocumentRows(np.concatenate((nothing, *chunks)), np.concatenate((nothing, *rows)), sources, names)
-    return TokenStream(file.mapped(), np.concatenate(ends), of_rows, problems)
+    return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems)
 
 
 def _read(chunk: Chunk, columns: Chosen, key: Key) -> _Read:
@@ -140,7 +140,7 @@ class DocumentText(NamedTuple):
 
 
 def read_again(
-    documents: Documents, columns: Chosen, stream: TokenStream, threads: int, wanted: Int64s
+    documents: Documents, columns: Chosen, stream: CorpusTokens, threads: int, wanted: Int64s
 ) -> Iterator[DocumentText]:
     """Yield some documents (int64, ascending), in order. Raises InputError if one has changed."""
     of_chunk = stream.documents.chunks
@@ -161,7 +161,7 @@ def read_again(
             yield from read
 
 
-def _again(texts: pa.Array, batch: Any, begin: int, document: int, stream: TokenStream) -> DocumentText:
+def _again(texts: pa.Array, batch: Any, begin: int, document: int, stream: CorpusTokens) -> DocumentText:
     value = texts[document - begin].as_py() or b""
     text = value.encode("utf-8", "replace") if isinstance(value, str) else value
     edges = ascii_token_bytes(batch, document - begin)

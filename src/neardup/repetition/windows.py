@@ -11,7 +11,7 @@ from neardup.kernels.passages.streams import anchors, candidate_windows, mark
 from neardup.kernels.passages.windows import are_equal, blocks, classes, first_of_each, window_hashes
 from neardup.kernels.sorting import equal_groups
 from neardup.kernels.text.keyed import PRIME, Key
-from neardup.repetition.stream import TokenStream
+from neardup.repetition.stream import CorpusTokens
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.tables import Int64s, UInt64s
@@ -49,7 +49,7 @@ class RepeatedBlocks:
 
 
 def repeated_blocks(
-    stream: TokenStream, length: int, threads: int, memory: int | None, scratch: Scratch, meter: Meter
+    stream: CorpusTokens, length: int, threads: int, memory: int | None, scratch: Scratch, meter: Meter
 ) -> RepeatedBlocks:
     """Find all windows of ``length`` tokens that occur more than once in a stream, as blocks.
 
@@ -71,7 +71,7 @@ def repeated_blocks(
         return RepeatedBlocks(length, *blocks(where, of_class, number))
 
 
-def _candidates(stream: TokenStream, form: UInt64s, threads: int, meter: Meter) -> Int64s:
+def _candidates(stream: CorpusTokens, form: UInt64s, threads: int, meter: Meter) -> Int64s:
     """The windows whose anchor seems to occur again: runs int64[n, 2] of places in the stream."""
     expected = 64 + 2 * len(stream.tokens) // (int(form[0] - form[1]) + 2)
     words = 1 << max(10, ceil(np.log2(_BITS_OF_ANCHOR * expected / 64)))

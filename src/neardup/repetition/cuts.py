@@ -13,7 +13,7 @@ from neardup.io.readers.base import Documents
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch
 from neardup.repetition.passages import RepeatedPassages
-from neardup.repetition.stream import TokenStream
+from neardup.repetition.stream import CorpusTokens
 from neardup.repetition.windows import RepeatedBlocks
 from neardup.run.pipeline import Meter
 from neardup.tables import Int64s, one_array
@@ -83,7 +83,7 @@ class TokenRanges(NamedTuple):
         return np.column_stack((self.begins[low:high], self.ends[low:high])) - begin
 
 
-def places_to_cut(blocks: RepeatedBlocks, stream: TokenStream, order: Int64s) -> TokenRanges:
+def places_to_cut(blocks: RepeatedBlocks, stream: CorpusTokens, order: Int64s) -> TokenRanges:
     """The tokens that are in a window with an equal one before it.
 
     Before: in a document of a lower rank by ``order`` (int64[n]), or earlier in the same document. For each token
@@ -104,7 +104,7 @@ def places_to_cut(blocks: RepeatedBlocks, stream: TokenStream, order: Int64s) ->
     return TokenRanges(begins[first], ends[last])
 
 
-def ranks_of(stream: TokenStream, documents: Documents, keep: str) -> Int64s:
+def ranks_of(stream: CorpusTokens, documents: Documents, keep: str) -> Int64s:
     """The rank of each document by a policy: int64[n], 0 is that whose passages stay. Raises InputError."""
     n = len(stream.documents)
     policy, _, column = keep.partition(":")
