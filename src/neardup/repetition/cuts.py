@@ -235,7 +235,7 @@ def without(text: bytes, spans: Sequence[tuple[int, int]]) -> bytes:
 
 
 def put_back(text: bytes, cuts: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return the whole text, given what is left and the cuts: (byte in the whole text, bytes), ascending.
+    """Return the whole text, given the text that is left and the cuts: (byte in the whole text, bytes), ascending.
 
     >>> put_back(b"one three", [(4, b"two ")])
     b'one two three'

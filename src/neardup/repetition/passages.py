@@ -139,7 +139,7 @@ def passages(
 ) -> RepeatedPassages:
     """Find every passage of at least ``length`` (50) tokens that occurs more than once, with all its places.
 
-    ``documents``: what :func:`neardup.find` accepts. RepeatedPassages are maximal repeats: see
+    ``documents``: what :func:`neardup.find` accepts. Passages are maximal repeats: see
     :func:`neardup.repetition.repeats.maximal_repeats`. Tokens are compared by hashes of 64 bits under a random
     key: two different tokens are equal with probability 2⁻⁶⁴. ``memory`` bounds the arrays of the search.
 

@@ -1,4 +1,4 @@
-"""RepeatedBlocks → maximal repeats: the passages, and their places."""
+"""Blocks → maximal repeats: the passages, and their places."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ MOST_PLACES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class MaximalRepeats:
-    """RepeatedPassages that occur at least twice, in the order of their first places, longer ones first.
+    """Passages that occur at least twice, in the order of their first places, longer ones first.
 
     ``tokens`` and ``times`` (int64[p]) are the length and the number of occurrences of each. Passage i is at
     ``places[offsets[i]:offsets[i + 1]]``, ascending places of its first token in the stream; ``alone`` (bool): the

@@ -39,7 +39,7 @@ class PassagesOptions:
     remove: bool = option(
         "--remove",
         False,
-        "Write kept.parquet: the texts with each repeated passage in one place; cuts.parquet has what was cut.",
+        "Write kept.parquet: the texts with each repeated passage in one place; cuts.parquet has the cuts.",
         panel=OUTPUT,
     )
     annotate: bool = option(
