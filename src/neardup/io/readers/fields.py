@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.errors import InputError
-from neardup.io.readers.arrow import is_text, kind_of
+from neardup.io.readers.arrow import is_text, is_view, kind_of
 
 EACH = None
 """The step into each element of a list."""
@@ -211,6 +211,8 @@ def _walked(values: pa.Array, steps: Sequence[Step]) -> tuple[pa.Array, Any]:
         return pa.nulls(len(rows), pa.large_binary()), rows
     if pt.is_dictionary(values.type):
         values = values.dictionary.take(values.indices)
+    if is_view(values.type):  # Arrow cannot choose among them
+        values = values.cast(pa.large_string() if pt.is_string_view(values.type) else pa.large_binary())
     return values, rows
 
 

@@ -238,6 +238,10 @@ def decide(folder: str, sources: Sequence[Source]) -> Discovered:
             "Data, or one document a file, in one run",
             f"Name the intended files by a pattern, for example '{_pattern(folder, data)}'",
         )
+    whole = whole_samples(sources)
+    samples_of = {sources[place].path for places in whole.values() for place in places}
+    if all(source.path in samples_of for source in data):
+        return Discovered("text", shown_name(folder), tuple(sources))
     note = f"{_counted(data)} in a folder of documents: read as one document each, not as rows"
     return Discovered("text", shown_name(folder), tuple(sources), (), (note,))
 

@@ -5,6 +5,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -123,6 +124,18 @@ class Source:
         """Return a stamp that shows whether the file has changed; None for a missing or remote file."""
         file = self.file
         return None if file is None else stamp_of(file)
+
+    def changed(self) -> datetime | None:
+        """Return the time of the last change in UTC, None where it is not known."""
+        member = self.member
+        try:
+            time: Any = opened(member[0]).stored(member[1]).time if member else self.stamp()
+            if isinstance(time, tuple) and member:  # zip archives have local times without a zone
+                return datetime(*time[:6]).replace(tzinfo=UTC)
+            seconds = float(time) if member else time[0] / 1e9
+            return datetime.fromtimestamp(seconds, UTC) if seconds else None
+        except (OSError, ValueError, TypeError, OverflowError, KeyError):
+            return None
 
     def size_now(self) -> int | None:
         """Return the size of today; None for a URL and standard input. Raises OSError."""

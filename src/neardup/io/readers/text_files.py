@@ -15,7 +15,8 @@ import pyarrow as pa
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS, column_of
-from neardup.io.containers.codecs import unpacked
+from neardup.io.containers.addresses import MARK
+from neardup.io.containers.codecs import COMPRESSIONS, unpacked
 from neardup.io.formats import format_of, refuse_size
 from neardup.io.formats.charsets import Charset, charset_of, decoded
 from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, SECONDS, SECONDS_AGAIN, Attachment, Metadata
@@ -83,6 +84,9 @@ class ExtractedTexts:
 # For a larger file, the beginning is checked before the rest is read.
 _LARGE = 1 << 20
 
+PLACE = ("folder", "name", "suffix", "size", "mtime")
+"""Columns from the place of a file: size in bytes, time of the last change as far as it is known."""
+
 _TYPES = {name: pa.list_(pa.large_string()) if name in LISTS else pa.large_string() for name in METADATA}
 
 
@@ -96,7 +100,7 @@ class TextDocuments:
     columns = (
         Column("id", "text"),
         Column("text", "text"),
-        *(Column(name, "other") for name in (*METADATA, ATTACHMENTS)),
+        *(Column(name, "other") for name in (*METADATA, *PLACE, ATTACHMENTS)),
     )
 
     def __init__(
@@ -211,6 +215,8 @@ class _FilesChunk:
             values[ATTACHMENTS] = column_of(both)
         for name in set(roots) & set(METADATA):
             values[name] = pa.array([content.metadata.get(name) for content in contents], _TYPES[name])
+        for name in set(roots) & set(PLACE):
+            values[name] = place_column(name, [self.files[i] for i in good])
         table = pa.Table.from_arrays([values[name] for name in roots], names=roots)
         return ReadRows(self.virtual.table(table, columns), self._numbers(good), self._problems())
 
@@ -313,6 +319,27 @@ class _FilesChunk:
         content = ReadContent(found.text.encode("utf-8", "replace"), found.metadata, found.attachments)
         self.known.texts.keep(row, content)
         return content
+
+
+def place_column(name: str, files: Sequence[Source]) -> pa.Array:
+    """Return a column of ``PLACE``.
+
+    >>> [place_column(name, [Source("a/b.tar.GZ", "/a/b.tar.GZ", 5)])[0].as_py() for name in PLACE[:4]]
+    ['a', 'b.tar.GZ', '.tar', 5]
+    """
+    if name == "size":
+        return pa.array([file.size for file in files], pa.int64())
+    if name == "mtime":
+        return pa.array([file.changed() for file in files], pa.timestamp("us", "UTC"))
+    paths = [os.path.split(file.name) for file in files]
+    if name == "folder":
+        parts = [folder.removesuffix(MARK[0]) or "." for folder, _ in paths]
+    elif name == "name":
+        parts = [base for _, base in paths]
+    else:
+        bases = (os.path.splitext(base.lower()) for _, base in paths)
+        parts = [os.path.splitext(stem)[1] if suffix in COMPRESSIONS else suffix for stem, suffix in bases]
+    return pa.array(parts, pa.large_string())
 
 
 def document_name(file: Source) -> str:
