@@ -12,8 +12,8 @@ def test_the_constraints_are_the_lower_bounds() -> None:
     extras = project["optional-dependencies"].values()
     bounds = {}
     for requirement in [*project["dependencies"], *(one for extra in extras for one in extra)]:
-        matched = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", requirement)
-        assert matched is not None, f"{requirement}: name>=version"
+        matched = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)(?:,<[\d.]+)?", requirement)
+        assert matched is not None, f"{requirement}: name>=version, with or without an upper bound"
         bounds[matched[1]] = matched[2]
     lines = (ROOT / "scripts" / "lowest.txt").read_text(encoding="utf-8").splitlines()
     lowest = dict(line.split("==") for line in lines if not line.startswith("#"))

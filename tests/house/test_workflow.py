@@ -59,3 +59,8 @@ def test_a_workflow_is_yaml_whose_jobs_have_steps(name: str) -> None:
         assert {"runs-on", "timeout-minutes", "steps"} <= set(job), name
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step), (name, step)
+
+
+def test_the_newest_versions_are_tried_every_week() -> None:
+    """docs/contributing/decisions/borrowed-insides.md relies on it."""
+    assert re.search(r'^  schedule:\n(?: +#.*\n)*    - cron: "\d+ \d+ \* \* \d"$', WORKFLOW, flags=re.MULTILINE)

@@ -45,6 +45,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "encoding": {"encoding": "cp1252"},
     "delimiter": {"delimiter": ";"},
     "pages": {"pages": "main"},
+    "text_suffix": {"text_suffix": "txt"},
     "tokenizer": {"tokenizer": "code"},
     "mask": {"mask": ("[0-9]+",)},
     "ignore_numbers": {"ignore_numbers": True},
