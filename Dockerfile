@@ -7,7 +7,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY LICENSES LICENSES
 COPY src src
-RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[formats,mcp,office,postgres,remote,service,web]'
+RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,mcp,office,postgres,remote,service,web]'
 
 FROM python:${PYTHON}
 COPY --from=build /opt/neardup /opt/neardup

@@ -65,6 +65,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("add", ["add", str(store), str(SAMPLE)]),
         ("near", ["add", str(folder / "b.neardup"), str(SAMPLE), "--near", "0.8"]),
         ("search", ["search", str(store), QUERY]),
+        ("search", ["search", str(store), "harbour"]),
         ("plan", ["plan", str(SAMPLE)]),
         ("explain", ["explain", "--example", "--family", "all"]),
         ("other", to("dedup", SAMPLE, "--method", "lsh", "--audit", 20)),

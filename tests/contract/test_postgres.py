@@ -168,8 +168,9 @@ def test_an_earlier_version_is_converted_on_request(url: str, monkeypatch: pytes
     with Collection(url) as collection:
         collection.put("a", "the harbour office")
     sql(url, "UPDATE header SET value = '7' WHERE key = 'format'")
-    with pytest.raises(FormatError, match="reads and writes version 1"):
-        Collection(url)
+    for upgrade in (False, True, False):  # a later version keeps its number
+        with pytest.raises(FormatError, match="reads and writes version 1"):
+            Collection(url, upgrade=upgrade)
     sql(url, "UPDATE header SET value = '0' WHERE key = 'format'")
     with pytest.raises(FormatError, match="format version 0"):
         Collection(url, upgrade=True)
@@ -178,6 +179,22 @@ def test_an_earlier_version_is_converted_on_request(url: str, monkeypatch: pytes
         assert list(collection) == ["a"]
     with Collection(url) as collection:
         collection.put("b", "another")
+
+
+def test_a_user_without_rights_is_told_what_to_grant(url: str) -> None:
+    with Collection(url) as collection:
+        collection.put("a", "the harbour office")
+    schema = DatabaseURL.of(url).schema
+    sql(url, f"DROP ROLE IF EXISTS guest_{schema}", f"CREATE ROLE guest_{schema} LOGIN")
+    guest = url.replace("neardup@", f"guest_{schema}@")
+    with pytest.raises(StoreUnavailableError, match="permission denied for schema"):
+        Collection(guest)
+    sql(url, f"GRANT USAGE ON SCHEMA {schema} TO guest_{schema}")
+    with pytest.raises(StoreUnavailableError, match="permission denied for table"):
+        Collection(guest, readonly=True)
+    sql(url, f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest_{schema}")
+    with Collection(guest, readonly=True) as collection:
+        assert collection.search("harbour").found == 1
 
 
 def test_a_password_is_in_no_message(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
@@ -94,12 +94,13 @@ def started(log: Path, *words: object, before: str = "") -> Iterator[Server]:
 class Writing(threading.Thread):
     """Adds, replaces and removes until the service goes; ``known`` is what was acknowledged last of each id.
 
-    With ``again`` it connects anew until ``done`` is set: only a part of the service went.
+    With ``again`` it connects anew until ``done`` is set: only a part of the service went. ``unsure`` are codes of
+    refusals after which nobody knows whether the document was written.
     """
 
-    def __init__(self, server: Server, name: str, *, again: bool = False) -> None:
+    def __init__(self, server: Server, name: str, *, again: bool = False, unsure: Container[str] = ()) -> None:
         super().__init__(daemon=True)
-        self.server, self.prefix, self.again = server, name, again
+        self.server, self.prefix, self.again, self.unsure = server, name, again, unsure
         self.done = threading.Event()
         self.acknowledged = 0
         self.known: dict[str, str | None] = {}
@@ -135,7 +136,7 @@ class Writing(threading.Thread):
             if status == 200:
                 self.known[id] = new
                 self.acknowledged += 1
-            elif said["error"]["code"] == "shard":  # whether it was written nobody has said
+            elif said["error"]["code"] in self.unsure:
                 continue
             elif said["error"]["code"] != "stopping":
                 self.refused.append(said)

@@ -33,7 +33,16 @@ from neardup.collection.records import Added, NearCopy
 from neardup.collection.search import LIMIT, NearMeasure, near_query
 from neardup.collection.shard import LookUp, OpenShard, Shard, ShardPage, ShardQuestion, named_in
 from neardup.collection.store import is_there, store_at
-from neardup.errors import FormatError, InputError, LimitError, NeardupError, OutputError, QueryError, SettingError
+from neardup.errors import (
+    FormatError,
+    InputError,
+    LimitError,
+    NeardupError,
+    NetworkError,
+    OutputError,
+    QueryError,
+    SettingError,
+)
 from neardup.io.place import DatabaseURL, place_of
 from neardup.settings import CollectionKeywords
 
@@ -46,13 +55,17 @@ _GROUPS = "Groups are not formed over shards"
 
 
 class ShardError(OutputError):
-    """A shard does not answer; ``number`` is its place among the shards, from 0, the message counts from 1."""
+    """A shard does not answer, or cannot do its part; ``number`` is its place, from 0, the message counts from 1.
+
+    ``plain`` are the words for those who may not know its address.
+    """
 
     def __init__(self, number: int, shards: int, error: NeardupError) -> None:
-        self.number, self.place = number, f"Shard {number + 1} of {shards} does not answer"
-        super().__init__(
-            f"{self.place}: {error.given}", error.allowed, error.do or "Repeat it, or ask for a partial answer"
-        )
+        silent = isinstance(error, NetworkError | LimitError)
+        place = f"Shard {number + 1} of {shards}"
+        self.number, self.plain = number, f"{place} does not answer" if silent else f"{place}: {error.given}"
+        given = f"{place} does not answer: {error.given}" if silent else self.plain
+        super().__init__(given, error.allowed, error.do or "Repeat it, or ask for a partial answer")
 
 
 def shard_of(id: str, shards: int) -> int:

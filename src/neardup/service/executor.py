@@ -267,11 +267,12 @@ def bad_request_as(status: int) -> Iterator[None]:
 
 def refusal_of(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedError:
     """Return an error of the library as an answer; ``names`` of collections, which are not revealed → words."""
-    given, allowed, do = error.given, error.allowed, error.do
+    given = error.plain if isinstance(error, ShardError) else error.given
+    allowed, do = error.allowed, error.do
     for name, word in names.items():
         given, allowed, do = (part.replace(name, word) for part in (given, allowed, do))
     if isinstance(error, ShardError):
-        return RefusedError(503, error.place, "", "Repeat it, or ask for a partial answer", code="shard")
+        return RefusedError(503, given, "", "Repeat it, or ask for a partial answer", code="shard")
     if isinstance(error, errors.QueryError):
         place = error.position if error.query else None
         # the body has the position as a number, so the caret is left out

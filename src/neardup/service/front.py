@@ -18,7 +18,7 @@ from neardup.web.limits import Limits, RefusedError
 
 T = TypeVar("T")
 THREADS = 32
-"""The least number of threads: most of them wait for other services."""
+"""The least number of threads in front of other services, for which most of them wait."""
 
 
 class Front(Executor):
@@ -34,7 +34,8 @@ class Front(Executor):
         self.shards, self._readonly = shards, readonly
         self.collection = cast(Collection, shards)  # the endpoints use the methods that both have
         self.names = {part.name: f"shard {number}" for number, part in enumerate(shards.parts, 1)}
-        self._begin(limits, max(THREADS, limits.threads))
+        remote = any(not isinstance(part, OpenShard) for part in shards.parts)
+        self._begin(limits, max(THREADS, limits.threads) if remote else limits.threads)
         shards.watch = self._note
 
     @property

@@ -69,6 +69,7 @@ def serve_front(
     monitoring.event("started", address=address_of(listening), shards=len(shards.parts), tokens=bool(tokens))
 
     def use() -> None:
+        measures.compare(_SAMPLE, _OTHER)
         for collection in open_here(shards)[:1]:
             warm(collection)
 
@@ -209,8 +210,6 @@ def warm(collection: Collection) -> None:
     """Compile or load everything that the first requests would wait for. Does not change the collection."""
     measures.compare(_SAMPLE, _OTHER, **as_compared(collection.settings.as_dict()))
     collection.search(_QUERY, limit=1)
-    if collection.store.readonly:
-        return
     # in a file of its own: loading takes seconds, during which other processes could not write to the collection
     with suppress(NeardupError), scratch_folder() as folder:
         settings = collection.settings.as_dict()
@@ -219,10 +218,12 @@ def warm(collection: Collection) -> None:
 
 
 def _write(collection: Collection) -> None:
-    """Perform each kind of change once; otherwise all writers would wait for the first one."""
+    """Perform each kind of change, and of search, once; otherwise all would wait for the first one."""
     ids = first, second = [uuid4().hex, uuid4().hex]
     entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
     for near in (None, _NEAR, Near(_NEAR, recall=1)):
         collection.put_prepared(entries, "replace", near=near, on_near="link" if near else "keep")
+    collection.search(f"FINGERPRINT:{first}_20", limit=1)  # with a passage
+    collection.search("harbour", limit=1, fields="excerpt")
     collection.decide(first, second, "duplicate")
     collection.remove(ids)

@@ -11,7 +11,7 @@ import pytest
 
 httpx = pytest.importorskip("httpx", reason="the extra client is not installed")
 
-from neardup import Client  # noqa: E402
+from neardup import Client, OutputError  # noqa: E402
 from neardup.collection import Collection  # noqa: E402
 from neardup.collection.shard import OpenShard  # noqa: E402
 from neardup.collection.shards import Collections, shard_of  # noqa: E402
@@ -187,6 +187,24 @@ def test_a_shard_that_does_not_answer(front: Service, net: Net) -> None:
     remote = front.executor.collection.parts[0]  # type: ignore[attr-defined]
     remote._client._sender._silent_until = 0.0
     assert front("GET", "/v1/search?q=harbour").json["found"] == len(DOCUMENTS) - 1
+
+
+class FullShard(OpenShard):
+    """A shard whose disk is full."""
+
+    def answer(self, *_: Any) -> Any:
+        """Fail."""
+        raise OutputError(f"There is no space left to write to {self.name}")
+
+
+def test_the_words_of_a_shard_are_passed_on_without_its_place(front: Service) -> None:
+    parts = front.executor.collection.parts  # type: ignore[attr-defined]
+    parts[1] = FullShard(parts[1].collection)
+    answer = front("GET", "/v1/search?q=harbour")
+    assert (answer.status, answer.error["code"]) == (503, "shard")
+    assert "no space" in answer.error["given"]
+    assert "Shard 2" in answer.error["given"]
+    assert parts[1].name not in str(answer.error)
 
 
 def test_shards_of_other_settings_are_refused(front: Service, tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -142,3 +144,30 @@ def test_a_thread_that_still_compiles_does_not_begin_to_use_a_collection(
     warming.join(30)
     assert not warming.alive
     assert not used
+
+
+FIRST_REQUESTS = """
+import sys
+from neardup.collection import Collection
+from neardup.kernels import compile_cache
+from neardup.service.server import warm
+text = "the harbour office is closed on friday because of the storm {}"
+with Collection(sys.argv[1]) as mails:
+    warm(mails)
+    compile_cache.watchers.append(lambda state, name: print(state, name))
+    for number in range(3):
+        mails.put(f"{number}", text.format("and rain " * number), near=0.5, on_near="link")
+    mails.search("harbour", fields="excerpt")
+    mails.search('"harbour office" OR storm')
+    mails.search("FINGERPRINT:0_20_80 AND NOT SIMILAR:1_90")
+    mails.near(text, overlap=0.5)
+    mails.compare("0", "1")
+    mails.why_not("FINGERPRINT:0_99", "1")
+    mails.remove("0")
+"""
+
+
+def test_no_first_request_waits_for_a_kernel(tmp_path: Path) -> None:
+    """In a process of its own, whose kernels are loaded by the first call of each."""
+    line = [sys.executable, "-c", FIRST_REQUESTS, str(tmp_path / "mail.neardup")]
+    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout == ""

@@ -137,7 +137,10 @@ class PostgresStore(Store):
         with connection.transaction():
             connection.execute(_LOCK)
             header = _header(connection, self._url)
-            for version in range(_version(header, self._url), FORMAT_VERSION):
+            stored = _version(header, self._url)
+            if stored >= FORMAT_VERSION:  # a later version is not read, and never relabelled
+                return
+            for version in range(stored, FORMAT_VERSION):
                 if version not in STEPS:
                     require_current(version, str(self._url), STEPS, FORMAT_VERSION)
                 STEPS[version](PostgresTables(connection, self._url))
@@ -389,7 +392,9 @@ def _objects(connection: Session, schema: str) -> bool:
 def _header(connection: Session, place: DatabaseURL) -> dict[str, str]:
     try:
         with connection.transaction():
-            header = dict(fetched(connection, "SELECT key, value FROM header"))
+            # by its full name: without the right to use the schema, the server would not find the table at all
+            table = sql.Identifier(place.schema, "header").as_string(connection)
+            header = dict(fetched(connection, f"SELECT key, value FROM {table}"))
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, ValueError):
         header = {}
     if _VERSION not in header:
