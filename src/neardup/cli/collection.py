@@ -26,6 +26,7 @@ from neardup.cli.options.on_collections import (
     ListOptions,
     RemoveOptions,
     SearchOptions,
+    TagOptions,
 )
 from neardup.cli.output import CountedStages, watcher
 from neardup.errors import InputError, SettingError
@@ -403,6 +404,26 @@ def decide(options: DecideOptions) -> int:
         else:
             collection.decide(a, b, cast(Verdict, verdict), by=options.by, note=options.note)
             typer.echo(f"{verdict}: {display.printable(a)} and {display.printable(b)}")
+    return DONE
+
+
+def tag(options: TagOptions) -> int:
+    """Tag documents of a collection: by id, a whole group, or all that a query finds."""
+    with opened(options.path, options.wait) as collection:
+        action = collection.tag(
+            options.tag,
+            options.ids,
+            group=options.group,
+            query=options.query,
+            on=not options.take_away,
+            by=options.by,
+        )
+    if action is None:
+        typer.echo("nothing to change")
+    else:
+        documents = display.counted(action.changes, "document")
+        done = "taken from" if options.take_away else "added to"
+        typer.echo(f"{display.printable(options.tag)} {done} {documents} (action {action.number:,})")
     return DONE
 
 

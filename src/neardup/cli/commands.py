@@ -93,6 +93,7 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "search": Command(on_collections.SearchOptions, "collection.search"),
         "groups": Command(on_collections.GroupsOptions, "collection.groups"),
         "decide": Command(on_collections.DecideOptions, "collection.decide"),
+        "tag": Command(on_collections.TagOptions, "collection.tag"),
         "serve": Command(on_collections.ServeOptions, "servers.serve"),
         "mcp": Command(on_collections.McpOptions, "servers.mcp"),
         "info": Command(on_collections.InfoOptions, "collection.info"),

@@ -414,12 +414,15 @@ def _table(path: Place, what: Exported) -> pa.Table:
 
 
 def import_tags(options: ImportOptions) -> int:
-    """Read tags from a file of another program into a result."""
-    from neardup.run.exchange import import_into
+    """Read tags from a file of another program into a result or a collection."""
+    place, form = options.out, options.form or form_of(options.file)
+    if isinstance(place, DatabaseURL) or place.is_file():
+        with opened(place) as collection:
+            added = collection.import_tags(options.file, form, by=options.by, columns=options.columns)
+    else:
+        from neardup.run.exchange import import_into
 
-    added = import_into(
-        options.out, options.file, options.form or form_of(options.file), options.by, options.columns
-    )
+        added = import_into(place, options.file, form, options.by, options.columns)
     if added.action is None:
         typer.echo("no tags to add")
     else:
@@ -436,7 +439,7 @@ def _unknown(ids: Sequence[str]) -> str:
     listed = ", ".join(printable(id) for id in islice(ids, _SHOWN))
     more = f" and {len(ids) - _SHOWN:,} more" if len(ids) > _SHOWN else ""
     verb = "is" if len(ids) == 1 else "are"
-    sentence = f"{counted(len(ids), 'id')} {verb} in no pair and no copy of this result, and left out"
+    sentence = f"{counted(len(ids), 'id')} {verb} in no pair and no copy of this result, or unknown, and left out"
     return f"{sentence}: {listed}{more}"
 
 

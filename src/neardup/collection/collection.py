@@ -22,8 +22,10 @@ from neardup.collection.inspection import faults
 from neardup.collection.intake import Adding, OnDuplicate, entries_named, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
+from neardup.collection.query.grammar import parse
+from neardup.collection.query.plan import plan
 from neardup.collection.records import Added, closed_html, collection_html
-from neardup.collection.search import LIMIT, NearMeasure, WhyNot, near_query, search, why_not
+from neardup.collection.search import LIMIT, Evaluation, NearMeasure, WhyNot, near_query, search, why_not
 from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import store_at
@@ -94,6 +96,11 @@ class Questions(StoredDocuments):
         """
         with self.view() as view:
             return _told(search(view, query, limit=limit, after=after, include_self=include_self, fields=fields))
+
+    def _found(self, query: str) -> Sequence[int]:
+        with self.view() as view:
+            numbers: list[int] = Evaluation(plan(parse(query), view), view, include_self=True).documents().tolist()
+            return numbers
 
     def near(
         self,

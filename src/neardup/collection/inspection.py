@@ -79,6 +79,9 @@ def _decisions(store: Store) -> Iterator[str]:
             ):
                 yield f"The documents of decision {row.number} are not in one group"
         after = page[-1].number
+    tagged = {row.a for row in store.decisions.tags_of()}
+    for number in sorted(tagged - {row.number for row in store.rows(np.array(sorted(tagged), np.int64))}):
+        yield f"A document that is not there has a tag (number {number})"
 
 
 def _replayed(store: Store) -> dict[int, tuple[int, set[int]]]:

@@ -45,7 +45,7 @@ class Reviewed:
     verdicts: tuple[Verdict, ...] = ("duplicate", "keep both", "not alike", "unsure")
     """The verdicts that it stores."""
     marks: bool = True
-    """Whether it stores chosen representatives, fates and tags of documents, and decides all pairs of a kind."""
+    """Whether it stores chosen representatives and fates of documents, and decides all pairs of a kind."""
     exports: tuple[str, ...] = ("groups", "decisions", "tags")
     forms: tuple[str, ...] = ("csv", "jsonl", "parquet", "dat")
     """The formats of exports."""

@@ -1,7 +1,6 @@
 """The groups, decisions and tags of a reviewed result as files for other programs, and tags from their files."""
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,9 +8,9 @@ import pyarrow as pa
 
 from neardup.display import counted
 from neardup.errors import SettingError
-from neardup.io.decisions.records import Action, DecisionState, Id, JudgedPair, Tag
+from neardup.io.decisions.records import DecisionState, Id, JudgedPair, Tag
 from neardup.io.decisions.store import DecisionStore
-from neardup.io.decisions.tag_files import read_tags
+from neardup.io.decisions.tag_files import Imported, read_tags
 from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
@@ -155,16 +154,6 @@ def _ids(ids: Collection[Id | None], others: Collection[Id | None]) -> pa.Array:
         return pa.array([None if id is None else str(id) for id in ids], pa.string())
     small = all(id is None or -(1 << 63) <= int(id) < 1 << 63 for id in ids)
     return pa.array(list(ids), pa.int64() if small else pa.uint64())
-
-
-@dataclass(frozen=True)
-class Imported:
-    """The action that added tags (None if all were there), their number, and the ids that the result lacks."""
-
-    action: Action | None
-    tags: int
-    documents: int
-    unknown: tuple[str, ...]
 
 
 def import_into(

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from neardup import Collection
-from neardup.errors import ChangedMeanwhileError, InputError, QueryError, SettingError
+from neardup.errors import ChangedMeanwhileError, InputError, QueryError
 from neardup.review.desk.desk import Desk
 from neardup.review.source import QUEUES, Decide, Question
 from support.made_reviews import TEXTS, key
@@ -206,7 +206,6 @@ def test_everything_that_a_collection_cannot_store_is_refused_in_words(desk: Des
     refused: list[Callable[[], object]] = [
         lambda: desk.represent(fox, fox, "ann", 0),
         lambda: desk.keep(fox, "keep", "ann", 0),
-        lambda: desk.tag(fox, "hot", True, "ann", 0),
     ]
     for ask in refused:
         with pytest.raises(InputError, match="Verdicts on pairs"):
@@ -232,8 +231,19 @@ def test_groups_and_decisions_are_exported(desk: Desk, collection: Collection) -
         assert b"night-copy" in b"".join(desk.export("groups", form))
     assert b"".join(desk.export("groups", "jsonl")).count(b"\n") == 8
     assert b'"duplicate"' in b"".join(desk.export("decisions", "jsonl"))
-    with pytest.raises(SettingError, match="no tags"):
-        desk.export("tags", "csv")
+    collection.tag("hot", ["fox"], by="ann")
+    assert b"".join(desk.export("tags", "csv")) == b"id,tags\nfox,hot\n"
+
+
+def test_tags_are_added_on_the_pages_and_undone(desk: Desk, collection: Collection) -> None:
+    fox = key(desk, "fox")
+    desk.tag(fox, "hot", True, "ann", 0)
+    assert collection.tags() == {"fox": ("hot",)}
+    assert [line.id for line in desk.groups(Question("tag:hot")).lines] == ["fox"]
+    with pytest.raises(InputError):
+        desk.tag(fox, "hot", True, "ben", collection.actions()[0].number)
+    desk.undo("ann")
+    assert collection.tags() == {}
 
 
 def test_pairs_of_a_kind_are_decided_at_once(desk: Desk, collection: Collection) -> None:

@@ -226,6 +226,24 @@ class DecideOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class TagOptions:
+    """Tag documents of a collection: by id, a whole group, or all that a query finds.
+
+    The tags are in the history of decisions, and can be undone. neardup export --what tags writes them, and
+    neardup import adds those of a file.
+    """
+
+    path: Place = general.COLLECTION.field()
+    tag: str = argument("TAG", "The tag: any text on one line without semicolons.")
+    ids: list[str] = option("--id", (), "Id of a document to tag. May be repeated.", "ID")
+    group: int | None = option("--group", None, "Tag all members of this group.", "NUMBER")
+    query: str | None = option("--query", None, "Tag all documents that this query finds.", "QUERY")
+    take_away: bool = option("--remove", False, "Take the tag away.")
+    by: str = option("--by", "", "Name of the person who tags, for the history.", "NAME")
+    wait: float = general.WAIT.field()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ServeOptions:
     """Serve a collection over HTTP until it is stopped.
 

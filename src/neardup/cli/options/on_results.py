@@ -122,13 +122,13 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ImportOptions:
-    """Read tags from a file of another program into a result.
+    """Read tags from a file of another program into a result or a collection.
 
     The file is csv, jsonl, parquet or dat, with a column of ids and one of tags, separated by
     semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
     """
 
-    out: Path = general.RESULT.field()
+    out: Place = replace(general.RESULT, help="A result folder, or a collection.", read=place_of).field()
     file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
     by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
     form: str | None = option(

@@ -9,7 +9,7 @@ from neardup.collection.sets import Sets
 from neardup.collection.store import Store
 from neardup.display import counted, printable
 from neardup.errors import InputError
-from neardup.io.decisions.log import Decided, InForce, Logged
+from neardup.io.decisions.log import TAG, Decided, InForce, Logged
 from neardup.io.decisions.records import TOGETHER, Action, Verdict
 
 
@@ -50,6 +50,30 @@ class Deciding:
             self._apply(pair, was, About("decided", by=by, action=number))
         return self._log.action(number)
 
+    def tag(
+        self, documents: Sequence[int], tag: str, *, on: bool, by: str, what: str = "", seen: int | None = None
+    ) -> Action | None:
+        """Add a tag to documents, or take it away, as one action; None if that changes nothing.
+
+        Raises ChangedMeanwhileError if the tag of a document changed since the action ``seen``.
+        """
+        return self.tag_all([(document, tag) for document in documents], on=on, by=by, what=what, seen=seen)
+
+    def tag_all(
+        self, tagged: Sequence[tuple[int, str]], *, on: bool, by: str, what: str = "", seen: int | None = None
+    ) -> Action | None:
+        """Add tags to documents or take them away, as :meth:`tag`."""
+        subjects = [(f"{TAG}{tag}", document, 0) for document, tag in dict.fromkeys(tagged)]
+        if seen is not None:
+            self._log.require_unchanged(subjects, seen)
+        subjects = [subject for subject in subjects if (self._log.in_force(subject) is None) == on]
+        if not subjects:
+            return None
+        number = self._log.begin(by, what, len(subjects))
+        for subject in subjects:
+            self._log.decide(number, Decided(subject, "on" if on else None, ""))
+        return self._log.action(number)
+
     def undo(self, by: str, action: int | None) -> Action | None:
         """Restore what held before an action, by default the last one of ``by`` in force; None if there is none.
 
@@ -63,6 +87,9 @@ class Deciding:
         self._require_there(rows, undone.number)
         number = self._log.begin_undo(undone, by)
         for row in reversed(rows):
+            if row.kind.startswith(TAG):
+                self._log.restore(number, [row])
+                continue
             pair = row.a, row.b
             was = self._log.in_force(row.subject)
             self._log.restore(number, [row])
@@ -90,7 +117,8 @@ class Deciding:
         return f"{verdict or 'verdict withdrawn'}: {a} and {b}{more}"
 
     def _require_there(self, rows: Sequence[Logged], action: int) -> None:
-        numbers = np.unique(np.array([(row.a, row.b) for row in rows], np.int64))
+        named = {one for row in rows for one in ((row.a,) if row.kind.startswith(TAG) else (row.a, row.b))}
+        numbers = np.array(sorted(named), np.int64)
         if len(self._store.rows(numbers)) < len(numbers):
             raise InputError(
                 f"Action {action:,} concerns a document that was removed", "An action whose documents are there"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -25,9 +26,11 @@ from neardup.collection.records import (
 )
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
+from neardup.display import counted
 from neardup.errors import InputError, SettingError
-from neardup.io.decisions.log import InForce
+from neardup.io.decisions.log import TAG, InForce, require_tag
 from neardup.io.decisions.records import Action, Verdict
+from neardup.io.decisions.tag_files import Imported, read_tags
 from neardup.runtime import Progress
 
 SHOWN = 1000
@@ -178,6 +181,81 @@ class GroupsAndDecisions:
             before = None if seen is None else place(seen)
             return Deciding(self.store).decide(numbers, verdict, by, note, seen=before, what=what)
 
+    def tag(
+        self,
+        tag: str,
+        ids: Iterable[str | int] = (),
+        *,
+        group: int | None = None,
+        query: str | None = None,
+        on: bool = True,
+        by: str = "",
+        seen: int | None = None,
+        what: str = "",
+    ) -> Action | None:
+        """Add a tag to documents, or take it away, as one action, and return it; None if that changes nothing.
+
+        To the documents ``ids``, all members of a ``group``, and all that a ``query`` finds; ``on`` False takes it
+        away. ``seen`` and ``what`` as in ``decide_all``. A document that is removed loses its tags; one with a new
+        text keeps them. Raises InputError for an impossible tag, unknown ids, and without any document.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/mail.neardup") as mails:
+        ...     _ = mails.add(["the harbour office is closed", "pay by Friday"])
+        ...     _ = mails.tag("urgent", query="friday", by="ann")
+        ...     mails.tags()
+        {'#2': ('urgent',)}
+        """
+        tag, by, what = require_tag(tag), _storable("by", by), _storable("what", what)
+        queried = () if query is None else self._found(query)
+        with self.store.writing():
+            numbers = [self._number(id) for id in ids]
+            if group is not None:
+                self.group(group)
+                numbers += [member.document for member in self.store.groups.members(group)]
+            numbers += [row.number for row in self.store.rows(np.array(queried, np.int64))]
+            if not numbers and query is None:
+                raise InputError("No document was given", "Ids, a group, or a query")
+            done = "tag" if on else "tag taken away"
+            what = what or f"{done}: {tag}, {counted(len(set(numbers)), 'document')}"
+            known = None if seen is None else place(seen)
+            return Deciding(self.store).tag(numbers, tag, on=on, by=by, what=what, seen=known)
+
+    def tags(self, ids: Iterable[str | int] | None = None) -> dict[str, tuple[str, ...]]:
+        """Return the tags of the documents that have any, or of these ``ids`` alone; in the order of adding."""
+        with self.store.reading():
+            numbers = None if ids is None else [self._number(id) for id in ids]
+            tags: dict[int, list[str]] = {}
+            for row in self.store.decisions.tags_of(numbers):
+                tags.setdefault(row.a, []).append(row.kind.removeprefix(TAG))
+            named = zip(tags, self.store.ids(np.array(list(tags), np.int64)), strict=True)
+            return {id: tuple(sorted(tags[number])) for number, id in named}
+
+    def import_tags(
+        self, file: Path, form: str, *, by: str = "", columns: tuple[str, str] = ("id", "tags")
+    ) -> Imported:
+        """Add the tags of a file to the documents, as one action; ``columns`` name the ids and the tags.
+
+        Tags that a document has stay. Raises InputError for a file that cannot be read, or impossible tags; then
+        nothing is stored.
+        """
+        by, rows = _storable("by", by), list(read_tags(file, form, *columns))
+        with self.store.writing():
+            known = self.store.numbers(sorted({id for id, tags in rows if tags}))
+            tagged = [(known[id], require_tag(tag)) for id, tags in rows if id in known for tag in tags]
+            unknown_ids = tuple(dict.fromkeys(id for id, tags in rows if tags and id not in known))
+            before = {(row.a, row.kind.removeprefix(TAG)) for row in self.store.decisions.tags_of(known.values())}
+            new = [one for one in dict.fromkeys(tagged) if one not in before]
+            documents = len({number for number, _ in new})
+            what = f"import {counted(len(new), 'tag')} of {counted(documents, 'document')} from {file.name}"
+            action = Deciding(self.store).tag_all(new, on=True, by=by, what=what)
+        return Imported(action, len(new), documents, unknown_ids)
+
+    def _found(self, query: str) -> Sequence[int]:
+        """Return the numbers of all documents that a query finds."""
+        raise NotImplementedError
+
     def undo(self, by: str, action: int | None = None) -> Action | None:
         """Undo an action of decisions, and return the action that does so.
 
@@ -320,17 +398,22 @@ _GROUPS = pa.schema(
 _DECISIONS = pa.schema(
     [*((name, pa.string()) for name in ("decision", "id", "other", "note", "by", "at")), ("action", pa.int64())]
 )
+_TAGS = pa.schema([("id", pa.string()), ("tags", pa.list_(pa.string()))])
 _PAGE = 1000
 
 
 def collection_table(collection: GroupsAndDecisions, what: str) -> pa.Table:
-    """Return the ``groups`` of a collection, a row for each member, or its ``decisions``, the latest first.
+    """Return the ``groups`` of a collection, a row for each member, its ``decisions`` or its ``tags``.
 
+    The latest decision comes first, and a document with tags in the order of adding.
     ``number`` is the permanent id of the group, ``group`` the id of its representative. Raises SettingError for
     anything else.
     """
-    if what not in ("groups", "decisions"):
-        raise SettingError(f"The export is {what!r}", "One of groups, decisions: a collection has no tags")
+    if what not in ("groups", "decisions", "tags"):
+        raise SettingError(f"The export is {what!r}", "One of groups, decisions, tags")
+    if what == "tags":
+        tagged = [{"id": id, "tags": list(tags)} for id, tags in collection.tags().items()]
+        return pa.Table.from_pylist(tagged, _TAGS)
     schema = _GROUPS if what == "groups" else _DECISIONS
     with collection.store.reading():
         rows = _members(collection.store) if what == "groups" else reversed([*_decisions(collection.store)])

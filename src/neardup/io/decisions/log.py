@@ -61,11 +61,16 @@ _IN_FORCE = (
     "v.number = (SELECT c.after FROM decisions c WHERE c.kind = v.kind AND c.a = v.a AND c.b = v.b "
     "ORDER BY c.number DESC LIMIT 1)"
 )
+_PAST_TAGS = "tag;"
+"""The first kind after all tags of collections, in the order of characters."""
 _LISTED = "(SELECT value FROM json_each(?))"
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 
 Run = Callable[..., list[Any]]
 """Executes a statement with its parameters, and returns all rows."""
+TAG = "tag:"
+"""In a collection, where documents are numbers, a tag is part of the kind: ``tag:urgent``, its document, 0."""
+
 Subject = tuple[str, Any, Any]
 """A kind of decision and its ids as they are stored; the second is "" for decisions about one document."""
 
@@ -260,6 +265,15 @@ class DecisionLog:
         """Return the first ``limit`` verdicts on pairs whose rows have a number above ``number``."""
         where = " AND v.kind = 'pair' AND v.number > ? ORDER BY v.number LIMIT ?"
         return self._in_force(where, number, limit)
+
+    def tags_of(self, documents: Iterable[int] | None = None) -> list[InForce]:
+        """Return the tags of the documents, which are named by numbers, or all tags; by document and tag."""
+        where, listed = (
+            " AND v.kind > ? AND v.kind < ?",
+            () if documents is None else (json.dumps(list(documents)),),
+        )
+        where += f" AND v.a IN {_LISTED}" if listed else ""
+        return self._in_force(f"{where} ORDER BY v.a, v.kind", TAG, _PAST_TAGS, *listed)
 
     def faults(self) -> list[str]:
         """Return the faults of the log as sentences; reads all of it."""
@@ -460,17 +474,21 @@ def _state_with(
     }
     tags = {id: set(of_id) for id, of_id in before.tags.items()}
     for kind, a, b in subjects:
-        if kind == "tag":
-            tags.get(_id_of(a), set()).discard(b)
+        if kind == "tag" or kind.startswith(TAG):
+            tags.get(_id_of(a), set()).discard(_tag(kind, b))
         else:
             maps[kind].pop(_key(kind, a, b), None)
     for row in now:
-        if row.kind == "tag":
-            tags.setdefault(_id_of(row.a), set()).add(str(row.b))
+        if row.kind == "tag" or row.kind.startswith(TAG):
+            tags.setdefault(_id_of(row.a), set()).add(_tag(row.kind, row.b))
         else:
             maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
     of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
     return DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids)
+
+
+def _tag(kind: str, b: Any) -> str:
+    return str(b) if kind == "tag" else kind.removeprefix(TAG)
 
 
 def _key(kind: str, a: Any, b: Any) -> Any:

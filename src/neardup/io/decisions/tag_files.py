@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.decisions.records import Action
 from neardup.io.writers.exports import FORMS, QUOTE, SEPARATOR, unprotected
 
 _MOST_BYTES = 1 << 30
@@ -19,6 +21,16 @@ _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf
 
 Tagged = tuple[str, tuple[str, ...]]
 """An id as text, and its tags."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The action that added tags (None if all were there), their number, and the ids that are unknown."""
+
+    action: Action | None
+    tags: int
+    documents: int
+    unknown: tuple[str, ...]
 
 
 def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iterator[Tagged]:

@@ -74,7 +74,7 @@ class GroupFields:
             "id": lambda clause, _: index.of_documents(index.documents.where_id_is(clause.value)),
         }
         if other is not None:
-            del lookups["tag"], lookups["fate"]
+            del lookups["fate"]
         elif index.found.places is not None:
             lookups["file"] = lambda clause, _: index.of_documents(whereabouts.in_file(clause.value))
         if SOURCE in index.documents.table.column_names:

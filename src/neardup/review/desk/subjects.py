@@ -20,7 +20,7 @@ from neardup.collection.search import Evaluation
 from neardup.collection.sets import Sets, reaches
 from neardup.comparison.compare import Comparison
 from neardup.errors import InputError
-from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, pair_of
+from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, Tag, pair_of
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
@@ -175,7 +175,7 @@ class CollectionTexts:
 
 
 class CollectionSubject:
-    """The groups of a collection, and all documents with a verdict; it stores no fates and no tags."""
+    """The groups of a collection, and all documents with a verdict, and tags; it stores no fates."""
 
     def __init__(self, collection: Collection, *, title: str = "") -> None:
         self._collection, self._store = collection, collection.store
@@ -220,7 +220,7 @@ class CollectionSubject:
             fields=fields,
             texts=not fault,
             marks=False,
-            exports=("groups", "decisions"),
+            exports=("groups", "decisions", "tags"),
         )
 
     def state(self) -> DecisionState:
@@ -229,16 +229,25 @@ class CollectionSubject:
             id: dict[Any, str] = {number: document.id for number, document in self._documents.items()}
             judgements = self._decisions.judgements.items()
             named = {pair_of(id[a], id[b]): judged for (a, b), judged in judgements if a in id and b in id}
-            self._named = replace(NO_DECISIONS, number=self._decisions.number, judgements=named)
+            tags: dict[Any, tuple[str, ...]] = {
+                id[number]: tags for number, tags in self._decisions.tags.items() if number in id
+            }
+            self._named = replace(NO_DECISIONS, number=self._decisions.number, judgements=named, tags=tags)
         return self._named
 
     def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
-        """Store verdicts. Raises InputError for other decisions, and if there is nothing to withdraw."""
+        """Store verdicts, or a tag. Raises InputError for other decisions, and if there is nothing to change."""
+        if len(changes) == 1 and isinstance(changes[0], Tag):
+            tag = changes[0]
+            tagged = self._collection.tag(tag.tag, [tag.id], on=tag.on, by=by, seen=seen, what=what)
+            if tagged is None:
+                raise InputError("The document has this tag, or lacks it, already", "Another tag")
+            return tagged
         judged = [change for change in changes if isinstance(change, Judgement)]
         if len(judged) < len(changes):
             raise InputError(
-                "A collection stores no representatives, fates and tags that people choose",
-                "Verdicts on pairs, groups, members above a similarity, and pairs of a kind",
+                "A collection stores no representatives and fates that people choose",
+                "Verdicts on pairs, groups, members above a similarity, and pairs of a kind; a tag on a document",
                 "Review the result of a run for everything else",
             )
         verdict, note = judged[0].verdict, judged[0].note
@@ -266,7 +275,7 @@ class CollectionSubject:
             return Evaluation(plan(Query(clause, text=query), view), view, include_self=True).documents()
 
     def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
-        """Yield the groups or decisions, as ``neardup export`` does."""
+        """Yield the groups, decisions or tags, as ``neardup export`` does."""
         return as_bytes_of(collection_table(self._collection, what), form, ("id", "group", "other"))
 
     def close(self) -> None:

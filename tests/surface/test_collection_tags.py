@@ -1,0 +1,138 @@
+"""Tags in collections: for documents, groups and queries; undone, exported and imported as in results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import neardup as nd
+from neardup.errors import InputError, NeardupError, UnknownIdError
+from neardup.io.decisions.records import Change, Tag
+from neardup.io.decisions.store import DecisionStore
+from support.command_line import Run
+from support.messages import has_parts
+
+TEXT = "the quick brown fox jumps over the lazy dog and runs far away"
+TEXTS = {"a": TEXT, "b": TEXT + " today", "c": "something else that is not like the others at all", "d": "no"}
+ACTS = st.lists(
+    st.tuples(
+        st.sampled_from(["on", "off", "undo"]),
+        st.lists(st.sampled_from([*TEXTS]), min_size=1, max_size=3),
+        st.sampled_from(["hot", "cold", "tag:x", "é ü"]),
+        st.sampled_from(["ann", "ben"]),
+    ),
+    max_size=8,
+)
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> nd.Collection:
+    collection = nd.Collection(tmp_path / "letters.neardup")
+    table = pa.table({"id": [*TEXTS], "text": [*TEXTS.values()]})
+    collection.add(table, on_near="link", near=0.5)
+    return collection
+
+
+@given(acts=ACTS)
+def test_tags_and_undo_are_those_of_a_result(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, list[str], str, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("tags")
+    with nd.Collection(folder / "x.neardup") as collection, DecisionStore(folder) as store:
+        collection.add(pa.table({"id": [*TEXTS], "text": [*TEXTS.values()]}))
+        for act, ids, tag, by in acts:
+            if act == "undo":
+                outcomes = []
+                for undo in (lambda by=by: collection.undo(by), lambda by=by: store.undo(by=by)):
+                    try:
+                        done = undo()
+                        outcomes.append(None if done is None else "done")
+                    except NeardupError as error:
+                        outcomes.append(type(error).__name__)
+                assert outcomes[0] == outcomes[1]
+                continue
+            before = store.state().tags
+            changes: list[Change] = [
+                Tag(id, tag, act == "on")
+                for id in dict.fromkeys(ids)
+                if (tag in before.get(id, ())) == (act == "off")
+            ]
+            made = collection.tag(tag, ids, on=act == "on", by=by)
+            assert (made is None) == (not changes)
+            if changes:
+                assert made is not None
+                assert made.changes == store.act(changes, by=by, what="w").changes
+            assert collection.tags() == dict(store.state().tags)
+        assert collection.check() == []
+
+
+def test_a_group_and_what_a_query_finds(letters: nd.Collection) -> None:
+    group = letters.group_of("a")
+    assert group is not None
+    letters.tag("near", group=group.id, by="ann")
+    letters.tag("else", query="something OR no", by="ann")
+    assert letters.tags() == {"a": ("near",), "b": ("near",), "c": ("else",), "d": ("else",)}
+    assert letters.tags(["c"]) == {"c": ("else",)}
+    assert letters.tag("none", query="nowhere", by="ann") is None
+    assert letters.tag("near", ["a"], by="ben") is None
+    assert [action.what for action in letters.actions()] == ["tag: else, 2 documents", "tag: near, 2 documents"]
+    letters.decide("a", "c", "unsure", by="ann")
+    letters.undo("ann")
+    letters.undo("ann")
+    assert letters.tags() == {"a": ("near",), "b": ("near",)}
+
+
+def test_a_document_that_leaves_loses_its_tags_and_a_new_text_keeps_them(letters: nd.Collection) -> None:
+    letters.tag("hot", ["a", "b", "c"], by="ann")
+    letters.add(pa.table({"id": ["b"], "text": ["new words for this one"]}), on_duplicate="replace")
+    letters.remove(["a"])
+    assert letters.tags() == {"b": ("hot",), "c": ("hot",)}
+    assert letters.check() == []
+    letters.add(pa.table({"id": ["a"], "text": [TEXT]}))
+    assert "a" not in letters.tags()
+    with pytest.raises(NeardupError):
+        letters.undo("ann")
+
+
+def test_mistakes_are_explained(letters: nd.Collection) -> None:
+    for tag, how, parts in (
+        ("a;b", {"ids": ["a"]}, ("semicolon",)),
+        (" ", {"ids": ["a"]}, ("empty",)),
+        ("x", {}, ("No document",)),
+        ("x", {"group": 99}, ("no group 99",)),
+    ):
+        with pytest.raises(InputError) as error:
+            letters.tag(tag, **how)  # type: ignore[arg-type]
+        assert has_parts(str(error.value), *parts)
+    with pytest.raises(UnknownIdError):
+        letters.tag("x", ["zz"])
+    assert letters.tags() == {}
+
+
+def test_the_commands_tag_export_and_import(run: Run, letters: nd.Collection, tmp_path: Path) -> None:
+    path = letters.path
+    letters.close()
+    said = run("tag", path, "hot", "--id", "a", "--query", "something", "--by", "ann")
+    assert (said.status, said.out) == (0, "hot added to 2 documents (action 1)\n")
+    assert run("tag", path, "hot", "--id", "a", "--remove", "--by", "ann").out.startswith(
+        "hot taken from 1 document"
+    )
+    assert run("tag", path, "hot", "--id", "a", "--remove").out == "nothing to change\n"
+    assert run("tag", path, "hot").status == 2
+    tags = tmp_path / "tags.csv"
+    assert run("export", path, "--what", "tags", "-o", tags).out.startswith("1 document written")
+    assert tags.read_text() == "id,tags\nc,hot\n"
+    tags.write_text("id,tags\na,new; hot\nc,hot\nzz,x\n")
+    said = run("import", path, tags, "--by", "Cy")
+    assert (said.status, said.out) == (1, "2 tags of 1 document added (action 3)\n")
+    assert has_parts(said.err, "zz")
+    shown = run("export", path, "--what", "tags", "-o", "-", "--format", "jsonl").out
+    assert [json.loads(line) for line in shown.splitlines()] == [
+        {"id": "a", "tags": ["hot", "new"]},
+        {"id": "c", "tags": ["hot"]},
+    ]
