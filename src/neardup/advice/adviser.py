@@ -47,11 +47,11 @@ from neardup.lsh.bands import plan
 from neardup.run.asked_columns import check_columns
 from neardup.run.findings import Found
 from neardup.runtime import Progress, Silent
-from neardup.settings import SELECTION, SettingKeywords, Settings
+from neardup.settings import SELECTION, ReadingSettings, SettingKeywords, Settings, names_of
 from neardup.settings.records import Shingles
 from neardup.tables import Bools
 
-NOT_TOLD = ("encoding", "delimiter", "pages", "threads")
+NOT_TOLD = (*names_of(ReadingSettings), "threads")
 ADVISED = ("threshold", "recall", "slots", "sketch", "unit", "length", "groups", *SELECTION, *NOT_TOLD)
 """The settings that ``advise`` accepts."""
 
