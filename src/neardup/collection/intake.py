@@ -42,7 +42,7 @@ from neardup.errors import InputError, NeardupError, SettingError
 from neardup.io.formats.content import METADATA
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Chunk, Documents, Problem
-from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES, find_column
+from neardup.io.readers.columns import ID_NAMES, TEXT_NAMES, find_column, offer_fields
 from neardup.io.readers.fields import joined
 from neardup.runtime import UNLIMITED, Advance, Deadline, Progress, ordered_map
 from neardup.tables import one_array
@@ -134,6 +134,7 @@ def intake_of(
     chosen = choose_columns(opened, text, id)
     for name in metadata:
         find_column(opened, name, "--meta")
+    offer_fields(opened, metadata)
     own = METADATA if opened.format == "text" and not metadata else ()
     columns = Columns(chosen.text, chosen.id, tuple(metadata), own)
     nameless = columns.id is None and opened.format == "arrow"

@@ -9,9 +9,16 @@ from neardup.display import counted
 from neardup.errors import SettingError
 from neardup.group.rows import keep_column, keep_columns, require_order
 from neardup.io.readers import choose_reference
-from neardup.io.readers.arrow import column_type
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen, Reference, digests, find_column, find_labels
+from neardup.io.readers.columns import (
+    Chosen,
+    Reference,
+    digests,
+    find_column,
+    find_labels,
+    offer_fields,
+    type_of_column,
+)
 from neardup.join.corpus import Part
 from neardup.join.criterion import Related
 from neardup.join.rows import Rows
@@ -71,6 +78,7 @@ def parts_of(
         return (new,)
     for option, name in _relations(relations):
         find_labels(against.documents, name, option, " in the reference set")
+    offer_fields(against.documents, [name for _, name in _relations(relations)])
     return Part(against.documents, against.columns.text, against.columns.id, (), relations, old=True), new
 
 
@@ -104,13 +112,14 @@ def check_columns(documents: Documents, keep: Keep, relations: Relations) -> Non
             find_labels(documents, name, "--keep")
             continue
         find_column(documents, name, "--keep")
-        kind = column_type(documents, name)
+        kind = type_of_column(documents, name)
         if kind is not None:
             require_order(policy, kind)
     for option, name in _relations(relations):
         find_labels(documents, name, option)
     if keep.sources:
         find_labels(documents, keep.sources, "--sources")
+    offer_fields(documents, asked_columns(keep, relations))
 
 
 def related_notes(rows: Rows, relations: Relations) -> list[str]:

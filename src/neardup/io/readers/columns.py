@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,18 @@ import pyarrow.types as pt
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.formats.content import LISTS
-from neardup.io.readers.arrow import column_type, row_lengths
+from neardup.io.readers.arrow import column_type, kind_of, row_lengths
 from neardup.io.readers.base import Column, Documents, Kind
-from neardup.io.readers.fields import EACH, FieldPath, joined, paths_of, require_paths, texts_in, unnameable
+from neardup.io.readers.fields import (
+    EACH,
+    FieldPath,
+    joined,
+    paths_of,
+    require_paths,
+    texts_in,
+    unnameable,
+    value_type,
+)
 from neardup.tables import UInt64s
 
 if TYPE_CHECKING:  # it takes a second to import, and the readers need no kernel
@@ -206,11 +215,45 @@ def find_column(documents: Documents, name: str, option: str, where: str = "") -
     for column in documents.columns:
         if column.name == name:
             return column
+    field = field_of(documents, name)
+    if field is not None:
+        return Column(name, kind_of(field[1]))
     names = [column.name for column in documents.columns]
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), list(folded), 1)
     hint = f'Did you mean "{folded[close[0]]}"?' if close else f"Choose one with {option}"
     raise InputError(f'There is no column "{name}"{where}', f"One of {_listed(documents.columns)}", hint)
+
+
+def field_of(documents: Documents, name: str) -> tuple[FieldPath, pa.DataType] | None:
+    """Return the path and the type of the values of a name such as ``meta.source``; None for any other name.
+
+    Raises InputError for a field that is not there.
+    """
+    names = {column.name for column in documents.columns}
+    if name in names or not hasattr(documents, "offer") or {",", '"'} & set(name):
+        return None
+    paths = paths_of(name, names)
+    if not paths or not paths[0].steps or paths[0].root not in names:
+        return None
+    types = _types(documents)
+    if documents.format == "jsonl" and paths[0].root not in types:
+        return None
+    return paths[0], value_type(paths[0], types.get(paths[0].root))
+
+
+def offer_fields(documents: Documents, names: Iterable[str]) -> None:
+    """Make the documents offer the named fields of records as columns, besides the text and the id."""
+    fields = {name: field for name in names if (field := field_of(documents, name)) is not None}
+    offer: Callable[[Mapping[str, tuple[FieldPath, pa.DataType]]], None] | None = getattr(documents, "offer", None)
+    if fields and offer is not None:
+        offer(fields)
+
+
+def type_of_column(documents: Documents, name: str) -> pa.DataType | None:
+    """Return the type of a column or field before anything is read; None where the format has no types."""
+    field = field_of(documents, name)
+    return column_type(documents, name) if field is None else field[1]
 
 
 def _nameless(given: str) -> InputError:
@@ -286,7 +329,7 @@ ALLOWED = "A column of strings, whole numbers, truth values or dates"
 def find_labels(documents: Documents, name: str, option: str, where: str = "") -> None:
     """Raise InputError unless the documents have a column of that name whose values can be compared as text."""
     column = find_column(documents, name, option, where)
-    kind = column_type(documents, name)
+    kind = type_of_column(documents, name)
     if kind is not None:
         require_labels(kind, name, option)
     elif documents.format == "text" and name not in (*LISTS, ATTACHMENTS):

@@ -140,8 +140,15 @@ class VirtualColumns:
     ``of`` decides which names are virtual; ``roots`` lists the columns to read for them, and ``table`` makes them.
     """
 
-    def __init__(self, made: Mapping[str, tuple[FieldPath, ...]] | None = None, id: str | None = None) -> None:
+    def __init__(
+        self,
+        made: Mapping[str, tuple[FieldPath, ...]] | None = None,
+        id: str | None = None,
+        types: Mapping[str, pa.DataType] | None = None,
+    ) -> None:
         self.made: Mapping[str, tuple[FieldPath, ...]] = made or {}
+        self.types: Mapping[str, pa.DataType] = types or {}
+        """The types of the columns that are values of other fields than the text and the id."""
         self._id = id
 
     @classmethod
@@ -149,6 +156,12 @@ class VirtualColumns:
         """Return the virtual ones among the names of a text and an id."""
         found = {name: paths_of(name, columns) for name in (text, id) if name is not None}
         return cls({name: paths for name, paths in found.items() if paths}, id)
+
+    def with_values(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> "VirtualColumns":
+        """Return these columns and those of other fields, each with its type."""
+        paths = {name: (path,) for name, (path, _) in fields.items()}
+        types = {name: type_ for name, (_, type_) in fields.items()}
+        return VirtualColumns({**self.made, **paths}, self._id, {**self.types, **types})
 
     def __contains__(self, name: object) -> bool:
         return name in self.made
@@ -167,6 +180,9 @@ class VirtualColumns:
 
     def _column(self, found: pa.Table, name: str) -> pa.ChunkedArray:
         paths, make = self.made[name], _id_in if name == self._id else _text_in
+        if name in self.types and name != self._id:
+            values = [_typed(_id_in(batch, paths), self.types[name]) for batch in found.to_batches()]
+            return pa.chunked_array(values, self.types[name])
         batches = [make(batch, paths) for batch in found.to_batches()]
         return pa.chunked_array(batches, None if batches else pa.large_binary())
 
@@ -192,6 +208,34 @@ def _id_in(batch: pa.RecordBatch, paths: Sequence[FieldPath]) -> pa.Array:
     """Return the value of the only path, without lists in it."""
     [path] = paths
     return _walked(batch.column(path.root), path.steps)[0]
+
+
+def _typed(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Return values in this type; a file may lack the field, or have another type."""
+    if values.null_count == len(values):
+        return pa.nulls(len(values), type_)
+    return values if values.type.equals(type_) else values.cast(type_)
+
+
+def value_type(path: FieldPath, type_: pa.DataType | None) -> pa.DataType:
+    """Return the type of the values of a path into a column of this type; strings where it is not known.
+
+    Raises InputError for a path into a list, or to a field that is not there.
+    """
+    for number, step in enumerate(path.steps):
+        if type_ is None or pt.is_null(type_):
+            return pa.large_string()
+        if step is EACH or not pt.is_struct(type_):
+            raise InputError(
+                f'"{path.spelled}" has no value for each row', "A field of records", "Name another column or field"
+            )
+        if type_.get_field_index(step) < 0:
+            raise _no_field(path, FieldPath(path.root, path.steps[:number]), type_, step)
+        type_ = type_.field(step).type
+    if type_ is None or pt.is_null(type_):
+        return pa.large_string()
+    type_ = type_.value_type if pt.is_dictionary(type_) else type_
+    return pa.large_string() if is_text(type_) and not pt.is_string(type_) else type_
 
 
 def _walked(values: pa.Array, steps: Sequence[Step]) -> tuple[pa.Array, Any]:

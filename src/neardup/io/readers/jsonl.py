@@ -8,7 +8,7 @@ value that does not fit becomes null.
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.readers.arrow import kind_of
 from neardup.io.readers.base import (
     CHUNK_BYTES,
     Chunk,
@@ -94,6 +95,10 @@ class JsonlDocuments(StreamDocuments):
     def require(self, text: str, id: str | None) -> None:
         """Reject lines without a text that is a string or null, or with an id of another type."""
         self.parser = Parser(self.columns, text, id)
+
+    def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
+        """Offer fields of records as columns."""
+        self.parser = self.parser.with_fields(fields)
 
     @property
     def virtual(self) -> VirtualColumns:
@@ -298,7 +303,7 @@ class Parsed:
         return [getattr(record, attribute) for record in self.records]
 
     def _made(self, name: str) -> list[Any]:
-        make = self.fields.id if name == self.id else self.fields.text
+        make = self.fields.id if name == self.id or name in self.fields.values else self.fields.text
         roots = {root: self._decoded(root) for root, _ in self.fields.columns[name]}
         rows = zip(*roots.values(), strict=True)
         return [make(name, dict(zip(roots, values, strict=True))) for values in rows]
@@ -307,11 +312,19 @@ class Parsed:
 class Parser:
     """Parses blocks of lines, given the fields that a good line must have."""
 
-    def __init__(self, columns: Sequence[Column], text: str | None = None, id: str | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        text: str | None = None,
+        id: str | None = None,
+        fields: Mapping[str, tuple[FieldPath, pa.DataType]] | None = None,
+    ) -> None:
+        self._given = columns, text, id
         self._kinds: dict[str, Kind] = {column.name: column.kind for column in columns}
-        virtual = VirtualColumns.of(self._kinds, text, id)
+        virtual = VirtualColumns.of(self._kinds, text, id).with_values(fields or {})
         self.virtual = virtual
-        self._fields = JsonFields.of(virtual.made, id if id != text else None)
+        self._kinds |= {name: kind_of(type_) for name, type_ in virtual.types.items()}
+        self._fields = JsonFields.of(virtual.made, id if id != text else None, virtual.types.keys())
         self._required: dict[str, Any] = dict(self._fields.types)
         if text is not None:
             self._kinds[text] = "text"
@@ -321,6 +334,10 @@ class Parser:
             self._required[id] = self._required.get(id, str | None) | int
         self._text = None if text in virtual else text
         self._id = id if id != text else None
+
+    def with_fields(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> "Parser":
+        """Return a parser that offers fields of records as columns, too."""
+        return Parser(*self._given, fields)
 
     def parse(self, block: bytes, names: tuple[str, ...]) -> Parsed:
         """Parse all lines of a block for the named fields."""
@@ -550,23 +567,29 @@ class JsonFields:
 
     types: Mapping[str, Any]
     columns: Mapping[str, tuple[tuple[str, tuple[Step, ...]], ...]]
+    values: Collection[str] = ()
 
     @classmethod
-    def of(cls, columns: Mapping[str, Sequence[FieldPath]], id: str | None) -> "JsonFields":
+    def of(
+        cls, columns: Mapping[str, Sequence[FieldPath]], id: str | None, values: Collection[str] = ()
+    ) -> "JsonFields":
         """Return the fields of virtual ``columns``; the values of the column ``id`` may be integers.
+
+        Those of the columns ``values`` are of any type.
 
         Raises InputError for paths that contradict each other.
         """
         tree: Tree = {}
         for name, paths in columns.items():
             for path in paths:
-                _grow(tree, path, int | str | None if name == id else str | None)
+                leaf = int | str | None if name == id else str | None
+                _grow(tree, path, Any if name in values and name != id else leaf)
         types = {root: _type_of(node) for root, node in tree.items()}
         steps = {
             name: tuple((path.root, _attributes(tree[path.root], path.steps)) for path in paths)
             for name, paths in columns.items()
         }
-        return cls(types, steps)
+        return cls(types, steps, values)
 
     def text(self, name: str, roots: Mapping[str, Any]) -> str | None:
         """Return the joined parts of one line, given its decoded fields; None without any."""

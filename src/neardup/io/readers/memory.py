@@ -1,7 +1,7 @@
 """Rows that are held by this process: any run of them becomes an Arrow table, and some of them are given back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -72,6 +72,10 @@ class ObjectDocuments:
     def require(self, text: str, id: str | None) -> None:
         """Accept any row: the kind of a column says that it holds texts."""
         self.virtual = VirtualColumns.of([column.name for column in self.columns], text, id)
+
+    def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
+        """Offer fields of records as columns."""
+        self.virtual = self.virtual.with_values(fields)
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""

@@ -1,7 +1,7 @@
 """The common base of Parquet and Arrow files: typed columns, one schema over all files, partitions in folders."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,7 +37,7 @@ from neardup.io.readers.base import (
     too_long,
 )
 from neardup.io.readers.discovery import find_file
-from neardup.io.readers.fields import VirtualColumns, require_paths
+from neardup.io.readers.fields import FieldPath, VirtualColumns, require_paths
 from neardup.io.readers.files import UNREADABLE, FileChunk, FileDocuments
 from neardup.io.readers.sources import Source
 
@@ -213,6 +213,10 @@ class TableDocuments(FileDocuments):
                 types = {} if schema is None else {field.name: field.type for field in schema}
                 role = "text" if paths is self.virtual.made.get(text) else "id"
                 require_paths(paths, types, role, may_lack=True)
+
+    def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
+        """Offer fields of records as columns."""
+        self.virtual = self.virtual.with_values(fields)
 
     def _require_kinds(self, column: str, kinds: Sequence[Kind]) -> None:
         mixed = self.mixed.get(column)
