@@ -83,6 +83,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
         ("other", to("decontaminate", SAMPLE, "--against", MEMOS[0])),
         ("other", to("passages", SAMPLE, "--length", 5)),
+        ("other", to("passages", SAMPLE, "--unit", "line")),
         ("other", ["check", str(store)]),
         ("other", ["compact", str(store)]),
     ]

@@ -18,9 +18,9 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
-    "modules": 392,
+    "modules": 393,
     "import lines in 10,000 lines": 666,
-    "modules below 100 lines": 12,
+    "modules below 100 lines": 11,
     "modules named by a participle": 5,
     "locals named found": 291,
     "locals named at": 197,

@@ -47,3 +47,20 @@ def maximal_passages(documents: Sequence[Sequence[str]], least: int) -> list[Pas
             alone = [(d, b) for d, b in places if not {(d, b - 1, b + size), (d, b, b + size + 1)} & spans]
             passages.append(Passage(tokens, places, alone))
     return sorted(passages, key=lambda passage: (passage.places[0], -len(passage.tokens)))
+
+
+def own_shares(tokens: Sequence[str], spans: Sequence[tuple[int, int]], n: int) -> tuple[int, int]:
+    """The characters that the most frequent n-gram covers, and those that all repeated n-grams cover: by sets."""
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for begin in range(len(tokens) - n + 1):
+        places[tuple(tokens[begin : begin + n])].append(begin)
+    covered = {
+        gram: {place for begin in begins for place in range(spans[begin][0], spans[begin + n - 1][1])}
+        for gram, begins in places.items()
+        if len(begins) > 1
+    }
+    if not covered:
+        return 0, 0
+    most = max(len(places[gram]) for gram in covered)
+    top = max(len(characters) for gram, characters in covered.items() if len(places[gram]) == most)
+    return top, len(set().union(*covered.values()))

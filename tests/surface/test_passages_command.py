@@ -131,3 +131,18 @@ def test_marks_cut_nothing(folder: Path) -> None:
 def test_cuts_that_cannot_be_made_are_refused(folder: Path, given: tuple[str, ...], part: str) -> None:
     assert part in run("passages", folder, "posts.parquet", "-o", "out", *given, status=2).stderr
     assert not (folder / "out").exists()
+
+
+def test_units_and_the_repetition_within_documents_are_written(folder: Path) -> None:
+    printed = run(
+        "passages", folder, "posts.parquet", "--unit", "line", "-o", "out", "--within-document", "--remove"
+    ).stdout
+    assert "1 repeated line" in printed
+    assert pq.read_table(folder / "out" / "places.parquet")["row"].to_pylist() == list(WITH_FOOTER)
+    documents = pq.read_table(folder / "out" / "documents.parquet")
+    assert documents["row"].to_pylist() == list(range(len(TEXTS)))
+    assert [row for row, tokens in enumerate(documents["repeated_tokens"].to_pylist()) if tokens] == list(
+        WITH_FOOTER
+    )
+    cuts = pq.read_table(folder / "out" / "cuts.parquet")["text"].to_pylist()
+    assert cuts == [FOOTER] * 3

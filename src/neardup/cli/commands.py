@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from neardup.cli.option import Option, options_of
-from neardup.cli.options import on_collections, on_files, on_repetition, on_results
+from neardup.cli.options import on_collections, on_files, on_results
 
 LOOK = "look"
 """The command that bare inputs run; the help does not list it."""
@@ -65,7 +65,7 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "group": Command(on_files.GroupOptions, "runs.group"),
         "decontaminate": Command(on_files.DecontaminateOptions, "runs.decontaminate"),
         "pairs": Command(on_files.PairsOptions, "runs.pairs"),
-        "passages": Command(on_repetition.PassagesOptions, "runs.passages"),
+        "passages": Command(on_files.PassagesOptions, "runs.passages"),
         "plan": Command(on_files.PlanOptions, "plan.plan"),
         "compare": Command(on_files.CompareOptions, "documents.compare"),
         "explain": Command(on_files.ExplainOptions, "documents.explain"),

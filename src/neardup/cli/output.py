@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
-    from neardup.cli.options import on_files, on_repetition
+    from neardup.cli.options import on_files
     from neardup.io.writers import OutputFolder
     from neardup.run.account import RunAccount
     from neardup.run.findings import Found
@@ -54,7 +54,7 @@ OutputOptions: TypeAlias = Union[
     "on_files.MergeOptions",
     "on_files.PartOptions",
     "on_files.DecontaminateOptions",
-    "on_repetition.PassagesOptions",
+    "on_files.PassagesOptions",
 ]
 """The options of a command that writes a result."""
 _rows: ContextVar[BinaryIO | None] = ContextVar("_rows", default=None)

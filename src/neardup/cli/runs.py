@@ -25,8 +25,8 @@ from neardup.cli.options.on_files import (
     GroupOptions,
     LookOptions,
     PairsOptions,
+    PassagesOptions,
 )
-from neardup.cli.options.on_repetition import PassagesOptions
 from neardup.cli.output import (
     STREAM,
     WIDTH,
@@ -592,10 +592,13 @@ def passages(options: PassagesOptions) -> int:
     from neardup.io.writers.scratch import working_in
     from neardup.repetition import passages as repetition
     from neardup.repetition.cuts import write_cut
+    from neardup.repetition.documents import document_table
+    from neardup.repetition.units import unit_of
     from neardup.run.pipeline import Meter
 
     refuse_unusable_out(options)
-    settings, length, rules = options.settings.checked(), repetition.length_of(options.length), _cut_rules(options)
+    settings, rules, unit = options.settings.checked(), _cut_rules(options), unit_of(options.unit)
+    shape = unit, repetition.length_of(options.length, unit)
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text or None, options.id)
     cut = None
@@ -606,9 +609,11 @@ def passages(options: PassagesOptions) -> int:
             folder.restrict(common_access(options.inputs))
             opened.enter_context(working_in(folder.target.parent))
         meter = Meter(progress)
-        result = repetition.passages_of(documents, columns, length, settings, meter)
+        result = repetition.passages_of(documents, columns, shape, settings, meter)
         if folder is not None and rules is not None:
             cut = write_cut(result, documents, rules, folder, meter)
+        if folder is not None and options.within_document:
+            folder.write_table("documents.parquet", document_table(result, meter))
         more = {} if cut is None or rules is None else {"cut": {"keep": rules.keep, **cut._asdict()}}
         account = {**result.as_dict(), **more}
         if folder is not None:

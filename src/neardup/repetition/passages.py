@@ -17,6 +17,7 @@ from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch
 from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
 from neardup.repetition.stream import CorpusTokens, DocumentText, read_again, read_stream
+from neardup.repetition.units import LEAST_OF_UNIT, Unit, repeated_units, unit_of, unit_repeats
 from neardup.repetition.windows import RepeatedBlocks, repeated_blocks
 from neardup.run.pipeline import Meter
 from neardup.runtime import Progress, Silent
@@ -26,7 +27,7 @@ from neardup.text.keys import new_key
 
 LENGTH = 50
 """The least number of tokens of a passage, unless another one is given."""
-LENGTHS = (2, 1_000_000)
+MOST_TOKENS = 1_000_000
 SAMPLE = 500
 """The most characters of the text of a passage in the tables."""
 BOILERPLATE_DOCUMENTS, BOILERPLATE = 10, 1000
@@ -73,6 +74,7 @@ class RepeatedPassages:
     """
 
     length: int
+    unit: Unit
     passages: pa.Table
     places: pa.Table
     boilerplate: pa.Table
@@ -82,6 +84,8 @@ class RepeatedPassages:
     notes: Sequence[str]
     read: Callable[[Int64s], Iterator[DocumentText]] = field(repr=False)
     """Reads some documents again, given their numbers in the stream, ascending."""
+    place_documents: Int64s = field(repr=False)
+    """The document of each place, as a number in the stream."""
 
     @cached_property
     def repeated(self) -> Int64s:
@@ -123,7 +127,7 @@ class RepeatedPassages:
                 "boilerplate": self.boilerplate.num_rows,
                 "rejected": len(self.stream.problems),
             },
-            "rules": {"length": self.length, "nested": self.nested},
+            "rules": {"unit": self.unit, "length": self.length, "nested": self.nested},
             "sources": self.by_source(),
             "notes": list(self.notes),
         }
@@ -141,51 +145,53 @@ def passages(
 
     ``documents``: what :func:`neardup.find` accepts. Passages are maximal repeats: see
     :func:`neardup.repetition.repeats.maximal_repeats`. Tokens are compared by hashes of 64 bits under a random
-    key: two different tokens are equal with probability 2⁻⁶⁴. ``memory`` bounds the arrays of the search.
+    key: two different tokens are equal with probability 2⁻⁶⁴. With ``unit`` line, paragraph or sentence, the whole
+    units of at least ``length`` (5) tokens that occur more than once. ``memory`` bounds the arrays of the search.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
     """
-    length = length_of(settings.pop("length", LENGTH))
+    unit = unit_of(settings.pop("unit", "passage"))
+    length = length_of(settings.pop("length", None), unit)
     chosen = Settings.of(**settings)
     if chosen.shingles.unit != "word" or chosen.cleaning.is_on:
         raise SettingError("passages compares words as they are", "unit word, and no mask", "Leave it out")
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
-    return passages_of(opened, columns, length, chosen, Meter(progress or Silent()))
+    return passages_of(opened, columns, (unit, length), chosen, Meter(progress or Silent()))
 
 
-def length_of(length: int) -> int:
-    """Check the least length of a passage. Raises SettingError."""
-    if not LENGTHS[0] <= length <= LENGTHS[1]:
-        raise SettingError(f"length is {length}", f"a number from {LENGTHS[0]} to {LENGTHS[1]:,} tokens")
+def length_of(length: int | None, unit: Unit) -> int:
+    """Check the least length of a passage or a unit; None is that of its kind. Raises SettingError."""
+    least = 2 if unit == "passage" else 1
+    if length is None:
+        return LENGTH if unit == "passage" else LEAST_OF_UNIT
+    if not least <= length <= MOST_TOKENS:
+        raise SettingError(f"length is {length}", f"a number from {least} to {MOST_TOKENS:,} tokens")
     return length
 
 
 def passages_of(
-    documents: Documents, columns: Chosen, length: int, settings: Settings, meter: Meter
+    documents: Documents, columns: Chosen, shape: tuple[Unit, int], settings: Settings, meter: Meter
 ) -> RepeatedPassages:
-    """Find the passages of documents."""
+    """Find the passages of documents; ``shape`` = the unit and its least number of tokens."""
     threads, room = settings.work.threads, settings.search.room
     stream = read_stream(documents, columns, new_key(), threads, meter)
-    blocks = repeated_blocks(stream, length, threads, room, Scratch(), meter)
-    with meter.stage("repeats", None, "passages"):
-        repeats = maximal_repeats(blocks)
+    again = partial(read_again, documents, columns, stream, threads)
+    unit, length = shape
+    if unit == "passage":
+        blocks = repeated_blocks(stream, length, threads, room, Scratch(), meter)
+        with meter.stage("repeats", None, "passages"):
+            repeats = maximal_repeats(blocks)
+    else:
+        blocks = repeated_units(stream, again(np.arange(len(stream.ends))), unit, length, meter)
+        repeats = unit_repeats(blocks)
     with meter.stage("places", len(repeats.places), "places") as advance:
         located = _Located(stream, repeats)
-        again = partial(read_again, documents, columns, stream, threads)
         for read in again(located.documents):
             advance(located.add(read.document, read.text, read.tokens))
-        return RepeatedPassages(
-            length,
-            located.passages(),
-            located.places(),
-            located.boilerplate(),
-            stream,
-            blocks,
-            repeats.nested,
-            columns.notes,
-            again,
-        )
+        tables = located.passages(), located.places(), located.boilerplate()
+    of_places = located.place_documents
+    return RepeatedPassages(length, unit, *tables, stream, blocks, repeats.nested, columns.notes, again, of_places)
 
 
 class _Located:
@@ -193,16 +199,18 @@ class _Located:
 
     def __init__(self, stream: CorpusTokens, repeats: MaximalRepeats) -> None:
         self._stream, self._repeats = stream, repeats
-        self._document = stream.documents_at(repeats.places)
+        self.place_documents = stream.documents_at(repeats.places)
         self._order = np.argsort(repeats.places, kind="stable")
-        self._sorted = self._document[self._order]
+        self._sorted = self.place_documents[self._order]
         self.documents = np.unique(self._sorted)
         self._bytes = np.empty((len(repeats.places), 2), np.int64)
         self._samples: list[str] = [""] * len(repeats)
         self._texts: dict[int, str] = {}
         self._passages = repeats.passages
         first = np.ones(len(repeats.places), np.bool_)
-        first[1:] = (self._passages[1:] != self._passages[:-1]) | (self._document[1:] != self._document[:-1])
+        first[1:] = (self._passages[1:] != self._passages[:-1]) | (
+            self.place_documents[1:] != self.place_documents[:-1]
+        )
         self.counts = np.bincount(self._passages[first], minlength=len(repeats))
         many = np.flatnonzero(self.counts >= BOILERPLATE_DOCUMENTS)
         most = many[np.lexsort((many, -repeats.tokens[many], -self.counts[many]))][:BOILERPLATE]
@@ -213,7 +221,7 @@ class _Located:
         """Locate the places in a document, and return their number."""
         low, high = np.searchsorted(self._sorted, (document, document + 1))
         some = self._order[low:high]
-        begin = self._repeats.places[some] - (self._stream.ends[document - 1] if document else 0)
+        begin = self._repeats.places[some] - self._stream.begins_at(document)
         of = self._passages[some]
         self._bytes[some, 0] = tokens[begin, 0]
         self._bytes[some, 1] = tokens[begin + self._repeats.tokens[of] - 1, 1]
@@ -238,19 +246,19 @@ class _Located:
                 self._repeats.times,
                 self.counts,
                 self._samples,
-                *self._rows(self._document[first]),
+                *self._rows(self.place_documents[first]),
                 *self._bytes[first].T,
             ),
         )
 
     def places(self) -> pa.Table:
         """The table PLACES."""
-        begin = self._repeats.places - self._stream.begins[self._document]
+        begin = self._repeats.places - self._stream.begins[self.place_documents]
         return _table(
             PLACES,
             (
                 self._passages,
-                *self._rows(self._document),
+                *self._rows(self.place_documents),
                 begin,
                 self._repeats.tokens[self._passages],
                 *self._bytes.T,
@@ -288,10 +296,10 @@ def write_passages(
 def lines_of(result: RepeatedPassages, most: int = 5) -> Iterator[str]:
     """The account for people: the share of repetition, that of each file, and the passages in most documents."""
     counts = result.as_dict()["counts"]
-    number, places = counted(counts["passages"], "repeated passage"), counted(counts["places"], "place")
+    number, places = counted(counts["passages"], f"repeated {result.unit}"), counted(counts["places"], "place")
     yield f"{number} of at least {result.length} tokens, in {places}"
     share = percent(counts["repeated_tokens"], counts["tokens"] or 1)
-    yield f"{share} of {counted(counts['tokens'], 'token')} are in repeated passages"
+    yield f"{share} of {counted(counts['tokens'], 'token')} are in them"
     if not result.nested:
         yield "passages that lie within longer ones everywhere are not listed: they have too many places"
     sources = sorted(result.by_source(), key=lambda row: -row["repeated"])

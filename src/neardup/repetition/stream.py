@@ -72,6 +72,10 @@ class CorpusTokens:
         """The place of the first token of each document."""
         return np.concatenate((np.zeros(1, np.int64), self.ends[:-1]))
 
+    def begins_at(self, document: int) -> int:
+        """The place of the first token of a document."""
+        return int(self.ends[document - 1]) if document else 0
+
     def documents_at(self, places: Int64s) -> Int64s:
         """The documents that have the tokens at these places."""
         return np.searchsorted(self.ends, places, side="right")
@@ -166,7 +170,7 @@ def _again(texts: pa.Array, batch: Any, begin: int, document: int, stream: Corpu
     text = value.encode("utf-8", "replace") if isinstance(value, str) else value
     edges = ascii_token_bytes(batch, document - begin)
     tokens = token_bytes(text) if len(edges) == 1 else edges.reshape(-1, 2)
-    if len(tokens) != stream.ends[document] - (stream.ends[document - 1] if document else 0):
+    if len(tokens) != stream.ends[document] - stream.begins_at(document):
         raise InputError(
             "The input has changed while it was read",
             "Inputs that do not change during a run",

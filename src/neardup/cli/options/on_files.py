@@ -584,3 +584,75 @@ class PairsOptions:
     json: bool = general.JSON.field()
     overwrite: bool = replace(general.OVERWRITE, help="Replace the file if it exists.").field()
     explicit: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PassagesOptions:
+    """Find the passages that occur more than once, with all their places.
+
+    Every passage of at least the given number of tokens that occurs twice or more is found, in different
+    documents or in one. With --remove, each stays in one place, and the others are cut out of the texts.
+
+    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
+    """
+
+    EXAMPLES: ClassVar = (
+        ("neardup passages posts.jsonl -o repeated", "repeated passages of 50 tokens and more"),
+        (
+            "neardup passages posts.jsonl -o cleaned --remove --keep max:stars",
+            "the texts with each passage once, in the best rated document that has it",
+        ),
+    )
+
+    inputs: list[str] = general.INPUTS.field()
+    out: Path | None = general.OUT.field()
+    text: list[str] = general.TEXT.field()
+    id: str | None = general.ID.field()
+    length: int | None = option(
+        "--length", None, "Fewest tokens: 50 of a passage, 5 of another unit.", "NUMBER", panel=SEARCH
+    )
+    unit: str = option(
+        "--unit",
+        "passage",
+        "What occurs more than once: a passage, any run of tokens; or a whole line, paragraph or sentence.",
+        "NAME",
+        panel=SEARCH,
+    )
+    settings: SettingOptions = settings_of(*READING, "memory", "threads")
+    within_document: bool = option(
+        "--within-document",
+        False,
+        "Write documents.parquet: for each document the shares of repeated lines, paragraphs and n-grams in it.",
+        panel=OUTPUT,
+    )
+    remove: bool = option(
+        "--remove",
+        False,
+        "Write kept.parquet: the texts with each repeated passage in one place; cuts.parquet has the cuts.",
+        panel=OUTPUT,
+    )
+    annotate: bool = option(
+        "--annotate",
+        False,
+        "Write kept.parquet with the whole texts, and a column with the bytes that --remove would cut.",
+        panel=OUTPUT,
+    )
+    keep: str = option(
+        "--keep",
+        "first",
+        "With --remove or --annotate: the document in which a passage stays: first, last, longest-document, or "
+        "max:COLUMN, the one with the greatest number; of equal ones the first.",
+        "NAME",
+        panel=OUTPUT,
+    )
+    min_tokens: int = option(
+        "--min-tokens",
+        1,
+        "With --remove: fewest tokens of a document after cuts; shorter ones go to short.parquet.",
+        "NUMBER",
+        panel=OUTPUT,
+    )
+    dry_run: bool = general.DRY_RUN.field()
+    json: bool = general.JSON.field()
+    overwrite: bool = general.OVERWRITE.field()
+    explicit: frozenset[str] = frozenset()

@@ -151,3 +151,28 @@ def _goes_on(where, of_class, after, before, i):
     """Return whether window i is in the block of the window before."""
     one, last = of_class[i], of_class[i - 1]
     return where[i] == where[i - 1] + 1 and after[last] == one and before[one] == last
+
+
+@njit(cache=True, nogil=True)
+def range_hashes(tokens, begins, ends, point, out):
+    """Write the hash (uint64) of the tokens ``begins[i]`` … ``ends[i] - 1`` (int64), as ``window_hashes`` does."""
+    for i in range(begins.size):
+        value = np.uint64(ends[i] - begins[i])
+        for k in range(begins[i], ends[i]):
+            value = (multiply61(value, point) + tokens[k] % PRIME) % PRIME
+        out[i] = mix64(value)
+
+
+@njit(cache=True, nogil=True)
+def are_equal_ranges(tokens, begins, ends, first):
+    """Return whether each range has the same tokens as ``first[i]`` (int64), the first of its group, or -1."""
+    for i in range(begins.size):
+        least = first[i]
+        if least < 0 or least == i:
+            continue
+        if ends[i] - begins[i] != ends[least] - begins[least]:
+            return False
+        for k in range(ends[i] - begins[i]):
+            if tokens[begins[i] + k] != tokens[begins[least] + k]:
+                return False
+    return True
