@@ -266,9 +266,9 @@ def test_warming_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert collection.groups().groups == collection.changes() == ()
         with Collection(tmp_path / "mail.neardup", readonly=True) as reader:
             warm(reader)
-        assert removed == [2]
+        assert removed == [2, 2], "in a file of its own"
         with other.store.writing():
             warm(collection)
-        assert removed == [2, 2], "it waits for nobody who writes"
+        assert removed == [2, 2, 2], "it waits for nobody who writes"
         assert collection.add(["a text"]).added == 1
         assert list(collection) == ["#1"]
