@@ -286,3 +286,14 @@ def test_the_summary_says_which_pairs_of_a_popular_document_are_not_listed(
     assert has_parts(needed.run.recall.statement, "not every", "listed (--pairs all")
     assert "not every pair" not in every.run.recall.statement
     assert "popular" not in dict(summary(every.run))
+
+
+def test_the_pairs_of_a_crowd_are_not_said_to_be_of_none_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LSH only gathers a crowd; its pairs are compared when it is grouped, and are in no count of compared ones."""
+    small_crowds(monkeypatch, 20)
+    writer = Writer(seed=9)
+    hub = writer.words(54)
+    found = nd.find([" ".join([*hub, *writer.words(2)]) for _ in range(60)], method="lsh", groups="components")
+    counts = found.run.counts
+    assert counts.verified < counts.pairs
+    assert dict(summary(found.run))["pairs"] == f"{counts.pairs} at resemblance 0.8 or above, each compared exactly"

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from neardup import compare
 from neardup.measures import MEASURES, aliases
 from support import forked
+from support.messages import has_parts
 
 # the rows are added before anything else is made from the table
 ADDED = """
@@ -88,3 +90,12 @@ def test_no_name_is_given_twice() -> None:
     names = [value.name for measure in MEASURES.values() for value in measure.values]
     assert len(set(names)) == len(names)
     assert not aliases().keys() & MEASURES.keys()
+
+
+def test_stop_words_count_in_vocabulary_as_its_sentence_says() -> None:
+    """The sentence said "without stop words", which only the setting ``stop_words`` leaves out."""
+    first = "the cat of the house and a dog in the house of a man"
+    second = "the cow of the yard and a pig in the yard of a boy"
+    assert compare(first, second).measures["vocabulary"] == 5 / 13
+    (value,) = MEASURES["vocabulary"].values
+    assert has_parts(value.sentence, "different words", "stop words count")

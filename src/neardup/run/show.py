@@ -126,6 +126,8 @@ def _pairs(run: RunAccount) -> str:
     proven = f"{number(counts.pairs)} at {measure} {settings['threshold']:g} or above"
     if run.choice.method == "exact" and not counts.verified:
         return f"{proven}, joined exactly"
+    if counts.verified < counts.pairs:  # those of a crowd are counted while it is grouped
+        return f"{proven}, each compared exactly"
     return f"{proven}, of {number(counts.verified)} compared exactly"
 
 

@@ -107,7 +107,7 @@ def suspicious(shares: RemovedBy, most: float, *, referred: bool) -> list[str]:
         if not referred and len(shares.files) < 2 and not shares.sources:
             return []
     return [
-        f"{_said(entry)} go; most_removed stops such a run before anything is written"
+        f"{_said(entry)} go; --most-removed stops such a run before anything is written"
         for entry in _above(shares, most)
         if entry.read >= least
     ]
@@ -121,8 +121,8 @@ def require_most_removed(run: RunAccount) -> None:
         more = f"; and too many of {len(beyond) - 3} more" if len(beyond) > 3 else ""
         raise OutputError(
             f"{'; '.join(map(_said, beyond[:3]))} would go{more}",
-            f"At most {percent(limit, 1)} of each input file and source (most_removed)",
-            "Look at the groups with --dry-run, then change the settings or most_removed; nothing was written",
+            f"At most {percent(limit, 1)} of each input file and source (--most-removed)",
+            "Look at the groups with --dry-run, then change the settings or --most-removed; nothing was written",
         )
 
 
@@ -556,6 +556,6 @@ def why_holders_stay(
     holding = f"{counted(count, 'document')} that hold a document of the reference set"
     threshold = f"{search.threshold:g}"
     return [
-        f"{number(stay)} of {holding} to {threshold} or more stay, because with held new-in-old a document goes "
-        "only if it is itself held in one of the reference set. held old-in-new removes them"
+        f"{number(stay)} of {holding} to {threshold} or more stay, because with --held new-in-old a document "
+        "goes only if it is itself held in one of the reference set. --held old-in-new removes them"
     ]
