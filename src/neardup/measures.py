@@ -153,7 +153,7 @@ _ROWS = (
         (
             Value(
                 "vocabulary",
-                "Of the different words of either document, the share in both; stop words count unless they are left out.",
+                "Of the different words of either document, the share in both; stop words count, too.",
                 "words",
             ),
         ),

@@ -15,12 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.errors import OutputError
 from neardup.spark import components
 from neardup.spark.dedup import dedup_files
-from neardup.spark.files import opened
+from neardup.spark.files import opened, require_new
 from support import spark_cluster
 from support.command_line import Result, Run, exit_status
 from support.engine_cases import CASES, Case, documents, lines, reference
+from support.messages import has_parts
 from support.spark_cluster import Cluster, cluster, session
 
 pytestmark = [
@@ -178,6 +180,14 @@ def test_a_column_that_two_columns_may_be_is_refused(started: Started, tmp_path:
         opened(started.spark, ["nothing-there.parquet"], None, None)
     with pytest.raises(nd.InputError, match='no column "body"'):
         dedup(frame, text="body", id="id")
+
+
+def test_a_file_system_that_spark_has_not_is_named(started: Started) -> None:
+    """``-o hdfs:///clean`` without a configured name node was called an error in neardup."""
+    for out in ("hdfs:///clean", "nowhere://host/clean"):
+        with pytest.raises(OutputError) as caught:
+            require_new(started.spark, out, overwrite=False)
+        assert has_parts(str(caught.value), out, "file system")
 
 
 @pytest.mark.parametrize("wrong", [[{"id": "a"}], pa.table({"id": ["a"]}), None])

@@ -138,10 +138,19 @@ def remove(spark: SparkSession, folder: str) -> None:
 
 
 def _system(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    """The file system of a path, and the path as it takes it."""
+    """The file system of a path, and the path as it takes it. Raises OutputError if Spark has none."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
     jvm: Any = spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(path)
-    return place.getFileSystem(spark._jsc.hadoopConfiguration()), place
+    try:
+        place = jvm.org.apache.hadoop.fs.Path(path)
+        return place.getFileSystem(spark._jsc.hadoopConfiguration()), place
+    except Py4JJavaError as error:  # no such kind of file system, or a URL without its host
+        raise OutputError(
+            f"Spark cannot write to {path}: {error.java_exception.getMessage()}",
+            "A folder on a file system that Spark is configured for",
+            "Give its whole URL, such as hdfs://HOST:8020/FOLDER",
+        ) from error
 
 
 def _write_text(spark: SparkSession, path: str, text: str) -> None:
