@@ -21,8 +21,8 @@ SIZES = (10_000, 31_623, 100_000, 316_228, 1_000_000)
 DOCUMENT_BYTES = 1200
 
 
-def cut(corpus: Path, out: Path, wanted: int) -> int:
-    """Write the first ``wanted`` pieces of about 1 200 bytes of the corpus; their number."""
+def cut(corpus: Path, out: Path, wanted: int, size: int = DOCUMENT_BYTES) -> int:
+    """Write the first ``wanted`` pieces of about ``size`` bytes of the corpus; their number."""
     pieces: list[str] = []
     with pq.ParquetWriter(out, pa.schema([("text", pa.large_string())])) as writer:
         written = 0
@@ -31,7 +31,7 @@ def cut(corpus: Path, out: Path, wanted: int) -> int:
         order = np.random.default_rng(7).permutation(len(table))
         for row in order:
             text = table[int(row)].as_py()
-            pieces += [text[i : i + DOCUMENT_BYTES] for i in range(0, len(text), DOCUMENT_BYTES)]
+            pieces += [text[i : i + size] for i in range(0, len(text), size)]
             if len(pieces) > 50_000 or written + len(pieces) >= wanted:
                 pieces = pieces[: wanted - written]
                 writer.write_table(pa.table({"text": pa.array(pieces, pa.large_string())}))

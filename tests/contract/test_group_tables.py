@@ -11,6 +11,7 @@ from test_store import STORES, TEXTS
 
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow
 from neardup.collection.store import Store
+from neardup.io.decisions.log import TAG, Decided
 from neardup.io.decisions.records import Judgement
 
 
@@ -73,6 +74,23 @@ def test_the_decisions_about_documents(store: Store) -> None:
         log.undo(by="")
     [first] = log.pairs_of([2])
     assert (first.value, first.note, first.by, first.action) == ("duplicate", "why 'not'\n", "ann", 1)
+    assert log.faults() == []
+
+
+def test_the_tags_of_documents(store: Store) -> None:
+    """Tags in the order of characters on every store, whatever the collation of its database; pages, and undo."""
+    log = store.decisions
+    tags = sorted(["\x01", "A", "a", "b;", "é ü", "tag:", "~", "\U0010ffff"])
+    with store.writing():
+        number = log.begin("ann", "many", len(tags) + 2)
+        for document, tag in [*((2, tag) for tag in tags), (1, "x"), (5, "x")]:
+            log.decide(number, Decided((f"{TAG}{tag}", document, 0), "on", ""))
+        log.act([Judgement(3, 4, "unsure")], by="ann", what="no tag")
+        log.decide(log.begin("ben", "away", 1), Decided((f"{TAG}x", 1, 0), None, ""))
+    assert [(row.a, row.kind) for row in log.tags_of()] == [*((2, f"{TAG}{tag}") for tag in tags), (5, f"{TAG}x")]
+    assert [row.a for row in log.tags_of([5, 1, 9])] == [5]
+    assert [log.tagged_after(0, 1), log.tagged_after(2, 9), log.tagged_after(0, 9)] == [[2], [5], [2, 5]]
+    assert [(row.a, row.b) for row in log.pairs_after(0, 10)] == [(3, 4)]
     assert log.faults() == []
 
 

@@ -311,13 +311,18 @@ def test_a_server_that_only_reads_is_searched(url: str) -> None:
         collection.put("b", "more")
 
 
-@pytest.mark.parametrize("what", ["documents", "kept", "groups", "decisions"])
+@pytest.mark.parametrize("what", ["documents", "kept", "groups", "decisions", "tags"])
 def test_an_export_is_that_of_a_file(what: str, url: str, tmp_path: Path) -> None:
     written = []
     for number, place in enumerate((url, str(tmp_path / "mail.neardup"))):
         with Collection(place) as collection:
             collection.add(documents(30), near=0.5, on_near="link")
             collection.decide("d3", "d7", "keep both", by="ann")
+            assert collection.tag("hot é", "d1", query="harbour", by="ann") is not None
+            assert collection.tag("cold", ["d1", "d2"], on=True) is not None
+            assert collection.undo("ann") is not None
+            assert collection.tag("hot", ["d2"], group=collection.groups().groups[0].id) is not None
+            assert collection.check() == []
         out = tmp_path / f"{number}.jsonl"
         assert exit_status("export", place, "-o", out, "--what", what) == 0
         written.append(re.sub(r'"at":"[^"]*"', "", out.read_text(encoding="utf-8")))

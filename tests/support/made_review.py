@@ -210,6 +210,12 @@ class MadeReview:
         (self.state.tags.add if on else self.state.tags.discard)((document, tag))
         return Acted(action)
 
+    def tag_group(self, group: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+        action = self._act(by, f"group of {self.ids[group]} tagged {tag}", seen)
+        members = {(document, tag) for document in self._members(group)}
+        self.state.tags = self.state.tags | members if on else self.state.tags - members
+        return Acted(action)
+
     def undo(self, by: str, action: int | None = None) -> Acted | None:
         able = [each for each in self.actions if each.undoes is None and each.undone_by is None]
         chosen = [each for each in able if (each.number == action if action else each.by == by)]

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -15,17 +15,15 @@ from neardup.collection.arrivals import OnNear
 from neardup.collection.contract import Entries, deadline_in
 from neardup.collection.documents import StoredDocuments
 from neardup.collection.entries import entries_again
-from neardup.collection.fields import unknown, usable_id
+from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
 from neardup.collection.groups.formation import Grouping
 from neardup.collection.groups.methods import GroupsAndDecisions
 from neardup.collection.inspection import faults
 from neardup.collection.intake import Adding, OnDuplicate, entries_named, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
-from neardup.collection.query.grammar import parse
-from neardup.collection.query.plan import plan
 from neardup.collection.records import Added, closed_html, collection_html
-from neardup.collection.search import LIMIT, Evaluation, NearMeasure, WhyNot, near_query, search, why_not
+from neardup.collection.search import LIMIT, NearMeasure, WhyNot, found_by, near_query, search, why_not
 from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import store_at
@@ -36,6 +34,7 @@ from neardup.io.place import DatabaseURL, Place, place_of
 from neardup.io.readers.base import Problem
 from neardup.runtime import Progress, Silent
 from neardup.settings import CollectionKeywords, as_compared
+from neardup.tables import Int64s
 
 if TYPE_CHECKING:
     from neardup.comparison.compare import Comparison
@@ -97,10 +96,9 @@ class Questions(StoredDocuments):
         with self.view() as view:
             return _told(search(view, query, limit=limit, after=after, include_self=include_self, fields=fields))
 
-    def _found(self, query: str) -> Sequence[int]:
+    def _found(self, query: str) -> Int64s:
         with self.view() as view:
-            numbers: list[int] = Evaluation(plan(parse(query), view), view, include_self=True).documents().tolist()
-            return numbers
+            return found_by(view, query)
 
     def near(
         self,
@@ -162,8 +160,6 @@ def _told(page: Page) -> Page:
 
 _REMOVED = 1000
 """Documents removed at a time."""
-
-Ids: TypeAlias = str | int | Iterable[str | int]
 
 
 class Arrival(TypedDict, total=False):
@@ -344,7 +340,7 @@ class Collection(Questions, GroupsAndDecisions):
         file. Their words leave the file when their part of the full-text index is next rewritten, at the latest by
         ``compact``.
         """
-        named = list(dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids)))
+        named = usable_ids(ids)
         self.prepare(["#"], ["loads what the transaction needs"], [{}])  # now, while no other writer waits for it
         with self.store.writing() as transaction:
             known = self.store.numbers(named)

@@ -15,6 +15,9 @@ import numpy as np
 from neardup.collection.contract import Operator, Value
 from neardup.errors import InputError, UnknownIdError
 
+Ids: TypeAlias = str | int | Iterable[str | int]
+"""One id, or several."""
+
 LARGEST_TEXT = 64_000_000
 """The most bytes of a text."""
 MOST_WORDS = 1_000_000
@@ -129,6 +132,11 @@ def usable_id(value: Any) -> str:
     if fault:
         raise InputError(f"A document cannot be named {made[:80]!r}: {fault}", f"1 to {LONGEST_ID} bytes of UTF-8")
     return made
+
+
+def usable_ids(ids: Ids) -> list[str]:
+    """Return one id or several in their stored form, each once. Raises InputError as :func:`usable_id`."""
+    return list(dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids)))
 
 
 def id_fault(id: str) -> str:

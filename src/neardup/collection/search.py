@@ -279,6 +279,11 @@ def _page(hits: tuple[Hit, ...], found: int | None, next: str | None, plan: Quer
     return Page(hits, found, next, canonical(plan.query), plan.recall, doubts(plan), plan)
 
 
+def found_by(view: View, query: str) -> Int64s:
+    """Return the numbers of all documents that a query finds, sorted. Raises QueryError."""
+    return Evaluation(plan(parse(query), view), view, include_self=True).documents()
+
+
 def near_query(
     text: str,
     overlap: float | str | None = None,

@@ -20,10 +20,10 @@ from dataclasses import replace
 from functools import partial as bound
 from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
-from neardup.collection.collection import Arrival, Collection, Ids
+from neardup.collection.collection import Arrival, Collection
 from neardup.collection.contract import deadline_in
 from neardup.collection.documents import Document, DocumentPage
-from neardup.collection.fields import unknown, usable_id
+from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
 from neardup.collection.intake import OnDuplicate
 from neardup.collection.near import Near
 from neardup.collection.pages import Hit, Page, hit_fields
@@ -407,7 +407,7 @@ class Collections:
 
         When a shard fails, the others have removed theirs.
         """
-        named = dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids))
+        named = usable_ids(ids)
         holders = self._holders(tuple(named))
         if missing == "error" and (gone := [id for id in named if id not in holders]):
             raise unknown(gone, "any shard")

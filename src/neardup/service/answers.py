@@ -9,6 +9,7 @@ from typing import Any
 
 from neardup.collection.pages import Excerpt, Hit, HitEvidence, Page, Passage
 from neardup.collection.records import Added, Change, NearCopy, PairDecision, StoredGroup, StoredMember
+from neardup.io.decisions.records import Action
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,28 @@ class DecidedAnswer:
 
     decision: PairDecision | None
     withdrawn: bool
+
+
+@dataclass(frozen=True)
+class TagsAnswer:
+    """Tags by document, for those that have any; `next` is the `after` of the next page, or null."""
+
+    tags: dict[str, tuple[str, ...]]
+    next: int | None
+
+
+@dataclass(frozen=True)
+class ActionAnswer:
+    """The action that was made, or null if nothing changes."""
+
+    action: Action | None
+
+
+@dataclass(frozen=True)
+class ActionsAnswer:
+    """Actions of decisions and tags, the latest first; the last number is the `before` of the next page."""
+
+    actions: tuple[Action, ...]
 
 
 @dataclass(frozen=True)

@@ -121,6 +121,7 @@ ASKING = frozenset(
         "/v1/why-not",
         "/v1/compare",
         "/v1/near",
+        "/v1/tags/look-up",
         "/v1/shard/search",
         "/v1/shard/look-up",
     }
@@ -128,7 +129,7 @@ ASKING = frozenset(
 """Addresses where POST changes nothing."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _DOCUMENTS = "/v1/documents"
-_TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near"})
+_TEXTS = frozenset({"/v1/search", "/v1/explain", "/v1/why-not", "/v1/near", "/v1/tags"})
 _WITH_DOCUMENTS = "/v1/shard/search"
 _TEXT_BYTES = 13 * MEGABYTE
 """A million escaped characters, and the rest of the body."""

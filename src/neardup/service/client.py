@@ -13,9 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, TypeVar, Unpack, cast
 
-from neardup.collection.collection import Arrival, Ids
+from neardup.collection.collection import Arrival
 from neardup.collection.documents import Document, DocumentPage, rows_of_page
-from neardup.collection.fields import usable_id
+from neardup.collection.fields import Ids, usable_id, usable_ids
 from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.methods import require_verdict
 from neardup.collection.intake import OnDuplicate, StorableRows, intake_of
@@ -32,7 +32,7 @@ from neardup.collection.records import (
 )
 from neardup.collection.search import LIMIT, NearMeasure, WhyNot
 from neardup.errors import InputError, NeardupError, NetworkError, SettingError, UnknownIdError
-from neardup.io.decisions.records import Verdict
+from neardup.io.decisions.records import Action, Verdict
 from neardup.io.writers.exports import document_bytes, write_documents
 from neardup.runtime import Progress, Silent
 from neardup.service import answers
@@ -144,10 +144,7 @@ class Client:
 
     def remove(self, ids: Ids, *, missing: Literal["error", "ignore"] = "error") -> int:
         """Remove documents, a thousand in a request, and return how many were removed."""
-        named = builtins.list(
-            dict.fromkeys(usable_id(id) for id in ([ids] if isinstance(ids, str | int) else ids))
-        )
-        removed = 0
+        named, removed = usable_ids(ids), 0
         for begin in range(0, len(named), _AT_ONCE):
             body = {"ids": named[begin : begin + _AT_ONCE], "missing": missing}
             answer = self._sender.send(
@@ -325,6 +322,50 @@ class Client:
             answers.DecisionsAnswer, "GET", "/v1/decisions", after=after, limit=limit
         ).decisions
 
+    def tag(
+        self,
+        tag: str,
+        ids: Ids = (),
+        *,
+        group: int | None = None,
+        query: str | None = None,
+        on: bool = True,
+        by: str = "",
+        seen: int | None = None,
+        what: str = "",
+    ) -> Action | None:
+        """Tag up to 1,000 documents, a group and what a query finds, as ``Collection.tag`` does."""
+        body = {"tag": tag, "ids": usable_ids(ids), "group": group, "query": query, "on": on, "by": by}
+        body |= {"seen": seen, "what": what}
+        return self._sender.send(answers.ActionAnswer, "POST", "/v1/tags", body, query=query or "").action
+
+    def tags(self, ids: Ids | None = None) -> dict[str, tuple[str, ...]]:
+        """Return the tags of the documents that have any, or of these ``ids``; a thousand in a request."""
+        tags: dict[str, tuple[str, ...]] = {}
+        if ids is not None:
+            named = usable_ids(ids)
+            for begin in range(0, len(named), _AT_ONCE):
+                body = {"ids": named[begin : begin + _AT_ONCE]}
+                tags |= self._sender.send(answers.TagsAnswer, "POST", "/v1/tags/look-up", body, again=True).tags
+            return tags
+        after: int | None = 0
+        while after is not None:
+            page = self._sender.send(answers.TagsAnswer, "GET", "/v1/tags", after=after, limit=_AT_ONCE)
+            tags |= page.tags
+            if page.next is not None:
+                _require_further(after, page.next)
+            after = page.next
+        return tags
+
+    def undo(self, by: str, action: int | None = None) -> Action | None:
+        """Undo an action of decisions or tags as ``Collection.undo`` does."""
+        body = {"by": by, "action": action}
+        return self._sender.send(answers.ActionAnswer, "POST", "/v1/actions/undo", body).action
+
+    def actions(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+        """Return actions of decisions and tags, the latest first; ``before``: the number of the last one seen."""
+        return self._sender.send(answers.ActionsAnswer, "GET", "/v1/actions", before=before, limit=limit).actions
+
     def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         return self._sender.send(answers.ChangesAnswer, "GET", "/v1/changes", after=after, limit=limit).changes
@@ -455,6 +496,7 @@ class AsyncClient:
     group_pending, regroup = _later(Client.group_pending), _later(Client.regroup)
     decide, undecide = _later(Client.decide), _later(Client.undecide)
     decisions, changes = _later(Client.decisions), _later(Client.changes)
+    tag, tags, undo, actions = _later(Client.tag), _later(Client.tags), _later(Client.undo), _later(Client.actions)
     documents, exported = _each(Client.documents), _each(Client.exported)
 
     async def close(self) -> None:

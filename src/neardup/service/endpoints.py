@@ -16,13 +16,14 @@ from neardup import __version__
 from neardup.collection.arrivals import group_pending
 from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.fields import LONGEST_ID, id_fault
+from neardup.collection.groups.methods import Chosen, tag_chosen, tags_page
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import RECALL, Near
 from neardup.collection.pages import HitField, Page, hit_fields
 from neardup.collection.query import Query as Parsed
 from neardup.collection.query import explanation, parse
 from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
-from neardup.collection.search import LIMIT, WhyNot, explain, near_query, why_not
+from neardup.collection.search import LIMIT, WhyNot, explain, found_by, near_query, why_not
 from neardup.collection.shard import OpenShard, ShardQuestion
 from neardup.comparison import compare as measures
 from neardup.errors import InputError, QueryError, SettingError
@@ -38,7 +39,7 @@ def add_endpoints(app: FastAPI, executor: Executor) -> None:
     """Add all endpoints of a collection to an application, and their schemas to its description."""
     for add in (
         *(_add_state, _add_documents, _add_document, _add_search, _add_explanations, _add_comparisons),
-        *(_add_groups, _add_decisions, _add_shard),
+        *(_add_groups, _add_decisions, _add_tags, _add_actions, _add_shard),
     ):
         add(app, executor)
     # built now, so that the first request need not wait for it
@@ -65,6 +66,7 @@ Id = Annotated[
 ]
 AfterId = Annotated[Id | None, Query(description="The last id of the previous page.")]
 After = Annotated[int, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
+Before = Annotated[int | None, Query(ge=0, le=LARGEST, description="The last number of the previous page.")]
 Rows = Annotated[int, Query(ge=1, le=1000)]
 QueryInAddress = Annotated[
     str,
@@ -102,7 +104,7 @@ _WORDS = {
     403: "The token lacks the right.",
     404: "The document does not exist.",
     408: "The body did not arrive in time.",
-    409: "A document with this id exists already.",
+    409: "The change conflicts with what is stored.",
     413: "The body is too large.",
     415: "The Content-Type of the body is not JSON.",
     421: "Without tokens: the request names a host other than this machine.",
@@ -525,6 +527,51 @@ def _add_decisions(app: FastAPI, executor: Executor) -> None:
         if judged.a == judged.b:
             raise RefusedError(422, "Both ids name the same document", "Two documents")
         return answer(await executor.write(lambda: _decided(executor, judged)))
+
+
+def _add_tags(app: FastAPI, executor: Executor) -> None:
+    collection = executor.collection
+
+    @app.get("/v1/tags", **described(answers.TagsAnswer))
+    async def tags(after: After = 0, limit: Rows = 100) -> Response:
+        """Documents with tags, in the order in which they were first added."""
+        return await executor.read(lambda: answer(answers.TagsAnswer(*tags_page(collection.store, after, limit))))
+
+    @app.post("/v1/tags", **described(answers.ActionAnswer, 404, 409, body=requests.TagRequest))
+    async def tag(request: Request) -> Response:
+        """Add a tag to documents, or take it away, as one action that can be undone."""
+        wanted = await executor.received(request, requests.TagRequest)
+        query = wanted.query
+        # before the transaction, so that no change waits for a search
+        queried = None if query is None else await executor.view(lambda view, _: found_by(view, query))
+        chosen = Chosen(tuple(dict.fromkeys(wanted.ids)), wanted.group, queried)
+        how = {name: getattr(wanted, name) for name in ("on", "by", "seen", "what")}
+        return answer(
+            await executor.write(lambda: answers.ActionAnswer(tag_chosen(collection, chosen, wanted.tag, **how)))
+        )
+
+    @app.post("/v1/tags/look-up", **described(answers.TagsAnswer, 404, body=requests.TagsRequest))
+    async def tags_of(request: Request) -> Response:
+        """The tags of some documents."""
+        named = await executor.received(request, requests.TagsRequest)
+        return await executor.read(lambda: answer(answers.TagsAnswer(collection.tags(named.ids), None)))
+
+
+def _add_actions(app: FastAPI, executor: Executor) -> None:
+    collection = executor.collection
+
+    @app.get("/v1/actions", **described(answers.ActionsAnswer))
+    async def actions(before: Before = None, limit: Rows = 50) -> Response:
+        """Actions of decisions and tags, the latest first."""
+        return await executor.read(lambda: answer(answers.ActionsAnswer(collection.actions(before, limit))))
+
+    @app.post("/v1/actions/undo", **described(answers.ActionAnswer, 409, body=requests.UndoRequest))
+    async def undo(request: Request) -> Response:
+        """Undo an action; undoing an undo restores its decisions and tags."""
+        wanted = await executor.received(request, requests.UndoRequest)
+        return answer(
+            await executor.write(lambda: answers.ActionAnswer(collection.undo(wanted.by, wanted.action)))
+        )
 
     @app.get("/v1/changes", **described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:

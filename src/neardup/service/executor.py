@@ -284,6 +284,8 @@ def refusal_of(error: errors.NeardupError, names: Mapping[str, str]) -> RefusedE
         return RefusedError(503, given, allowed, do, code="timeout")
     if isinstance(error, errors.OutputError):
         return RefusedError(503, given, allowed, do, code="unwritable")
+    if isinstance(error, errors.ChangedMeanwhileError):
+        return RefusedError(409, given, allowed, do, code="changed")
     if isinstance(error, errors.UnknownIdError):
         return RefusedError(404, given, allowed, do, code="unknown_id")
     if isinstance(error, errors.SettingError):

@@ -28,7 +28,10 @@ class Front(Executor):
     shards are not one transaction.
     """
 
-    refused = ("/v1/groups", "/v1/decisions", "/v1/changes", "/v1/explain", "/v1/why-not", "/v1/shard/")
+    refused = (
+        *("/v1/groups", "/v1/decisions", "/v1/tags", "/v1/actions", "/v1/changes"),
+        *("/v1/explain", "/v1/why-not", "/v1/shard/"),
+    )
 
     def __init__(self, shards: Collections, limits: Limits, *, readonly: bool = False) -> None:
         self.shards, self._readonly = shards, readonly

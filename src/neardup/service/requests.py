@@ -44,6 +44,7 @@ Limit: TypeAlias = (
 )
 Fields: TypeAlias = Annotated[Sequence[HitField], Meta(description="What each hit holds besides its evidence.")]
 Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
+ActionNumber: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1, description="The number of an action.")]
 OnDuplicate: TypeAlias = Literal["error", "replace", "skip"]
 OnNear: TypeAlias = Literal["keep", "link", "reject"]
 if TYPE_CHECKING:
@@ -182,6 +183,36 @@ class DecisionRequest(ServiceRequest):
     verdict: Literal[Verdict, "undecided"]
     by: Note = ""
     note: Note = ""
+
+
+class TagRequest(ServiceRequest):
+    """Documents to tag, as one action: `ids`, the members of a `group`, and all that a `query` finds."""
+
+    tag: Note
+    ids: Annotated[list[Id], Meta(max_length=BATCH)] = []
+    group: Annotated[int, Meta(ge=1, le=(1 << 63) - 1)] | None = None
+    query: Query | None = None
+    on: Annotated[bool, Meta(description="false takes the tag away.")] = True
+    by: Note = ""
+    what: Annotated[str, Meta(max_length=10_000, description="A sentence for the history.")] = ""
+    seen: ActionNumber | None = None
+
+    def __post_init__(self) -> None:
+        for id in self.ids:
+            _require_id("ids", id)
+
+
+class TagsRequest(ServiceRequest):
+    """Documents whose tags are looked up."""
+
+    ids: Annotated[list[Id], Meta(max_length=BATCH)]
+
+
+class UndoRequest(ServiceRequest):
+    """An action to undo, by default the last one of this person that is not undone."""
+
+    by: Note = ""
+    action: ActionNumber | None = None
 
 
 class QueryRequest(ServiceRequest):

@@ -14,6 +14,7 @@ import msgspec
 
 from neardup.display import counted, printable
 from neardup.errors import (
+    ChangedMeanwhileError,
     FormatError,
     InputError,
     LimitError,
@@ -202,6 +203,8 @@ def error_of(status: int, refusal: Mapping[str, Any], query: str = "") -> Neardu
         return UnknownIdError(*parts)
     if code == "timeout":
         return LimitError(*parts)
+    if code == "changed":
+        return ChangedMeanwhileError(*parts)
     if code == "damaged":
         return FormatError(*parts)
     if status >= 500 or status == 429:

@@ -246,6 +246,23 @@ def test_tags_are_added_on_the_pages_and_undone(desk: Desk, collection: Collecti
     assert collection.tags() == {}
 
 
+def test_a_tag_is_added_to_a_whole_group_and_undone(desk: Desk, collection: Collection) -> None:
+    fox, number = key(desk, "fox"), collection.group_of("fox")
+    assert number is not None
+    members = {member.id for member in collection.members(number.id)}
+    collection.tag("hot", ["fox"], by="ben")
+    seen = collection.actions()[0].number
+    done = desk.tag_group(fox, " hot ", True, "ann", seen)
+    assert (done.action.changes, collection.tags()) == (len(members) - 1, dict.fromkeys(members, ("hot",)))
+    with pytest.raises(InputError, match="hot"):
+        desk.tag_group(fox, "hot", True, "ann", done.action.number)
+    with pytest.raises(ChangedMeanwhileError):
+        desk.tag_group(fox, "hot", False, "ann", seen)
+    desk.undo("ann")
+    assert collection.tags() == {"fox": ("hot",)}
+    assert desk.tag_group(fox, "hot", False, "ann", collection.actions()[0].number).action.changes == 1
+
+
 def test_pairs_of_a_kind_are_decided_at_once(desk: Desk, collection: Collection) -> None:
     sample = desk.sample_of_kind("numbers")
     assert [(line.a_id, line.b_id) for line in sample.sample] == [("fox-12", "fox")]

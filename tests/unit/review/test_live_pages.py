@@ -138,6 +138,12 @@ def test_representative_fate_and_tag_are_changed_on_the_group_page(pages: Pages,
     shown = pages.get("/groups/0")
     assert "always remove" in shown.words
     assert "#privileged" in shown.words
+    pages.submit(shown, "/tag-group", ("on", "no"), tag=" privileged ")
+    assert source.state.tags == set()
+    assert pages.submit(pages.get("/groups/0"), "/tag-group", ("on", "yes"), tag=" ").status == 422
+    pages.submit(pages.get("/groups/0"), "/tag-group", ("on", "yes"), tag="<b>")
+    assert source.state.tags == {(member, "<b>") for member in (0, 1, 2)}
+    assert pages.get("/groups/0").words.count("#&lt;b&gt;") == 6  # as a tag, and on the button that takes it away
 
 
 def test_a_kind_is_decided_at_once_after_samples_and_undone_at_once(pages: Pages, source: MadeReview) -> None:

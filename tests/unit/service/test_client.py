@@ -30,7 +30,7 @@ from neardup import (  # noqa: E402
     SettingError,
     UnknownIdError,
 )
-from neardup.errors import install  # noqa: E402
+from neardup.errors import ChangedMeanwhileError, install  # noqa: E402
 from neardup.service import client, sender  # noqa: E402
 from support.made_service import Service, serving  # noqa: E402
 from support.messages import has_parts  # noqa: E402
@@ -38,7 +38,7 @@ from support.service_transport import ServiceTransport  # noqa: E402
 
 LOCAL = {
     *("prepare", "put_prepared", "together"),  # one transaction of several calls
-    *("decide_all", "undo", "actions"),  # a review needs it; the service has its pages
+    *("decide_all", "import_tags"),  # a transaction of many decisions
     *("view", "check", "compact", "backup", "settings"),  # the file itself
 }
 """The public names of a collection that need its file."""
@@ -128,6 +128,23 @@ def asked(made: Any) -> list[Any]:
         ((decided.a, decided.b, decided.by, decided.note), [one.verdict for one in made.decisions()]),
         (made.undecide("c", "a"), made.undecide("c", "a"), made.decisions()),
         [{**one.as_dict(), "at": "", "number": 0} for one in made.changes()][-3:],
+        [
+            made.tag(*given, **how).changes
+            for given, how in ((("hot", "a"), {}), (("x",), {"query": "k>0", "by": "ben"}))
+        ],
+        (
+            made.tag("hot", group=made.groups().groups[0].id, what="a group") is None,
+            made.tag("hot", ["a"]),
+            made.tags(),
+        ),
+        (
+            made.tag("hot", ["a"], on=False) is None,
+            made.undo("ben") is None,
+            made.tags(["a", "new 1"]),
+            made.tags("d"),
+        ),
+        [(one.by, one.what, one.changes, one.undoes, one.undone_by) for one in made.actions(limit=4)],
+        [one.number for one in made.actions(before=made.actions()[0].number, limit=1)] > [0],
         {name: value for name, value in made.compare("a", "d").measures.items() if name != "differences"},
         (made.remove(["new 1", "x"], missing="ignore"), made.remove([]), made.remove("new 2"), made.base_texts()),
         bool(made),
@@ -214,6 +231,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "limit": lambda made: made.search("harbour", limit=0),
     "measure": lambda made: made.near(HARBOUR, measure="cosine"),
     "verdict": lambda made: made.decide("a", "c", "alike"),
+    "tag": lambda made: made.tag("a;b", ["a"]),
+    "tag of an unknown one": lambda made: made.tag("t", ["a", "x"]),
+    "tag of nothing": lambda made: made.tag("t"),
+    "tag of no group": lambda made: made.tag("t", group=99),
+    "tag by a query": lambda made: made.tag("t", query="a AND ("),
+    "tags of an unknown one": lambda made: made.tags(["a", "x"]),
+    "an action that is none": lambda made: made.undo("ann", 99_999),
+    "a tag that changed meanwhile": lambda made: (made.tag("t", "a", by=repr(made)), made.tag("t", "a", seen=0)),
     "token": lambda made: made.search("harbour", after="abc"),
     "add again": lambda made: made.add([{"id": "a", "text": "x"}]),
     "id": lambda made: made.get(""),
@@ -252,6 +277,7 @@ def refused(status: int, code: str, headers: dict[str, str] | None = None) -> An
         (403, "forbidden", InputError),
         (404, "unknown_id", UnknownIdError),
         (409, "contradiction", InputError),
+        (409, "changed", ChangedMeanwhileError),
         (413, "too_large", InputError),
         (400, "setting", SettingError),
         (500, "damaged", FormatError),

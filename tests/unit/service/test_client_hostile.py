@@ -153,6 +153,11 @@ CALLS: list[Callable[[Client], Any]] = [
     lambda client: client.undecide("a", "b"),
     lambda client: client.decisions(),
     lambda client: client.changes(),
+    lambda client: client.tag("t", ["a"]),
+    lambda client: client.tags(),
+    lambda client: client.tags("a"),
+    lambda client: client.undo("ann"),
+    lambda client: client.actions(),
 ]
 LISTS = ("documents", "ids", "hits", "groups", "members", "decisions", "changes", "near")
 NUMBERS = ("next", "removed", "regrouped", "added", "found", "withdrawn", "size")

@@ -150,7 +150,9 @@ def test_changes_reach_the_shard_of_the_document(front: Service) -> None:
     assert b"neardup_documents 4.0" in front("GET", "/metrics").content
 
 
-@pytest.mark.parametrize("target", ["/v1/groups", "/v1/explain?q=a", "/v1/why-not?q=a&id=d1", "/v1/changes"])
+@pytest.mark.parametrize(
+    "target", ["/v1/groups", "/v1/explain?q=a", "/v1/why-not?q=a&id=d1", "/v1/changes", "/v1/tags"]
+)
 def test_requests_that_need_one_collection_are_refused(front: Service, target: str) -> None:
     answer = front("GET", target)
     assert (answer.status, answer.error["code"]) == (422, "shards")

@@ -264,6 +264,8 @@ ANYWHERE = [
     ("GET", f"/v1/why-not?q={SECRET}&id={SECRET}", None),
     ("POST", "/v1/compare", {"a": SECRET, "b": SECRET}),
     ("POST", "/v1/decisions", {"a": SECRET, "b": "a", "verdict": "duplicate", "by": SECRET, "note": SECRET}),
+    ("POST", "/v1/tags", {"tag": SECRET, "ids": [SECRET], "by": SECRET}),
+    ("POST", "/v1/tags/look-up", {"ids": [SECRET]}),
     ("DELETE", f"/v1/documents/{SECRET}", None),
 ]
 

@@ -37,6 +37,7 @@ WRITING: list[tuple[Any, ...]] = [
     ("POST", "/v1/documents", {"documents": [{"id": "more", "text": LARGE}], "near": 0.5, "on_near": "link"}),
     ("DELETE", "/v1/documents/d8"),
     ("POST", "/v1/decisions", {"a": "d1", "b": "d2", "verdict": "duplicate"}),
+    ("POST", "/v1/tags", {"tag": "hot", "ids": ["d1"], "group": 1}),
 ]
 
 

@@ -99,6 +99,52 @@ def test_decisions_that_cannot_be(service: Service, wrong: dict[str, Any], statu
     assert service("GET", "/v1/decisions").json == {"decisions": []}
 
 
+def test_tags_are_set_taken_away_and_undone(service: Service) -> None:
+    add(service, "b", NEAR, near=0.7, on_near="link")
+    group = service("GET", "/v1/group-of?id=b").json["group"]["id"]
+    made = service("POST", "/v1/tags", {"tag": "near", "group": group, "by": "ann"}).json["action"]
+    assert (made["by"], made["changes"]) == ("ann", 2)
+    service("POST", "/v1/tags", {"tag": "else", "query": "else3", "ids": ["a"], "by": "ben"})
+    tags = {"a": ["else", "near"], "c": ["else"], "b": ["near"]}
+    assert service("GET", "/v1/tags").json == {"tags": tags, "next": None}
+    pages, after = {}, 0
+    while after is not None:
+        page = service("GET", f"/v1/tags?limit=1&after={after}").json
+        assert len(page["tags"]) == 1
+        pages, after = pages | page["tags"], page["next"]
+    assert list(pages.items()) == list(tags.items())
+    assert service("POST", "/v1/tags/look-up", {"ids": ["c", "b"]}).json["tags"] == {"c": ["else"], "b": ["near"]}
+    again = {"tag": "near", "ids": ["a"], "on": False, "seen": made["number"] - 1}
+    refused = service("POST", "/v1/tags", again)
+    assert (refused.status, refused.error["code"]) == (409, "changed")
+    assert service("POST", "/v1/tags", {**again, "seen": made["number"]}).json["action"]["changes"] == 1
+    assert service("POST", "/v1/tags", {"tag": "near", "ids": ["a"], "on": False}).json == {"action": None}
+    undone = service("POST", "/v1/actions/undo", {"by": "ben"}).json["action"]
+    assert undone == service("GET", "/v1/actions?limit=1").json["actions"][0]
+    assert service("GET", "/v1/tags").json["tags"] == {"b": ["near"]}
+    assert service.executor.collection.check() == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status", "code"),
+    [
+        ({"tag": "x"}, 400, "bad_request"),
+        ({"tag": "a;b", "ids": ["a"]}, 400, "bad_request"),
+        ({"tag": "x", "ids": ["a", "z"]}, 404, "unknown_id"),
+        ({"tag": "x", "ids": [""]}, 422, "invalid"),
+        ({"tag": "x", "ids": "a"}, 422, "invalid"),
+        ({"tag": "x", "ids": ["a"] * 1001}, 422, "invalid"),
+        ({"tag": "x", "group": 99}, 400, "bad_request"),
+        ({"tag": "x", "query": "a AND ("}, 400, "query"),
+        ({"tag": "x", "query": "FILE:/etc/passwd"}, 400, "query"),
+    ],
+)
+def test_tags_that_cannot_be(service: Service, wrong: dict[str, Any], status: int, code: str) -> None:
+    refused = service("POST", "/v1/tags", wrong)
+    assert (refused.status, refused.error["code"]) == (status, code)
+    assert service("GET", "/v1/tags").json == {"tags": {}, "next": None}
+
+
 def test_base_texts_count_in_no_document(tmp_path: Path) -> None:
     own = " ".join(f"own{number}" for number in range(9))
     with serving(tmp_path / "mail.neardup") as made:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.collection.arrivals import group_pending
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRow
-from neardup.collection.fields import unknown, usable_id
+from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
 from neardup.collection.groups.decisions import Deciding
 from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.thresholds import regroup
@@ -32,6 +32,7 @@ from neardup.io.decisions.log import TAG, InForce, require_tag
 from neardup.io.decisions.records import Action, Verdict
 from neardup.io.decisions.tag_files import Imported, read_tags
 from neardup.runtime import Progress
+from neardup.tables import Int64s
 
 SHOWN = 1000
 """The most members that a ``StoredGroup`` lists itself."""
@@ -184,7 +185,7 @@ class GroupsAndDecisions:
     def tag(
         self,
         tag: str,
-        ids: Iterable[str | int] = (),
+        ids: Ids = (),
         *,
         group: int | None = None,
         query: str | None = None,
@@ -207,30 +208,13 @@ class GroupsAndDecisions:
         ...     mails.tags()
         {'#2': ('urgent',)}
         """
-        tag, by, what = require_tag(tag), _storable("by", by), _storable("what", what)
-        queried = () if query is None else self._found(query)
-        with self.store.writing():
-            numbers = [self._number(id) for id in ids]
-            if group is not None:
-                self.group(group)
-                numbers += [member.document for member in self.store.groups.members(group)]
-            numbers += [row.number for row in self.store.rows(np.array(queried, np.int64))]
-            if not numbers and query is None:
-                raise InputError("No document was given", "Ids, a group, or a query")
-            done = "tag" if on else "tag taken away"
-            what = what or f"{done}: {tag}, {counted(len(set(numbers)), 'document')}"
-            known = None if seen is None else place(seen)
-            return Deciding(self.store).tag(numbers, tag, on=on, by=by, what=what, seen=known)
+        chosen = Chosen(tuple(usable_ids(ids)), group, None if query is None else self._found(query))
+        return tag_chosen(self, chosen, tag, on=on, by=by, seen=seen, what=what)
 
-    def tags(self, ids: Iterable[str | int] | None = None) -> dict[str, tuple[str, ...]]:
+    def tags(self, ids: Ids | None = None) -> dict[str, tuple[str, ...]]:
         """Return the tags of the documents that have any, or of these ``ids`` alone; in the order of adding."""
         with self.store.reading():
-            numbers = None if ids is None else [self._number(id) for id in ids]
-            tags: dict[int, list[str]] = {}
-            for row in self.store.decisions.tags_of(numbers):
-                tags.setdefault(row.a, []).append(row.kind.removeprefix(TAG))
-            named = zip(tags, self.store.ids(np.array(list(tags), np.int64)), strict=True)
-            return {id: tuple(sorted(tags[number])) for number, id in named}
+            return tags_of(self.store, None if ids is None else [self._number(id) for id in usable_ids(ids)])
 
     def import_tags(
         self, file: Path, form: str, *, by: str = "", columns: tuple[str, str] = ("id", "tags")
@@ -252,7 +236,7 @@ class GroupsAndDecisions:
             action = Deciding(self.store).tag_all(new, on=True, by=by, what=what)
         return Imported(action, len(new), documents, unknown_ids)
 
-    def _found(self, query: str) -> Sequence[int]:
+    def _found(self, query: str) -> Int64s:
         """Return the numbers of all documents that a query finds."""
         raise NotImplementedError
 
@@ -357,6 +341,61 @@ class GroupsAndDecisions:
         if first == second:
             raise InputError(f"{usable_id(a)!r} was given twice", "Two documents")
         return first, second
+
+
+class Chosen(NamedTuple):
+    """Documents: by ids, the members of a group, and the numbers that a query found."""
+
+    ids: tuple[str, ...] = ()
+    group: int | None = None
+    queried: Int64s | None = None
+
+
+def tag_chosen(
+    collection: GroupsAndDecisions,
+    chosen: Chosen,
+    tag: str,
+    *,
+    on: bool = True,
+    by: str = "",
+    seen: int | None = None,
+    what: str = "",
+) -> Action | None:
+    """Tag documents as :meth:`GroupsAndDecisions.tag`; those that a query found and that are gone are left out."""
+    tag, by, what = require_tag(tag), _storable("by", by), _storable("what", what)
+    known, store = None if seen is None else place(seen), collection.store
+    with store.writing():
+        there = store.numbers(chosen.ids)
+        if missing := [id for id in chosen.ids if id not in there]:
+            raise unknown(missing)
+        numbers = [there[id] for id in chosen.ids]
+        if chosen.group is not None:
+            collection.group(chosen.group)
+            numbers += [member.document for member in store.groups.members(chosen.group)]
+        if chosen.queried is not None:
+            numbers += [row.number for row in store.rows(chosen.queried)]
+        elif not numbers:
+            raise InputError("No document was given", "Ids, a group, or a query")
+        done = "tag" if on else "tag taken away"
+        what = what or f"{done}: {tag}, {counted(len(set(numbers)), 'document')}"
+        return Deciding(store).tag(numbers, tag, on=on, by=by, what=what, seen=known)
+
+
+def tags_of(store: Store, numbers: Iterable[int] | None) -> dict[str, tuple[str, ...]]:
+    """Return the tags of these documents, or of all, by id; documents without tags are left out."""
+    tags: dict[int, list[str]] = {}
+    for row in store.decisions.tags_of(numbers):
+        tags.setdefault(row.a, []).append(row.kind.removeprefix(TAG))
+    named = zip(tags, store.ids(np.array(list(tags), np.int64)), strict=True)
+    return {id: tuple(sorted(tags[number])) for number, id in named}
+
+
+def tags_page(store: Store, after: int, limit: int) -> tuple[dict[str, tuple[str, ...]], int | None]:
+    """Return the tags of ``limit`` documents after a number, and the number that the next page begins after."""
+    begin, limit = place(after), limited(limit)
+    with store.reading():
+        numbers = store.decisions.tagged_after(begin, limit + 1)
+        return tags_of(store, numbers[:limit]), numbers[limit - 1] if len(numbers) > limit else None
 
 
 def place(number: Any) -> int:

@@ -275,6 +275,12 @@ class DecisionLog:
         where += f" AND v.a IN {_LISTED}" if listed else ""
         return self._in_force(f"{where} ORDER BY v.a, v.kind", TAG, _PAST_TAGS, *listed)
 
+    def tagged_after(self, document: int, limit: int) -> list[int]:
+        """Return the first ``limit`` documents with tags whose numbers are above that of ``document``."""
+        where = f"{_IN_FORCE} AND v.kind > ? AND v.kind < ? AND v.a > ?"
+        statement = f"SELECT DISTINCT v.a FROM decisions v WHERE {where} ORDER BY v.a LIMIT ?"
+        return [number for (number,) in self._run(statement, TAG, _PAST_TAGS, document, limit)]
+
     def faults(self) -> list[str]:
         """Return the faults of the log as sentences; reads all of it."""
         found, last = [], self.last()

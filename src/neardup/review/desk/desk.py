@@ -336,6 +336,23 @@ class Desk:
         what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.named(number)}"
         return Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
 
+    def tag_group(self, group: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+        """Add a tag to all members of a group, or take it away, as one action.
+
+        Raises InputError if all have it already, or none.
+        """
+        with self._lock:
+            self._refresh()
+            number, tag = self._index.at(group), tag.strip()
+            ids = map(self._index.documents.id, self._index.members[self._index.slice(number)].tolist())
+            changes = [Tag(id, tag, on) for id in ids if (tag in self._made.state.tags.get(id, ())) != on]
+            if not changes:
+                given = f"All members have the tag {tag}" if on else f"No member has the tag {tag}"
+                raise InputError(given, "A tag that changes something")
+            head = self._index.documents.named(int(self._index.heads[number]))
+            what = f"tag {tag} {'on' if on else 'taken from'} the group of {head}"
+            return Acted(self._act(changes, by, what, seen))
+
     def undo(self, by: str, action: int | None = None) -> Acted | None:
         """Undo an action, or the last one of this reviewer; None if there is none.
 

@@ -236,10 +236,11 @@ class CollectionSubject:
         return self._named
 
     def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
-        """Store verdicts, or a tag. Raises InputError for other decisions, and if there is nothing to change."""
-        if len(changes) == 1 and isinstance(changes[0], Tag):
-            tag = changes[0]
-            tagged = self._collection.tag(tag.tag, [tag.id], on=tag.on, by=by, seen=seen, what=what)
+        """Store verdicts, or one tag. Raises InputError for other decisions, and if there is nothing to change."""
+        tags = [change for change in changes if isinstance(change, Tag)]
+        if len(tags) == len(changes) and len({(one.tag, one.on) for one in tags}) == 1:
+            ids = [one.id for one in tags]
+            tagged = self._collection.tag(tags[0].tag, ids, on=tags[0].on, by=by, seen=seen, what=what)
             if tagged is None:
                 raise InputError("The document has this tag, or lacks it, already", "Another tag")
             return tagged
@@ -247,7 +248,7 @@ class CollectionSubject:
         if len(judged) < len(changes):
             raise InputError(
                 "A collection stores no representatives and fates that people choose",
-                "Verdicts on pairs, groups, members above a similarity, and pairs of a kind; a tag on a document",
+                "Verdicts on pairs, groups, members above a similarity, and pairs of a kind; tags",
                 "Review the result of a run for everything else",
             )
         verdict, note = judged[0].verdict, judged[0].note

@@ -79,11 +79,21 @@ def keep(desk: Desk, request: ReviewRequest) -> Elsewhere:
 
 def tag(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Add a tag to a document, or take it away."""
+    name, on, seen = _tag_of(request), request.text("on") != "no", request.need("seen")
+    return _back_to_group(request, desk.tag(request.need("document"), name, on, request.by, seen))
+
+
+def tag_group(desk: Desk, request: ReviewRequest) -> Elsewhere:
+    """Add a tag to all members of a group, or take it away."""
+    name, on, seen = _tag_of(request), request.text("on") != "no", request.need("seen")
+    return _back_to_group(request, desk.tag_group(request.need("group"), name, on, request.by, seen))
+
+
+def _tag_of(request: ReviewRequest) -> str:
     name = request.text("tag").strip()
     if not name:
         raise RefusedError(422, "The tag is empty", "A word or a few", "Enter one")
-    done = desk.tag(request.need("document"), name, request.text("on") != "no", request.by, request.need("seen"))
-    return _back_to_group(request, done)
+    return name
 
 
 def _back_to_group(request: ReviewRequest, done: Acted) -> Elsewhere:

@@ -68,6 +68,7 @@ CHANGE: dict[str, Work] = {
     "/represent": acts.represent,
     "/keep": acts.keep,
     "/tag": acts.tag,
+    "/tag-group": acts.tag_group,
     "/undo": acts.undo,
 }
 
