@@ -3,7 +3,7 @@
     python benchmarks/top_pairs.py corpus.parquet [--sizes 10000,100000] [--bytes 1200] [--tables against]
 
 The corpus is cut into documents of about 1,200 bytes, as ``growth.cut`` does it. The table *against* takes
-the largest size, with the last 10,000 documents as the new ones; *apart* takes 100,000 of the documents that an
+the largest size, with the last 1,000 documents as the new ones; *apart* takes 100,000 of the documents that an
 exact run at 0.3 keeps, so that no two of them are close, beside 100,000 of any. Each row is a process of its own:
 ``neardup pairs --top 100``; beside it ``neardup dedup --method exact`` at the similarity of its last pair, which a
 user without it would have to guess. Processor time is that of the process (user and system), memory its peak.
@@ -76,7 +76,7 @@ def measure(report: Report, corpus: Path, size: int, sizes: list[int], options: 
     report.table(heading, columns + beside, rows, note)
 
 
-NEW, APART, NEAREST, CLOSE = 10_000, 100_000, 3, "0.3"
+NEW, APART, NEAREST, CLOSE = 1_000, 100_000, 3, "0.3"
 
 
 def measure_against(report: Report, corpus: Path, size: int, wanted: int) -> None:

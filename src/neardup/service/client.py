@@ -334,7 +334,7 @@ class Client:
         seen: int | None = None,
         what: str = "",
     ) -> Action | None:
-        """Tag up to 1,000 documents, a group and what a query finds, as ``Collection.tag`` does."""
+        """Tag up to 1,000 documents, a group and the hits of a query, as ``Collection.tag`` does."""
         body = {"tag": tag, "ids": usable_ids(ids), "group": group, "query": query, "on": on, "by": by}
         body |= {"seen": seen, "what": what}
         return self._sender.send(answers.ActionAnswer, "POST", "/v1/tags", body, query=query or "").action

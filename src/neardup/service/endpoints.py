@@ -16,7 +16,7 @@ from neardup import __version__
 from neardup.collection.arrivals import group_pending
 from neardup.collection.documents import Document, DocumentPage
 from neardup.collection.fields import LONGEST_ID, id_fault
-from neardup.collection.groups.methods import Chosen, tag_chosen, tags_page
+from neardup.collection.groups.methods import TaggedDocuments, tag_chosen, tags_page
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import RECALL, Near
 from neardup.collection.pages import HitField, Page, hit_fields
@@ -104,7 +104,7 @@ _WORDS = {
     403: "The token lacks the right.",
     404: "The document does not exist.",
     408: "The body did not arrive in time.",
-    409: "The change conflicts with what is stored.",
+    409: "The change contradicts the stored state.",
     413: "The body is too large.",
     415: "The Content-Type of the body is not JSON.",
     421: "Without tokens: the request names a host other than this machine.",
@@ -544,7 +544,7 @@ def _add_tags(app: FastAPI, executor: Executor) -> None:
         query = wanted.query
         # before the transaction, so that no change waits for a search
         queried = None if query is None else await executor.view(lambda view, _: found_by(view, query))
-        chosen = Chosen(tuple(dict.fromkeys(wanted.ids)), wanted.group, queried)
+        chosen = TaggedDocuments(tuple(dict.fromkeys(wanted.ids)), wanted.group, queried)
         how = {name: getattr(wanted, name) for name in ("on", "by", "seen", "what")}
         return answer(
             await executor.write(lambda: answers.ActionAnswer(tag_chosen(collection, chosen, wanted.tag, **how)))

@@ -11,7 +11,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from neardup.display import columns, counted, number, printable, shortened, similarity, tail
-from neardup.display.curves import ErrorBar, error_bars
+from neardup.display.curves import ErrorBar, error_bars, heat_map
 from neardup.display.svg import Picture
 from neardup.display.view import environment, page_style, part, preformatted, self_contained, table, view
 
@@ -383,9 +383,34 @@ def _similarities(explained: ExplanationRecord) -> Section:
             "Estimate: the share of equal values in two signatures. It varies by chance; in 95 of 100 "
             "draws the interval around it contains the exact value.",
         ),
-        (ShownTable(head, rows),),
+        (ShownTable(head, rows), _matrices(explained)),
         (*dict.fromkeys(drawn.caution for drawn in explained.drawn if drawn.caution), *_not_shown(explained)),
     )
+
+
+def _matrices(explained: ExplanationRecord) -> Drawing:
+    """Return both similarities of all pairs in one matrix; in HTML each is a heat map.
+
+    The estimates are those with the most slots.
+    """
+    drawn, labels = max(explained.drawn, key=lambda drawn: drawn.slots), _labels(explained)
+    exact = [[1.0] * len(labels) for _ in labels]
+    estimated = [[1.0] * len(labels) for _ in labels]
+    for pair, estimate in zip(explained.pairs, drawn.estimates, strict=True):
+        for a, b in ((pair.a, pair.b), (pair.b, pair.a)):
+            exact[a][b], estimated[a][b] = pair.resemblance, estimate.value
+    lines = [f"  {'':>2}{''.join(f'{label:>6}' for label in labels)}"]
+    for row, label in enumerate(labels):
+        of_row = [*estimated[row][:row], None, *exact[row][row + 1 :]]
+        cells = ("–" if value is None else similarity(value) for value in of_row)
+        lines.append(f"  {label:>2}{''.join(f'{cell:>6}' for cell in cells)}")
+    how = f"estimated by {drawn.family} from {counted(drawn.slots, 'slot')}"
+    lines += ["", "  Above the diagonal: exact.", f"  Below it: {how}."]
+    maps = (
+        heat_map(labels, exact, "Exact similarity", "Exact:"),
+        heat_map(labels, estimated, f"Similarity {how}", f"{how.capitalize()}:"),
+    )
+    return Drawing(tuple(lines), maps)
 
 
 def _not_shown(explained: ExplanationRecord) -> Iterator[str]:

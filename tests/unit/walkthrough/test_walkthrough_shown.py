@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
-from neardup.display import columns, shortened, tail
+from neardup.display import columns, shortened, similarity, tail
 from neardup.sketch.provenance import Estimate, estimate
 from neardup.walkthrough import EXAMPLE
 from neardup.walkthrough.chapters import ShownTable, bar
@@ -95,6 +95,23 @@ def test_no_line_is_wider_than_the_terminal(
     assert all(line.isprintable() for line in lines)
 
 
+def test_the_matrix_has_the_counted_and_the_estimated_resemblance() -> None:
+    texts = ["the night is dark", "the night is red", "the moon", "dark is the night and red the moon"]
+    explained = nd.explain(texts, length=2, slots=(4, 64), family="classic")
+    shown = nd.similarities(texts, length=2)
+    head, *rows = explained.text(80).split("Above the diagonal")[0].strip().split("\n")[-len(texts) - 1 :]
+    assert head.split() == list("ABCD")
+    estimates = {
+        (pair.a, pair.b): one.value
+        for pair, one in zip(explained.pairs, explained.drawn[1].estimates, strict=True)
+    }
+    for a, cells in enumerate(row.split()[1:] for row in rows):
+        assert cells[a] == "–"
+        assert cells[a + 1 :] == [similarity(value) for value in shown.exact[a, a + 1 :]]
+        assert cells[:a] == [similarity(estimates[b, a]) for b in range(a)]
+    assert explained._repr_html_().count("<rect") == 2 * len(texts) ** 2
+
+
 HOSTILE = "<script>alert(1)</script> \x1b[2J \x9b31m \u202eright-to-left & \x00 <b>"
 
 
@@ -125,7 +142,7 @@ def test_the_notebook_shows_tables_and_escapes_what_comes_from_documents(unit: s
     tags = Tags()
     tags.feed(shown)
     assert tags.open == []
-    drawn = {"figure", "svg", "title", "desc", "path", "circle", "text", "figcaption"}
+    drawn = {"figure", "svg", "title", "desc", "path", "rect", "circle", "text", "figcaption"}
     assert tags.seen == {"div", "style", "h4", "p", "table", "thead", "tbody", "tr", "th", "td", *drawn}
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert shown.isprintable() or all(line.isprintable() for line in shown.split("\n"))

@@ -208,7 +208,7 @@ class GroupsAndDecisions:
         ...     mails.tags()
         {'#2': ('urgent',)}
         """
-        chosen = Chosen(tuple(usable_ids(ids)), group, None if query is None else self._found(query))
+        chosen = TaggedDocuments(tuple(usable_ids(ids)), group, None if query is None else self._found(query))
         return tag_chosen(self, chosen, tag, on=on, by=by, seen=seen, what=what)
 
     def tags(self, ids: Ids | None = None) -> dict[str, tuple[str, ...]]:
@@ -343,7 +343,7 @@ class GroupsAndDecisions:
         return first, second
 
 
-class Chosen(NamedTuple):
+class TaggedDocuments(NamedTuple):
     """Documents: by ids, the members of a group, and the numbers that a query found."""
 
     ids: tuple[str, ...] = ()
@@ -353,7 +353,7 @@ class Chosen(NamedTuple):
 
 def tag_chosen(
     collection: GroupsAndDecisions,
-    chosen: Chosen,
+    chosen: TaggedDocuments,
     tag: str,
     *,
     on: bool = True,
