@@ -100,6 +100,27 @@ def captures(path: Path) -> list[str]:
     return [content.decode() for _, _, content in read_by_warcio(path)]
 
 
+def delta_table(path: Path) -> None:
+    library = pytest.importorskip("deltalake", reason="the extra delta is not installed")
+    library.write_deltalake(path, pa.concat_tables([TABLE, TABLE]))
+    library.write_deltalake(path, TABLE, mode="overwrite")  # the files of before stay in the folder
+
+
+def iceberg_table(path: Path) -> None:
+    catalogs = pytest.importorskip("pyiceberg.catalog.sql", reason="the extra iceberg is not installed")
+    catalog = catalogs.SqlCatalog("c", uri="sqlite:///:memory:", warehouse=f"file://{path.parent}")
+    catalog.create_namespace("db")
+    table = catalog.create_table("db.t", TABLE.schema, location=f"file://{path}")
+    table.append(pa.concat_tables([TABLE, TABLE]))
+    table.overwrite(TABLE)
+
+
+def lance_table(path: Path) -> None:
+    library = pytest.importorskip("lance", reason="the extra lance is not installed")
+    library.write_dataset(pa.concat_tables([TABLE, TABLE]), path)
+    library.write_dataset(TABLE, path, mode="overwrite")
+
+
 def texts(table: pa.Table) -> list[str]:
     return [str(text) for text in table["text"].to_pylist()]
 
@@ -164,6 +185,9 @@ KINDS = {
         Kind("a.tar of tarfile, samples", tarred, untarred),
         Kind("b.tar.gz of tarfile, samples", tarred, untarred),
         Kind("a.mbox of mailbox", mails, mails_in),
+        Kind("a.delta of delta-rs", delta_table, lambda p: texts(pq.read_table(p))),
+        Kind("a.iceberg of pyiceberg", iceberg_table, lambda p: texts(pq.read_table(p))),
+        Kind("a.lance of Lance", lance_table, lambda p: texts(pq.read_table(p))),
     )
 }
 COLUMNS = ("read", "nested columns", "kept in its own form", "looked at later")

@@ -110,7 +110,7 @@ def refuse_files(documents: object) -> None:
 def stream(result: ResultRecord) -> pa.RecordBatchReader:
     """The rows that stay with all their columns, chunk by chunk. Raises InputError as ``given_back`` does."""
     texts = _at_hand(result)
-    if texts.documents.format not in ("arrow", "parquet", "ipc"):
+    if texts.documents.format not in ("arrow", "parquet", "ipc", "table"):
         raise _in_files()
     documents: Any = texts.documents
     schema = documents.native_schema if documents.format == "arrow" else documents.schema

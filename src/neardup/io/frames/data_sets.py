@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records
-from neardup.io.readers.arrow import chosen, fitted, in_blocks, no_rows_of, schema_columns
+from neardup.io.readers.arrow import chosen, fitted, in_blocks, in_runs, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
 from neardup.io.readers.memory import HeldDocuments, HeldRows, ObjectChunk, ObjectDocuments
 from neardup.tables import Bools
@@ -65,20 +65,12 @@ class ScannedDocuments(ObjectDocuments):
     def _again(self, names: list[str], last: int) -> Iterator[pa.Table]:
         """Yield the first ``last`` chunks. Raises InputError if there are more or fewer rows than before."""
         assert self._bounds is not None
-        tables, held = self._tables(names), no_rows_of(self._schema).select(names)
-        for first, until in list(pairwise(self._bounds))[:last]:
-            parts, rows = [held], held.num_rows
-            while rows < until - first:
-                table = next(tables, None)
-                if table is None:
-                    raise _changed()
-                parts.append(table)
-                rows += table.num_rows
-            whole = pa.concat_tables(parts)
-            yield whole.slice(0, until - first)
-            held = whole.slice(until - first)
-        if last >= len(self._bounds) and (held.num_rows or next(tables, None) is not None):
-            raise _changed()
+        counts = [until - first for first, until in pairwise(self._bounds)]
+        whole = last > len(counts)
+        try:
+            yield from islice(in_runs(self._tables(names), counts), None if whole else last)
+        except ValueError as error:
+            raise _changed() from error
 
     def _tables(self, names: list[str]) -> Iterator[pa.Table]:
         batches = self._data.to_batches(

@@ -29,11 +29,18 @@ def _warc_documents(files: Discovered, size: int, reading: ReadingSettings) -> D
     return WarcDocuments(files.sources, size, reading)
 
 
+def _table_documents(files: Discovered, size: int, _: ReadingSettings) -> Documents:
+    from neardup.io.readers.versioned_tables import VersionedTable  # here, since few inputs are tables
+
+    return VersionedTable(files.sources, size)
+
+
 _OPENED: dict[Format, Callable[[Discovered, int, ReadingSettings], Documents]] = {
     "parquet": lambda found, size, _: ParquetDocuments(found.sources, size),
     "ipc": lambda found, size, _: IpcDocuments(found.sources, size),
     "jsonl": lambda found, size, reading: JsonlDocuments(found.sources, size, reading.encoding),
     "warc": _warc_documents,
+    "table": _table_documents,
     "csv": lambda found, size, reading: CsvDocuments(found.sources, size, reading),
     "text": lambda found, size, reading: TextDocuments(
         found.name, found.sources, size, reading.encoding, reading.pages, reading.text_suffix

@@ -325,6 +325,24 @@ def in_blocks(tables: Iterable[Any], chunk_bytes: int = CHUNK_BYTES) -> Iterator
         yield pa.concat_tables(held)
 
 
+def in_runs(tables: Iterable[Any], counts: Iterable[int]) -> Iterator[Any]:
+    """Yield tables of these numbers of rows. Raises ValueError if the given tables have more or fewer rows."""
+    rest, held = iter(tables), list[Any]()
+    for count in counts:
+        rows = sum(table.num_rows for table in held)
+        while rows < count:
+            table = next(rest, None)
+            if table is None:
+                raise ValueError("it has fewer rows")
+            held.append(table)
+            rows += table.num_rows
+        whole = pa.concat_tables(held)
+        yield whole.slice(0, count)
+        held = [whole.slice(count)]
+    if any(table.num_rows for table in (*held, *rest)):
+        raise ValueError("it has more rows")
+
+
 def _cut(table: Any, chunk_bytes: int) -> Iterator[Any]:
     # a row costs at least its share of the columns that are not text
     others = max(0, size_of(table) - int(row_lengths(table).sum())) // table.num_rows

@@ -110,7 +110,7 @@ def _certainty(sure: Sequence[float]) -> str:
     return f" (certainty {low:.2f})" if low == high else f" (certainty {low:.2f} to {high:.2f})"
 
 
-Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "warc", "text", "arrow"]
+Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "warc", "table", "text", "arrow"]
 WITHOUT_COLUMNS: frozenset[Format] = frozenset(("text", "warc"))
 """Formats whose documents have no place for further columns."""
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]

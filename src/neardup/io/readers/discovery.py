@@ -2,7 +2,7 @@
 
 import glob
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -28,6 +28,7 @@ from neardup.io.readers.folders import (
     walk,
 )
 from neardup.io.readers.sources import Source, filesystem
+from neardup.io.readers.table_folders import refuse_part, refuse_remote, table_source
 
 
 def split_pattern(name: str) -> tuple[str, tuple[str, ...]] | None:
@@ -253,6 +254,10 @@ def _find(name: str, left_out: frozenset[str]) -> Discovered:
     if name == STDIN:
         return Discovered("jsonl", "stdin", (Source("stdin", STDIN, read_stdin()),))
     path = os.path.expanduser(name)
+    table = table_source(name, path)
+    if table is not None:
+        return Discovered("table", table.name, (table,))
+    refuse_part(name, path)
     if os.path.isdir(path):
         return _find_folder(name, path, left_out)
     if os.path.exists(path):
@@ -308,6 +313,8 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     means_kept = any(part.startswith("kept") for part in path.split(os.sep))
     results = {folder: result_around(folder, fixed) for folder in {os.path.dirname(hit) for hit in hits}}
     sources, aside = [], {}
+    for folder in results:
+        refuse_part(name, os.path.join(folder, ""))
     for hit in hits:
         inside = None if means_kept else results[os.path.dirname(hit)]
         why = RESULT if inside else not_input(os.path.basename(hit))
@@ -425,7 +432,8 @@ def _remote_source(system: object, path: str) -> Source:
 
 
 def _below(system: object, root: str, aside: list[Aside]) -> list[Source]:
-    paths: Iterable[str] = system.find(root)  # type: ignore[attr-defined]
+    paths: list[str] = system.find(root)  # type: ignore[attr-defined]
+    refuse_remote(without_secrets(root), paths)
     sources = []
     for path in paths:
         name = path[len(root.rstrip("/")) + 1 :]

@@ -23,6 +23,7 @@ from neardup.io.formats.content import Attachment
 from neardup.io.names import shown_name, without_query
 from neardup.io.readers.base import NAMED, Aside, Format, named
 from neardup.io.readers.sources import Source
+from neardup.io.readers.table_folders import table_in
 
 PARTS = ("cur", "new", "tmp")
 _READ = PARTS[:2]
@@ -361,6 +362,11 @@ def walk(root: str, left_out: Collection[str], aside: list[Aside]) -> Iterator[t
         if relative != "." and is_result(folder, files):
             folders[:] = []
             aside.append(Aside(shown_name(relative), RESULT))
+            continue
+        table = table_in(os.path.abspath(folder))
+        if table is not None:
+            folders[:] = []
+            aside.append(Aside(shown_name(relative), f"{table.called}, to be named by itself"))
             continue
         _prune(folder, relative, folders, aside)
         for name in files:

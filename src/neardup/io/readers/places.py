@@ -47,7 +47,7 @@ class Recorded:
 
 _NULLABLE = ("id", "size", "digest")
 
-FORMATS = ("parquet", "jsonl", "csv", "ipc", "warc", "text")
+FORMATS = ("parquet", "jsonl", "csv", "ipc", "warc", "table", "text")
 """The formats of files."""
 
 
