@@ -13,13 +13,15 @@ import pyarrow as pa
 import pytest
 
 from neardup import Collection, QueryError
+from neardup.collection.pages import Hit
 from neardup.collection.query import parse
 from neardup.collection.query import plan as query_plan
 from neardup.collection.query.explanation import describe
 from neardup.collection.query.plan import MOST_BY_WORDS, FingerprintStep, plan
-from neardup.collection.search import Counts, Evaluation, search
-from neardup.collection.sets import Sets, ShingleOutlines, outlines_of
+from neardup.collection.search import Bounds, Counts, Evaluation, search
+from neardup.collection.sets import KnownShingles, Sets, ShingleOutlines, outlines_of
 from neardup.collection.settings import CollectionSettings
+from neardup.errors import InputError, SettingError
 from neardup.sketch.documents import ShingleSets, shingle_sets
 from neardup.tables import Int64s
 
@@ -175,10 +177,10 @@ def test_the_recall_is_that_of_a_single_shared_shingle_and_is_kept(collection: C
 def test_no_document_is_compared_and_a_refusal_names_the_quick_form(collection: Collection) -> None:
     longest = max(collection, key=lambda id: len(collection[id].text))
     with collection.view() as view:
-        page = search(view, f"FINGERPRINT:{longest}", most_candidates=3, limit=3)
+        page = search(view, f"FINGERPRINT:{longest}", bounds=Bounds(3), limit=3)
         assert page.found > 3
         with pytest.raises(QueryError) as refused:
-            search(view, f"FINGERPRINT:{longest}_1_100", most_candidates=0)
+            search(view, f"FINGERPRINT:{longest}_1_100", bounds=Bounds(0))
     assert f"FINGERPRINT:{longest} for" in str(refused.value)
 
 
@@ -223,6 +225,65 @@ def test_why_a_document_that_shares_other_shingles_is_not_found(tmp_path: Path) 
     raise AssertionError("every document shares a sampled shingle")
 
 
+def all_hits(collection: Collection, query: str, compared: int | None, limit: int) -> tuple[list[Hit], set[int]]:
+    """The hits of all pages, and the numbers of candidates that were not compared."""
+    hits, after, left = [], None, set()
+    while True:
+        page = collection.search(query, most_compared=compared, limit=limit, after=after)
+        hits += page.hits
+        left.add(page.uncompared)
+        if page.next is None:
+            assert page.found == len(hits)
+            assert (page.recall == 0) == (page.uncompared > 0)
+            return hits, left
+        after = page.next
+
+
+@pytest.mark.parametrize(
+    "form", ['FINGERPRINT:"{}"_20_80', 'SIMILAR:"{}"_10_90', 'FINGERPRINT:"{}"_20_80 AND word1']
+)
+def test_of_more_candidates_than_are_compared_those_with_the_most_hits_are(
+    collection: Collection, form: str
+) -> None:
+    bounded = 0
+    for id in Naive(collection).long[:12]:
+        query = form.format(id)
+        every, left = all_hits(collection, query, None, 1000)
+        assert left == {0}
+        with collection.view() as view:
+            step = plan(parse(query), view).fingerprints[0]
+            hits_of = dict(zip(*(found.tolist() for found in view.holders(step.sampled)), strict=True))
+            names = dict(zip(view.ids(np.array([*hits_of])), hits_of, strict=True))
+        for compared in (1, 3, 10_000):
+            some, left = all_hits(collection, query, compared, 2)
+            assert some == [hit for hit in every if hit in some]  # with the same evidence, in the same order
+            missing = [hit for hit in every if hit not in some]
+            assert len(left) == 1
+            assert len(missing) <= max(left)
+            if compared == 10_000 or not max(left):
+                assert not missing
+            elif some and missing and step.way != "every document":
+                least = min(hits_of.get(names.get(hit.id, 0), 0) for hit in some)
+                assert all(hits_of.get(names.get(hit.id, 0), 0) <= least for hit in missing)
+                bounded += 1
+    assert bounded
+
+
+def test_a_page_of_a_bounded_search_says_so(collection: Collection) -> None:
+    asked = [f'FINGERPRINT:"{id}"_20_80' for id in Naive(collection).long]
+    pages = [(query, collection.search(query, most_compared=2, limit=1)) for query in asked]
+    query, page = next((query, page) for query, page in pages if page.uncompared and page.next)
+    assert (page.found, page.recall) == (2, 0)
+    assert page.as_dict()["uncompared"] == page.uncompared
+    assert "1 of at least 2 hits" in repr(page)
+    assert "1 of at least 2" in page._repr_html_()
+    with pytest.raises(InputError, match="another search"):
+        collection.search(query, most_compared=3, limit=1, after=page.next)
+    for wrong in (0, -1, True):
+        with pytest.raises(SettingError, match="most_compared"):
+            collection.search("word1", most_compared=wrong)
+
+
 def outlined(texts: list[str]) -> tuple[list[set[int]], ShingleSets]:
     settings = CollectionSettings.of(scale=4)
     rows = np.arange(len(texts))
@@ -245,9 +306,21 @@ def test_an_outline_rules_out_no_document_that_shares_enough(most: int) -> None:
             assert possible or len(own & asked) < least
         ruled_out += int((~may).sum())
         assert most > 10_000 or not all(number in outlines for number in numbers.tolist())
-        outlines.keep(numbers, sets.hashes.astype(np.uint16), sets.offsets)
+        outlines.keep(numbers.tolist(), np.split(sets.hashes, sets.offsets[1:-1]))
     assert (ruled_out > 0) == (most > 10)
     assert not any(number in outlines for number, own in zip(numbers.tolist(), naive, strict=True) if not own)
+
+
+def test_shingles_are_kept_for_a_stored_text_and_for_no_other() -> None:
+    sets = [np.arange(n, dtype=np.uint64) for n in (100, 200, 300)]
+    known = KnownShingles(most=2500)
+    for number, own in enumerate(sets[:2]):
+        known.keep(number, b"text %d" % number, own)
+    assert known.of([0, 1, 2, 1], [b"text 0", b"text 1", b"text 2", b"changed"]) == [sets[0], sets[1], None, None]
+    known.keep(1, b"changed", sets[0])
+    assert known.of([0, 1, 1], [b"text 0", b"text 1", b"changed"]) == [sets[0], None, sets[0]]
+    known.keep(2, b"text 2", sets[2])  # 2,400 bytes: those kept first are forgotten
+    assert known.of([0, 1, 2], [b"text 0", b"changed", b"text 2"]) == [None, None, sets[2]]
 
 
 def test_answers_are_the_same_before_and_after_outlines_are_kept(tmp_path: Path) -> None:

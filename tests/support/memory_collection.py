@@ -103,6 +103,9 @@ class MemoryCollection(View):
     def text(self, document: int) -> str:
         return self.texts[document]
 
+    def contents(self, documents: list[int]) -> list[str]:
+        return [self.texts[k] for k in documents]
+
     def sizes(self, documents: Int64s) -> Int64s:
         return np.array([len(self.sets[k]) for k in documents], np.int64)
 

@@ -44,6 +44,15 @@ def test_hits(search: Search) -> None:
     assert lines[3] == "b"
 
 
+def test_a_bound_of_the_comparisons_is_stated(tmp_path: Path) -> None:
+    long = " ".join(f"word{number}" for number in range(2000))
+    with Collection(tmp_path / "long.neardup") as made:
+        made.add([{"id": name, "text": f"{long} {name}"} for name in "abcd"])
+    line = ["search", str(tmp_path / "long.neardup"), "FINGERPRINT:a_50_80", "--most-compared", "1"]
+    done = CliRunner().invoke(app, line)
+    assert done.stdout.splitlines()[0] == "at least 1 document found (2 candidates not compared)"
+
+
 def test_pages(search: Search) -> None:
     first = search("FINGERPRINT:a_1", "--limit", "1")[1]
     token = first.splitlines()[-1].removeprefix("more: --after ")

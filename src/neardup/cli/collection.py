@@ -254,6 +254,7 @@ def search(options: SearchOptions) -> int:
                 include_self=options.include_self,
                 fields=("" if json else "excerpt") if options.fields is None else options.fields,
                 open_file=read_document,
+                bounds=searching.Bounds(compared=options.most_compared),
             )
             _say_page(page, json)
     return DONE
@@ -277,6 +278,7 @@ def _search_shards(paths: Sequence[Place], query: Query, options: SearchOptions)
         after=options.after,
         include_self=options.include_self,
         fields=hit_fields(("" if options.json else "excerpt") if options.fields is None else options.fields),
+        compared=options.most_compared,
     )
     with Collections(paths) as collections:
         page = collections.page_of(question, open_file=read_document)
@@ -300,6 +302,9 @@ def _say(answer: dict[str, Any] | list[str]) -> None:
 def _page_lines(page: Page) -> Iterator[str]:
     sure = "complete" if page.recall == 1 else f"recall {display.similarity(page.recall, 4)} or more"
     number = display.counted(page.found or 0, "document")
+    if page.uncompared:
+        number = f"at least {number}"
+        sure = f"{display.counted(page.uncompared, 'candidate')} not compared"
     yield f"{number} found ({sure})" + ("" if page.found else "; put EXPLAIN before the query to see its meaning")
     for hit in page.hits:
         yield from _of_hit(hit)

@@ -23,7 +23,7 @@ from neardup.collection.intake import Adding, OnDuplicate, entries_named, intake
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
 from neardup.collection.records import Added, closed_html, collection_html
-from neardup.collection.search import LIMIT, NearMeasure, WhyNot, found_by, near_query, search, why_not
+from neardup.collection.search import LIMIT, Bounds, NearMeasure, WhyNot, found_by, near_query, search, why_not
 from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import store_at
@@ -76,12 +76,14 @@ class Questions(StoredDocuments):
         after: str | None = None,
         include_self: bool = False,
         fields: str | Iterable[str] = (),
+        most_compared: int | None = None,
     ) -> Page:
         """Return the documents that match a query, ``limit`` at a time: docs/reference/query.md.
 
         Every match is verified on the texts. ``after`` is the ``next`` of the previous page. The query document is
         left out unless ``include_self``. ``fields``, such as "metadata,excerpt", are what each hit holds besides
-        its evidence: ``metadata``, ``text``, ``excerpt``; a page with fields ends after 16 MB of these.
+        its evidence: ``metadata``, ``text``, ``excerpt``; a page with fields ends after 16 MB of these. Of more
+        candidates of a clause than ``most_compared``, only the most promising are compared (``Page.uncompared``).
         A query cannot read files here; FILE: is for the command line. Raises QueryError, with the position, for
         the query; SettingError for the limit and the fields; InputError for a token of another search.
 
@@ -94,7 +96,16 @@ class Questions(StoredDocuments):
         [('#2', 1.0)]
         """
         with self.view() as view:
-            return _told(search(view, query, limit=limit, after=after, include_self=include_self, fields=fields))
+            page = search(
+                view,
+                query,
+                limit=limit,
+                after=after,
+                include_self=include_self,
+                fields=fields,
+                bounds=Bounds(compared=most_compared),
+            )
+            return _told(page)
 
     def _found(self, query: str) -> Int64s:
         with self.view() as view:

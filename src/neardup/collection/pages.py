@@ -165,7 +165,8 @@ class Page:
     a plan and no hits, and ``found`` is None. ``plan`` is None for a page of a service.
 
     ``missing``: the numbers, from 1, of shards of ``Collections`` that did not answer, whose documents are neither
-    among the hits nor in ``found``.
+    among the hits nor in ``found``. ``uncompared``: candidates beyond the most to be compared; if there are any,
+    at least ``found`` documents match, and the recall is 0.
     """
 
     hits: tuple[Hit, ...]
@@ -176,18 +177,21 @@ class Page:
     warnings: tuple[str, ...] = ()
     plan: QueryPlan | None = None
     missing: tuple[int, ...] = ()
+    uncompared: int = 0
 
     def __repr__(self) -> str:
         if self.found is None:
             return "Page(a plan, no hits)"
         ids = ", ".join(short_repr(hit.id) for hit in self.hits[:_SHOWN]) + ", …" * (len(self.hits) > _SHOWN)
         more = ", more with next" * (self.next is not None)
-        return f"Page({len(self.hits)} of {self.found} hits{f': {ids}' if ids else ''}{more})"
+        found = "at least " * bool(self.uncompared) + str(self.found)
+        return f"Page({len(self.hits)} of {found} hits{f': {ids}' if ids else ''}{more})"
 
     def _repr_html_(self) -> str:
         lines = [("query", self.query), ("recall", f"{similarity(self.recall, 4)} or more")]
         if self.found is not None:
-            lines.append(("hits", f"{len(self.hits):,} of {self.found:,}"))
+            least = "at least " * bool(self.uncompared)
+            lines.append(("hits", f"{len(self.hits):,} of {least}{self.found:,}"))
         return hits_html([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -197,6 +201,7 @@ class Page:
             "recall": self.recall,
             "found": self.found,
             "hits": [hit.as_dict() for hit in self.hits],
+            "uncompared": self.uncompared,
             "next": self.next,
             "warnings": list(self.warnings),
         }
@@ -236,12 +241,13 @@ class Cursor:
         return base64.urlsafe_b64encode(_checksum(data) + data).decode("ascii").rstrip("=")
 
 
-def search_digest(plan: QueryPlan, include_self: bool) -> str:
-    """A digest that ties a page token to its search: the query and its query documents.
+def search_digest(plan: QueryPlan, include_self: bool, compared: int | None = None) -> str:
+    """A digest that ties a page token to its search: the query, its query documents, the most to be compared.
 
     It uses the texts of the documents, not their hashes, which are secret.
     """
-    digest = hashlib.sha256(f"{include_self} {canonical(plan.query.root)}".encode("utf-8", "surrogatepass"))
+    bound = "" if compared is None else f" {compared}"
+    digest = hashlib.sha256(f"{include_self}{bound} {canonical(plan.query.root)}".encode("utf-8", "surrogatepass"))
     for step in plan.fingerprints:
         text = step.target.text.encode("utf-8", "surrogatepass")
         digest.update(hashlib.sha256(text).digest())

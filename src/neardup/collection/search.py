@@ -1,6 +1,6 @@
 """Evaluate a query on a collection: hits, each verified on the texts; or why a document is not among them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias, get_args
@@ -36,14 +36,16 @@ from neardup.collection.query.plan import (
     plan,
 )
 from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted
-from neardup.collection.query.target import Open
+from neardup.collection.query.target import Open, Target
 from neardup.collection.records import PlainData
 from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.kernels.match.lcs import longest_run
+from neardup.kernels.match.passages import passages
 from neardup.settings.rules import required_share
 from neardup.tables import Bools, Floats, Int64s
+from neardup.text.unicode import codepoints_of, unicode_tables
 from neardup.text.units import Units
 
 _SHOWN = 80
@@ -67,18 +69,37 @@ class Counts:
         return Counts(*(column[chosen] for column in _columns(self)))
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """How many documents a clause compares. Above ``candidates``, QueryError is raised.
+
+    Of more candidates than ``compared``, only those with the most hits are compared, and of equal ones those added
+    first. A clause whose look-ups miss nothing, or under NOT, compares all.
+    """
+
+    candidates: int | None = None
+    compared: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.compared is not None and (isinstance(self.compared, bool) or not self.compared >= 1):
+            raise SettingError(f"most_compared = {self.compared!r} is not possible", "A whole number from 1 on")
+
+
+UNBOUNDED = Bounds()
+
+
 class Evaluation:
     """One run of a plan.
 
-    ``include_self``: a stored query document may be found by its own clause. ``most_candidates``: above this
-    number of documents to compare, QueryError is raised instead.
+    ``include_self``: a stored query document may be found by its own clause. ``uncompared``: how many candidates
+    of its clauses were not compared.
     """
 
     def __init__(
-        self, plan: QueryPlan, view: View, *, include_self: bool = False, most_candidates: int | None = None
+        self, plan: QueryPlan, view: View, *, include_self: bool = False, bounds: Bounds = UNBOUNDED
     ) -> None:
         self.plan, self.view = plan, view
-        self.include_self, self.most_candidates = include_self, most_candidates
+        self.include_self, self.bounds, self.uncompared = include_self, bounds, 0
         self.letters = {step: LETTERS[step.way] for step in plan.fingerprints}
         self._counted: dict[FingerprintStep, Counts] = {}
         self._held: dict[FingerprintStep, tuple[Int64s, Int64s]] = {}
@@ -150,20 +171,30 @@ class Evaluation:
             if within is None:
                 self._held[step] = documents, hits
             return self._without_self(step, documents)
-        if within is not None and len(within) <= step.candidates:
+        few = step.candidates if self.bounds.compared is None else min(step.candidates, self.bounds.compared)
+        if within is not None and len(within) <= few:
             self.letters[step] = LETTERS["every document"]  # few: comparing them all is exact and no slower
             candidates = within
         else:
             candidates = self._candidates(step)
             if within is not None:
                 candidates = np.intersect1d(candidates, within, assume_unique=True)
-        candidates = self._without_self(step, candidates)
-        if self.most_candidates is None or len(candidates) <= self.most_candidates:  # else refused, or nearly so
+        candidates = self._promising(step, self._without_self(step, candidates))
+        most = self.bounds.candidates
+        if most is None or len(candidates) <= most:  # else refused, or nearly so
             candidates = self.view.may_share(step.target.hashes, candidates, step.least)
         counts = self._count(step, candidates, step.possible_sizes())
         found = counts.where(step.reached_by(counts.shared, counts.sizes))
         self._counted[step] = found
         return found.documents
+
+    def _promising(self, step: FingerprintStep, candidates: Int64s) -> Int64s:
+        """The candidates with the most hits, as many as are compared."""
+        most = self.bounds.compared
+        if most is None or len(candidates) <= most or step.negated or step.recall == 1:
+            return candidates
+        self.uncompared += len(candidates) - most
+        return np.sort(candidates[np.argsort(-self.held(step, candidates), kind="stable")[:most]])
 
     def _without_self(self, step: FingerprintStep, documents: Int64s) -> Int64s:
         if self.include_self or step.negated or step.target.number is None:
@@ -178,14 +209,15 @@ class Evaluation:
         return np.unique(np.concatenate([documents, *map(self.view.having, step.phrases)]))
 
     def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
-        if self.most_candidates is not None and len(documents) > self.most_candidates:
+        most = self.bounds.candidates
+        if most is not None and len(documents) > most:
             number = step.target.number
             source = step.clause.source if number is None else Stored(self.view.ids(np.array([number]))[0])
             clause = clause_text(replace(step.clause, source=source, overlap=None, probability=None))
             quick = clause if len(clause) <= _SHOWN else f"{clause[:_SHOWN]}…"
             raise QueryError(
                 f"{len(documents):,} documents would have to be compared with {step.target.name}",
-                f"At most {self.most_candidates:,} are here",
+                f"At most {most:,} are here",
                 "Ask for more overlap, add words or metadata with AND, "
                 f"or write {quick} for the documents that share a sampled shingle, which compares none",
                 query=self.plan.query.text,
@@ -219,6 +251,8 @@ PASSAGE_SHOWN = 240
 """The most characters of a passage that are shown."""
 MOST_COMPARED = 20_000_000
 """The most places of equal shingles to compare; beyond it, a passage is found by another method."""
+_PASSAGES = 32
+"""The hits whose texts are read together."""
 
 
 def search(
@@ -230,7 +264,7 @@ def search(
     include_self: bool = False,
     fields: str | Iterable[str] = (),
     open_file: Open | None = None,
-    most_candidates: int | None = None,
+    bounds: Bounds = UNBOUNDED,
 ) -> Page:
     """Return the hits of a query, ``limit`` at a time, by descending score and then by id.
 
@@ -240,8 +274,8 @@ def search(
     ``after`` is the ``next`` of the previous page. A page begins at a position in that order and uses the methods
     of the first page, so documents added meanwhile cause neither repeats nor gaps. ``fields`` are metadata, text
     and excerpt: what hits hold besides; with them a page ends after 16 MB. ``open_file`` reads FILE:;
-    ``most_candidates`` bounds the documents that are compared. Raises QueryError, SettingError for the limit and
-    the fields, and InputError for a token of another search.
+    ``bounds`` limits the documents that are compared. Raises QueryError, SettingError for the limit and the
+    fields, and InputError for a token of another search.
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
         raise SettingError(f"limit = {limit!r} is not possible", f"A whole number from 1 to {MOST_LIMIT:,}")
@@ -251,20 +285,20 @@ def search(
     planned = plan(asked, view, open_file, cursor.taken if cursor else "")
     if asked.explain:
         return _page((), None, None, planned)
-    digest = search_digest(planned, include_self)
+    digest = search_digest(planned, include_self, bounds.compared)
     if cursor and cursor.search != digest:
         raise InputError(
             "This page token belongs to another search",
-            "The query, the documents and --include-self of the first page",
+            "The query, the documents, --include-self and --most-compared of the first page",
             "Begin with the first page",
         )
-    evaluation = Evaluation(planned, view, include_self=include_self, most_candidates=most_candidates)
+    evaluation = Evaluation(planned, view, include_self=include_self, bounds=bounds)
     documents = evaluation.documents()
     ranking = _Ranking(evaluation, documents)
     first, more = ranking.following(cursor, limit)
     shown = ranking.of(first[:limit])
     places = [place for place in range(len(shown.documents)) if shown.holds(place)]
-    hits: Iterable[Hit] = map(shown.hit, places)
+    hits: Iterable[Hit] = shown.hits(places)
     if chosen:
         hits = with_fields(hits, shown.documents[places].tolist(), chosen, view, planned)
     hits = tuple(hits)
@@ -272,7 +306,9 @@ def search(
     if more or len(hits) < len(places):
         at = int(first[places[len(hits) - 1] if len(hits) < len(places) else limit - 1])
         last = Cursor(float(ranking.scores[at]), ranking.tie(at), digest, evaluation.taken)
-    return _page(hits, len(documents), last.token() if last else None, planned)
+    page = _page(hits, len(documents), last.token() if last else None, planned)
+    # any document may be among those that were not compared: nothing is promised
+    return replace(page, uncompared=evaluation.uncompared, recall=0.0) if evaluation.uncompared else page
 
 
 def _page(hits: tuple[Hit, ...], found: int | None, next: str | None, plan: QueryPlan) -> Page:
@@ -372,13 +408,24 @@ class _Ranking:
         """Return the places of the next ``limit`` + 1 documents, in order, and whether that many exist."""
         if self.estimated:
             return self._following_estimated(cursor, limit)
-        ids = self.view.ids(self.documents)
-        scores = self.scores.tolist()
+        places = self._possible(cursor, limit)
+        ids, scores = self.view.ids(self.documents[places]), self.scores[places].tolist()
         order = sorted(
             (k for k in range(len(ids)) if cursor is None or cursor.is_before(scores[k], ids[k])),
             key=lambda k: (-scores[k], ids[k]),
         )
-        return np.array(order[: limit + 1], np.int64), len(order) > limit
+        return places[order[: limit + 1]], len(order) > limit
+
+    def _possible(self, cursor: Cursor | None, limit: int) -> Int64s:
+        """The places of documents whose ids decide about the page: the best ``limit`` + 1, and their equals."""
+        places, scores = np.arange(len(self.documents)), self.scores
+        if cursor is not None:
+            places = places[scores <= cursor.score]
+        later = scores[places] if cursor is None else scores[scores < cursor.score]
+        if len(later) > limit + 1:
+            least = np.partition(later, len(later) - limit - 1)[len(later) - limit - 1]
+            places = places[scores[places] >= least]
+        return places
 
     def _following_estimated(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
         """The same by score and then by number: thousands may have the same score, whose ids are not read."""
@@ -419,36 +466,76 @@ class _Shown:
         """
         if not self.best[k]:
             return True
-        return bool(self.counts[self.ranking.steps[self.best[k] - 1]].shared[self._row[k]])
+        return bool(self.counts[self._step(k)].shared[self._row[k]])
 
-    def hit(self, k: int) -> Hit:
-        """Document k of the page with its evidence."""
+    def hits(self, places: list[int]) -> Iterator[Hit]:
+        """Documents of the page with their evidence; some texts are read together."""
+        for begin in range(0, len(places), _PASSAGES):
+            some = places[begin : begin + _PASSAGES]
+            shared = self._passages(some)
+            yield from (self._hit(k, shared.get(k)) for k in some)
+
+    def _passages(self, places: list[int]) -> dict[int, Passage | None]:
+        """The longest passage of each document that a fingerprint clause found."""
+        shared: dict[int, Passage | None] = {}
+        for step in self.counts:
+            own = [k for k in places if self.best[k] and self._step(k) is step]
+            shared |= zip(own, longest_passages(step.target, self._texts(own)), strict=True) if own else ()
+        return shared
+
+    def _texts(self, places: list[int]) -> list[str]:
+        return self.ranking.view.contents(self.documents[places].tolist())
+
+    def _step(self, k: int) -> FingerprintStep:
+        return self.ranking.steps[int(self.best[k]) - 1]
+
+    def _hit(self, k: int, passage: Passage | None) -> Hit:
         id = self._ids[self._row[k]]
         if not self.best[k]:
             return Hit(id, None)
-        step = self.ranking.steps[self.best[k] - 1]
+        step = self._step(k)
         counts, row = self.counts[step], int(self._row[k])
         shared, size, n = int(counts.shared[row]), int(counts.sizes[row]), step.target.n
-        passage = longest_passage(step, self.ranking.view.text(int(self.documents[k])))
         score = float(self.scores[k])
         if step.way == "sample":
             score = shared / (n + size - shared if step.clause.symmetric else n)
         found = HitEvidence(self.clauses[step], score, shared, n, size, passage)
         if not len(step.target.base):
             return Hit(id, found)
-        full = {"full_size_query": step.target.full_size, "full_size_hit": int(counts.full_sizes[row])}
-        return Hit(id, replace(found, **full))
+        of_hit = int(counts.full_sizes[row])
+        return Hit(id, replace(found, full_size_query=step.target.full_size, full_size_hit=of_hit))
 
 
-def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
-    """The longest passage of the query document that also appears in ``text``."""
-    a, b, least = step.target.units, step.target.units_of(text), step.target.length
+def longest_passages(target: Target, texts: Sequence[str]) -> list[Passage | None]:
+    """Return for each text the longest passage of the query document that also appears in it."""
+    if target.is_short or target.cleaner is not None:
+        return [longest_passage(target, text) for text in texts]
+    points = [codepoints_of(text) for text in texts]
+    bounds = np.cumsum([0, *map(len, points)], dtype=np.int64)
+    rule = np.array([target.length, MOST_COMPARED], np.int64)
+    shingles = (*target.placed, target.base.hashes)
+    runs = passages(np.concatenate(points), bounds, shingles, unicode_tables(), target.key, rule)
+    return [_passage(target, text, *row) for text, row in zip(texts, runs.tolist(), strict=True)]
+
+
+def _passage(target: Target, text: str, in_a: int, _: int, run: int, begin: int, end: int) -> Passage | None:
+    if run < 0:
+        return longest_passage(target, text)
+    if run == 0:
+        return None
+    words = run + target.length - 1
+    return Passage(_cut(text[begin:end]), words, *_ends(target.units, in_a, words), begin, end)
+
+
+def longest_passage(target: Target, text: str) -> Passage | None:
+    """Return the longest passage of the query document that also appears in ``text``, for any texts."""
+    a, b, least = target.units, target.units_of(text), target.length
     in_b = length = -1
-    if not step.target.is_short:
-        found = step.target.shingles_in_order(b)
-        if len(step.target.base):  # 0 is the hash of no shingle, but for one case in 2⁶⁴: the run ends there
-            found[step.target.base.contains(found)] = 0
-        in_a, in_b, length = map(int, longest_run(*step.target.placed, found, MOST_COMPARED))
+    if not target.is_short:
+        found = target.shingles_in_order(b)
+        if len(target.base):  # 0 is the hash of no shingle, but for one case in 2⁶⁴: the run ends there
+            found[target.base.contains(found)] = 0
+        in_a, in_b, length = map(int, longest_run(*target.placed, found, MOST_COMPARED))
         length += least - 1
     if in_b < 0 and length != least - 1:  # a text without a whole shingle, or one of endless repeats
         tiles = matching.literal(matching.pair_of(a.hashes, b.hashes, (a.rank, b.rank)), least).tiles
@@ -456,10 +543,11 @@ def longest_passage(step: FingerprintStep, text: str) -> Passage | None:
             in_a, in_b, length = map(int, tiles[np.argmax(tiles[:, 2])])
     if in_b < 0:
         return None
-    shown = b.quote(in_b, in_b + length)
-    if len(shown) > PASSAGE_SHOWN:
-        shown = shown[:PASSAGE_SHOWN] + " …"
-    return Passage(shown, length, *_ends(a, in_a, length), *_ends(b, in_b, length))
+    return Passage(_cut(b.quote(in_b, in_b + length)), length, *_ends(a, in_a, length), *_ends(b, in_b, length))
+
+
+def _cut(passage: str) -> str:
+    return passage if len(passage) <= PASSAGE_SHOWN else passage[:PASSAGE_SHOWN] + " …"
 
 
 def _ends(units: Units, start: int, length: int) -> tuple[int, int]:

@@ -221,6 +221,52 @@ class Sets:
         return [sets.hashes[begin:end].copy() for begin, end in bounds]
 
 
+_KNOWN_BYTES = 1 << 27
+"""The most bytes of compared documents that are kept, 128 MB."""
+
+
+class KnownShingles:
+    """The shingles of documents that were compared, with their compressed texts.
+
+    A text that is stored as it was then has the same shingles, whatever has changed since: no change of the
+    collection makes them invalid. Documents are forgotten in the order in which they were kept. For all threads.
+    """
+
+    def __init__(self, most: int = _KNOWN_BYTES) -> None:
+        self._most, self._bytes, self._lock = most, 0, threading.Lock()
+        self._held: OrderedDict[int, tuple[bytes, UInt64s]] = OrderedDict()
+
+    def of(self, numbers: Sequence[int], packed: Sequence[bytes]) -> list[UInt64s | None]:
+        """The shingles (uint64, in text order, with repeats) of documents with these compressed texts."""
+        entries = map(self._held.get, numbers)
+        return [
+            known[1] if known is not None and known[0] == text else None
+            for known, text in zip(entries, packed, strict=True)
+        ]
+
+    def keep(self, number: int, packed: bytes, hashes: UInt64s) -> None:
+        """Keep the shingles of a document."""
+        with self._lock:
+            self._forget(self._held.pop(number, None))
+            self._held[number] = packed, hashes
+            self._bytes += len(packed) + hashes.nbytes
+            while self._bytes > self._most:
+                self._forget(self._held.popitem(last=False)[1])
+
+    def _forget(self, known: tuple[bytes, UInt64s] | None) -> None:
+        if known is not None:
+            self._bytes -= len(known[0]) + known[1].nbytes
+
+
+_shingles_known: WeakKeyDictionary[Store, KnownShingles] = WeakKeyDictionary()
+
+
+def known_shingles(store: Store) -> KnownShingles:
+    """Return the shingles of documents of a store that were compared."""
+    with _guard:
+        return _shingles_known.setdefault(store, KnownShingles())
+
+
 MANY = 100
 """Documents compared at once whose outlines are kept, and looked at first."""
 _BITS = 16
@@ -243,17 +289,13 @@ class ShingleOutlines:
     def __contains__(self, document: int) -> bool:
         return document in self._held
 
-    def keep(self, documents: Int64s, bits: UInt16s, offsets: Int64s) -> None:
-        """Keep the low bits of the shingles of documents: ``bits[offsets[k]:offsets[k + 1]]`` for document k.
-
-        Repeated shingles only weaken the bound.
-        """
-        bounds = pairwise(offsets.tolist())
+    def keep(self, documents: Sequence[int], sets: Sequence[UInt64s]) -> None:
+        """Keep the low bits of the shingles of documents; repeated shingles only weaken the bound."""
         with self._lock:
-            for number, (begin, end) in zip(documents.tolist(), bounds, strict=True):
-                if end > begin and number not in self._held:
-                    self._held[number] = bits[begin:end].copy()
-                    self._shingles += end - begin
+            for number, hashes in zip(documents, sets, strict=True):
+                if len(hashes) and number not in self._held:
+                    self._held[number] = hashes.astype(np.uint16)
+                    self._shingles += len(hashes)
             while self._shingles > self._most:
                 self._shingles -= len(self._held.popitem(last=False)[1])
 

@@ -20,7 +20,7 @@ from neardup.collection.query.syntax import (
     readings,
 )
 from neardup.collection.query.target import Open
-from neardup.collection.search import LIMIT, search
+from neardup.collection.search import LIMIT, Bounds, search
 from neardup.collection.sets import texts_of
 from neardup.collection.store import Store
 from neardup.collection.view import View
@@ -42,7 +42,7 @@ class ShardQuestion:
 
     ``after`` is a token of this shard, and ``skip`` the hits after it that were shown already, which come from
     another page of the same search. ``texts`` are those of documents of other shards by id, which the query names;
-    ``known_fields`` exist in the metadata of any shard.
+    ``known_fields`` exist in the metadata of any shard. ``compared`` bounds the candidates that it compares.
     """
 
     query: Query
@@ -53,6 +53,7 @@ class ShardQuestion:
     fields: tuple[HitField, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     known_fields: tuple[str, ...] = ()
+    compared: int | None = None
 
 
 class ShardPage(NamedTuple):
@@ -140,7 +141,7 @@ class OpenShard:
         with store.reading(deadline):
             own = ShardView(store, deadline, question)
             how: dict[str, Any] = {"include_self": question.include_self, "open_file": open_file}
-            how["most_candidates"] = self._most_candidates
+            how["bounds"] = Bounds(self._most_candidates, question.compared)
             begin = question.after
             if question.skip:
                 shown = search(own, question.query, limit=question.skip, after=begin, **how)

@@ -236,13 +236,20 @@ class Collections:
         include_self: bool = False,
         fields: str | Iterable[str] = (),
         partial: bool = False,
+        most_compared: int | None = None,
     ) -> Page:
         """Return the documents that match a query, as :meth:`Collection.search` does.
 
         Hits of equal score are in the order of their ids. ``partial``: a shard that does not answer is left out.
+        ``most_compared`` is for each shard.
         """
         question = ShardQuestion(
-            query=parse(query), limit=limit, after=after, include_self=include_self, fields=hit_fields(fields)
+            query=parse(query),
+            limit=limit,
+            after=after,
+            include_self=include_self,
+            fields=hit_fields(fields),
+            compared=most_compared,
         )
         return self.page_of(question, partial=partial)
 
@@ -534,6 +541,7 @@ def _merged(pages: Mapping[int, ShardPage], known: Sequence[Position], limit: in
         min(page.recall for page in some),
         tuple(dict.fromkeys(sentence for page in some for sentence in page.warnings)),
         missing=tuple(number for number, position in enumerate(known, 1) if position.lost),
+        uncompared=sum(page.uncompared for page in some),
     )
 
 

@@ -1,7 +1,9 @@
 """The state of a collection at one moment: the look-ups of a search, in terms of texts and words."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -9,13 +11,22 @@ import pyarrow as pa
 from neardup.collection.contract import Operator, StoredRow, Value
 from neardup.collection.entries import loaded, token_stream, unpack
 from neardup.collection.fields import facts, holds
-from neardup.collection.sets import MANY, CollectionBase, ShingleOutlines, base_of, outlines_of, texts_of
+from neardup.collection.sets import (
+    MANY,
+    CollectionBase,
+    KnownShingles,
+    ShingleOutlines,
+    base_of,
+    known_shingles,
+    outlines_of,
+    texts_of,
+)
 from neardup.collection.settings import CollectionSettings
 from neardup.collection.store import Store
 from neardup.errors import FormatError
 from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline, ordered_map
-from neardup.sketch.documents import shared_shingles
+from neardup.sketch.documents import shared_shingles, shared_with_each
 from neardup.tables import Int64s, UInt64s
 
 _COUNTED = 300
@@ -35,6 +46,16 @@ _FEW = 5_000
 """Fewer postings than this are sorted faster than counted."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """Documents to be compared: compressed texts, known shingles, and the texts of those without."""
+
+    numbers: list[int]
+    packed: list[bytes]
+    known: list[UInt64s | None]
+    texts: list[bytes]
+
+
 class View:
     """The documents of a store, identified by numbers; valid within ``Collection.view()``, in that thread.
 
@@ -47,6 +68,7 @@ class View:
         self._store, self._deadline = store, deadline
         self._total: int | None = None
         self._numbers: dict[str, int | None] = {}
+        self._ids: dict[int, str] = {}
         self._texts: dict[int, bytes] = {}
         self._texts_bytes = 0
         self._lists: dict[int, Int64s] = {}
@@ -96,15 +118,23 @@ class View:
     def ids(self, documents: Int64s) -> list[str]:
         """The ids of the documents, in their order."""
         self._deadline.check()
-        try:
-            return self._store.ids(documents)
-        except KeyError as error:
-            raise _lost() from error
+        numbers = documents.tolist()
+        missing = [number for number in numbers if number not in self._ids]
+        if missing:
+            try:
+                self._ids |= zip(missing, self._store.ids(np.array(missing, np.int64)), strict=True)
+            except KeyError as error:
+                raise _lost() from error
+        return [self._ids[number] for number in numbers]
 
     def text(self, document: int) -> str:
         """The text of a document. Raises FormatError if it is damaged."""
-        [text] = self._loaded([document])
-        return text.decode("utf-8", "replace")
+        [text] = self.contents([document])
+        return text
+
+    def contents(self, documents: list[int]) -> list[str]:
+        """The texts of documents, in this order. Raises FormatError for a damaged one."""
+        return [text.decode("utf-8", "replace") for text in self._loaded(documents)]
 
     def row(self, document: int) -> StoredRow:
         """The row of a document. Raises FormatError if it is missing."""
@@ -128,19 +158,35 @@ class View:
         ``sizes``: the numbers of shingles of the documents. While a thread counts some texts, the next are read.
         The outlines of many documents are kept for ``may_share``.
         """
-        settings = self._store.settings
         outlines = self._outlines if len(documents) >= MANY else None
+        known, settings = known_shingles(self._store), self._store.settings
 
-        def counted(part: tuple[Int64s, list[bytes]]) -> Int64s:
-            numbers, texts = part[0], pa.array(part[1], pa.large_binary())
-            shared, bits, offsets = shared_shingles(texts, hashes, settings.fingerprint, settings.key)
+        def counted(part: _Compared) -> Int64s:
+            shared = np.empty(len(part.numbers), np.int64)
+            sets = {k: own for k, own in enumerate(part.known) if own is not None}
+            if sets:
+                shared[list(sets)] = shared_with_each(list(sets.values()), hashes)
+            new = [k for k in range(len(shared)) if k not in sets]
+            if new:
+                texts = pa.array(part.texts, pa.large_binary())
+                shared[new], in_order, offsets = shared_shingles(texts, hashes, settings.fingerprint, settings.key)
+                for k, (begin, end) in zip(new, pairwise(offsets.tolist()), strict=True):
+                    sets[k] = in_order[begin:end].copy()  # a view would keep the others in memory, too
+                    known.keep(part.numbers[k], part.packed[k], sets[k])
             if outlines:
-                outlines.keep(numbers, bits, offsets)
+                outlines.keep([part.numbers[k] for k in sets], list(sets.values()))
             return shared
 
-        parts = ((documents[batch], self._loaded(documents[batch].tolist())) for batch in batches(sizes))
+        parts = (self._compared(documents[batch].tolist(), known) for batch in batches(sizes))
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
         return np.concatenate([np.empty(0, np.int64), *found])
+
+    def _compared(self, numbers: list[int], known: KnownShingles) -> _Compared:
+        packed = self._packed(numbers)
+        sets = known.of(numbers, packed)
+        missing = [k for k, own in enumerate(sets) if own is None]
+        texts = self._unpacked([numbers[k] for k in missing], [packed[k] for k in missing])
+        return _Compared(numbers, packed, sets, texts)
 
     def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Int64s:
         """The documents, without those known to contain fewer than ``least`` of ``hashes``; reads no text."""
@@ -225,19 +271,26 @@ class View:
 
     def _loaded(self, numbers: list[int]) -> list[bytes]:
         missing = [number for number in numbers if number not in self._texts]
-        asked = np.array(missing, np.int64)
-        self._deadline.check()
-        try:
-            packed = self._store.packed(asked)
-            read = {number: unpack(data, "") for number, data in zip(missing, packed, strict=True)}
-        except (KeyError, FormatError):
-            read = dict(zip(missing, (text for _, text in loaded(self._store, asked)), strict=True))  # to say why
+        read = dict(zip(missing, self._unpacked(missing, self._packed(missing)), strict=True)) if missing else {}
         found = [read[number] if number in read else self._texts[number] for number in numbers]
         size = sum(map(len, read.values()))
         if self._texts_bytes + size <= _KEPT_BYTES:
             self._texts |= read
             self._texts_bytes += size
         return found
+
+    def _packed(self, numbers: list[int]) -> list[bytes]:
+        self._deadline.check()
+        try:
+            return self._store.packed(np.array(numbers, np.int64))
+        except KeyError as error:
+            raise _lost() from error
+
+    def _unpacked(self, numbers: list[int], packed: list[bytes]) -> list[bytes]:
+        try:
+            return [unpack(data, "") for data in packed]
+        except FormatError:
+            return [text for _, text in loaded(self._store, np.array(numbers, np.int64))]  # to say which
 
 
 def _facts_of(rows: Iterable[StoredRow]) -> dict[str, dict[int, list[Value]]]:

@@ -4,7 +4,7 @@ All other answers are records of ``neardup.collection``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from neardup.collection.pages import Excerpt, Hit, HitEvidence, Page, Passage
@@ -214,7 +214,8 @@ class NearAnswer:
     """Hits, best first; `next` is the `after` of the next page.
 
     `warnings` are sentences about numbers that surely mean something else. `missing`: the numbers, from 1, of
-    shards that did not answer, whose documents are neither among the hits nor in `found`.
+    shards that did not answer, whose documents are neither among the hits nor in `found`. `uncompared` are the
+    candidates beyond `most_compared`: if there are any, at least `found` documents match, and the recall is 0.
     """
 
     recall: float
@@ -223,11 +224,13 @@ class NearAnswer:
     next: str | None
     warnings: tuple[str, ...] = ()
     missing: tuple[int, ...] = ()
+    uncompared: int = 0
 
     def page(self, query: str) -> Page:
         """Return the page. Raises ValueError for a hit without its counts."""
         hits = tuple(line.hit() for line in self.hits)
-        return Page(hits, self.found, self.next, query, self.recall, self.warnings, missing=self.missing)
+        page = Page(hits, self.found, self.next, query, self.recall, self.warnings)
+        return replace(page, missing=self.missing, uncompared=self.uncompared)
 
 
 @dataclass(frozen=True, kw_only=True)

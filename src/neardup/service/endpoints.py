@@ -78,6 +78,7 @@ QueryInAddress = Annotated[
     ),
 ]
 Hits = Annotated[int | None, Query(ge=1, description="Hits on the page; by default 20, at most --most-hits.")]
+Compared = Annotated[int | None, Query(ge=1, description=requests.COMPARED)]
 _FIELD = f"({'|'.join(get_args(HitField))})"
 HitFields = Annotated[
     str | None,
@@ -299,10 +300,11 @@ def _add_search(app: FastAPI, executor: Executor) -> None:
         include_self: bool = False,
         fields: HitFields = None,
         partial: Partial = False,
+        most_compared: Compared = None,
     ) -> Response:
         """Find the documents that fit a query, best first."""
         chosen = hit_fields(fields or "")
-        request = requests.SearchRequest(query, include_self, limit, after, chosen, partial)
+        request = requests.SearchRequest(query, include_self, limit, after, chosen, partial, most_compared)
         return await _search(executor, query, request)
 
     @app.post("/v1/search", **described(answers.SearchAnswer, body=requests.SearchRequest))
@@ -392,6 +394,7 @@ def _add_shard(app: FastAPI, executor: Executor) -> None:
                 fields=tuple(body.fields),
                 texts=body.texts,
                 known_fields=tuple(body.known_fields),
+                compared=body.most_compared,
             )
             page, begin = shard.answer(question, executor.limits.seconds)
             return answer(_shown(page) | {"begin": begin})
@@ -403,14 +406,16 @@ async def _search(
     executor: Executor, query: str | Parsed, request: requests.SearchRequest | requests.NearRequest
 ) -> Response:
     limit = _limit(executor, request.limit)
+    about = request if isinstance(request, requests.SearchRequest) else None
 
     def question() -> ShardQuestion:
         return ShardQuestion(
             query=parse(query) if isinstance(query, str) else query,
             limit=limit,
             after=request.after,
-            include_self=isinstance(request, requests.SearchRequest) and request.include_self,
+            include_self=bool(about and about.include_self),
             fields=tuple(request.fields),
+            compared=about.most_compared if about else None,
         )
 
     def form(page: Page) -> Response:

@@ -17,7 +17,7 @@ from neardup.collection import Collection
 from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.collection.near import RECALL, Near
 from neardup.collection.pages import Page
-from neardup.collection.search import search
+from neardup.collection.search import Bounds, search
 from neardup.collection.shard import ShardQuestion
 from neardup.collection.shards import ShardError
 from neardup.collection.view import View
@@ -117,7 +117,7 @@ class Executor:
                 after=wanted.after,
                 include_self=wanted.include_self,
                 fields=wanted.fields,
-                most_candidates=self.limits.most_candidates,
+                bounds=Bounds(self.limits.most_candidates, wanted.compared),
             )
             return form(page)
 

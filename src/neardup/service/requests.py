@@ -42,6 +42,7 @@ Share: TypeAlias = Annotated[float, Meta(extra_json_schema={"exclusiveMinimum": 
 Limit: TypeAlias = (
     Annotated[int, Meta(ge=1, description="Hits on the page; by default 20, at most --most-hits.")] | None
 )
+COMPARED = "Of more candidates of a clause, the most promising are compared."
 Fields: TypeAlias = Annotated[Sequence[HitField], Meta(description="What each hit holds besides its evidence.")]
 Note: TypeAlias = Annotated[str, Meta(max_length=10_000)]
 ActionNumber: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 63) - 1, description="The number of an action.")]
@@ -235,6 +236,7 @@ class SearchRequest(QueryRequest):
     after: Annotated[str | None, Meta(description="The `next` of the previous page.")] = None
     fields: Fields = ()
     partial: Partial = False
+    most_compared: Annotated[int, Meta(ge=1, description=COMPARED)] | None = None
 
 
 class LookUpRequest(ServiceRequest):
@@ -257,6 +259,7 @@ class ShardRequest(QueryRequest):
     known_fields: Annotated[
         list[str], Meta(max_length=BATCH, description="Fields of metadata that another shard has.")
     ] = []
+    most_compared: Annotated[int, Meta(ge=1, description=COMPARED)] | None = None
 
 
 class WhyNotRequest(QueryRequest, kw_only=True):

@@ -103,6 +103,7 @@ class ShardClient(Client):
             "fields": question.fields,
             "texts": question.texts,
             "known_fields": question.known_fields,
+            "most_compared": question.compared,
         }
         page = self._sender.send(answers.ShardAnswer, "POST", "/v1/shard/search", body, again=True, query=query)
         try:

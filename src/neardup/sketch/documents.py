@@ -4,7 +4,7 @@
 count the units (tokens or characters) that no base shingle covers, as if the others were not in the text.
 """
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TypeAlias
@@ -14,14 +14,14 @@ import pyarrow as pa
 
 from neardup.errors import InputError
 from neardup.kernels.sketch import documents as kernels
-from neardup.kernels.sketch.documents import count_sharing
+from neardup.kernels.sketch.documents import count_among, count_sharing
 from neardup.kernels.text.keyed import AS_IS, PADDING, Key
 from neardup.kernels.text.keyed import hash_tokens as hash_all
 from neardup.measures import Features
 from neardup.settings import Settings, TextSettings
 from neardup.settings.rules import features_of
 from neardup.sketch.cleaning import cleaned, some_cleaned, text_batch
-from neardup.tables import Int64s, UInt16s, UInt32s, UInt64s, fingerprint_schema
+from neardup.tables import Int64s, UInt32s, UInt64s, fingerprint_schema
 from neardup.text.keys import PUBLIC
 from neardup.text.unicode import unicode_tables
 from neardup.text.units import read
@@ -174,17 +174,29 @@ def shingle_sets(
 
 def shared_shingles(
     texts: pa.Array, wanted: UInt64s, settings: TextSettings, key: Key
-) -> tuple[Int64s, UInt16s, Int64s]:
+) -> tuple[Int64s, UInt64s, Int64s]:
     """Return how many of the shingles ``wanted`` (uint64, distinct, by ``key``) each text contains: int64[n].
 
-    Also the low 16 bits of the shingles of all texts, repeats included: uint16 of text k from ``offsets[k]`` to
+    Also the shingles of all texts, repeats included: uint64, in order, of text k from ``offsets[k]`` to
     ``offsets[k + 1]`` (int64[n + 1]). Needs half the time of making the sets. Releases the GIL while it computes.
     """
     texts = cleaned(texts, settings).texts
     shared = np.empty(len(texts), np.int64)
     batch = text_batch(texts)
-    outlines, ends = count_sharing(batch, unicode_tables(), form_of(settings)[:2], key, wanted, shared)
-    return shared, outlines, np.concatenate((np.zeros(1, np.int64), ends))
+    hashes, ends = count_sharing(batch, unicode_tables(), form_of(settings)[:2], key, wanted, shared)
+    return shared, hashes, np.concatenate((np.zeros(1, np.int64), ends))
+
+
+def shared_with_each(sets: Sequence[UInt64s], wanted: UInt64s) -> Int64s:
+    """Return how many of the shingles ``wanted`` (uint64, distinct) each of some sets contains: int64[n].
+
+    The sets (uint64) may have repeats, in any order.
+    """
+    offsets = np.zeros(len(sets) + 1, np.int64)
+    np.cumsum([len(hashes) for hashes in sets], out=offsets[1:])
+    shared = np.empty(len(sets), np.int64)
+    count_among(np.concatenate([np.empty(0, np.uint64), *sets]), offsets, wanted, shared)
+    return shared
 
 
 @dataclass(frozen=True, eq=False)

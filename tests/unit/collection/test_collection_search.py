@@ -15,7 +15,7 @@ from neardup.collection.pages import Cursor, Hit, Page, read_token
 from neardup.collection.query import parse
 from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import And, FieldClause, Fingerprint, Node, Not, Or, WordsClause
-from neardup.collection.search import longest_passage, search, why_not
+from neardup.collection.search import Bounds, longest_passage, search, why_not
 from neardup.errors import InputError, QueryError, SettingError
 from support import reference
 from support.memory_collection import MemoryCollection
@@ -86,7 +86,7 @@ def test_the_passage_of_texts_with_fewer_words_than_a_shingle(a: int, b: int) ->
     words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     documents = MemoryCollection({"a": " ".join(words[:a])})
     step = plan(parse("FINGERPRINT:a_100"), documents).fingerprints[0]
-    found = longest_passage(step, " ".join(words[:b]))
+    found = longest_passage(step.target, " ".join(words[:b]))
     assert (None if found is None else found.words) == (a if a == b else None)
 
 
@@ -182,8 +182,8 @@ def test_a_limit_that_is_not_possible(limit: Any) -> None:
 
 def test_too_many_candidates_are_refused_not_cut() -> None:
     with pytest.raises(QueryError, match=r"\d documents .*compared"):
-        search(DOCUMENTS, "FINGERPRINT:half_20", most_candidates=1)
-    assert search(DOCUMENTS, "FINGERPRINT:half_20", most_candidates=50).found == 2
+        search(DOCUMENTS, "FINGERPRINT:half_20", bounds=Bounds(1))
+    assert search(DOCUMENTS, "FINGERPRINT:half_20", bounds=Bounds(50)).found == 2
 
 
 def test_words_are_asked_of_few_documents_first() -> None:

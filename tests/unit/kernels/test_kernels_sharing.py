@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup.settings import Settings
-from neardup.sketch.documents import shared_shingles, shingle_sets
+from neardup.sketch.documents import shared_shingles, shared_with_each, shingle_sets
 from neardup.text.keys import key_of
 from support.strategies import any_text
 
@@ -23,7 +23,8 @@ def test_what_is_shared_is_the_intersection_of_the_sets(asked: str, texts: list[
     form = Settings.of(length=length)
     sets = shingle_sets(pa.array([asked, *texts]), np.arange(len(texts) + 1), form, KEY)
     own, *others = np.split(sets.hashes, sets.offsets[1:-1])
-    counted, bits, offsets = shared_shingles(pa.array(texts, pa.large_string()), own, form, KEY)
+    counted, hashes, offsets = shared_shingles(pa.array(texts, pa.large_string()), own, form, KEY)
     assert counted.tolist() == [len(np.intersect1d(own, other)) for other in others]
-    low = [set(bits[begin:end].tolist()) for begin, end in pairwise(offsets.tolist())]
-    assert low == [set(other.astype(np.uint16).tolist()) for other in others]
+    in_order = [hashes[begin:end] for begin, end in pairwise(offsets.tolist())]
+    assert [set(found.tolist()) for found in in_order] == [set(other.tolist()) for other in others]
+    assert shared_with_each(in_order, own).tolist() == shared_with_each(others, own).tolist() == counted.tolist()

@@ -201,6 +201,19 @@ def test_search_finds_what_the_collection_finds(filled: Service) -> None:
     assert [hit["id"] for hit in with_self["hits"]] == ["a", "b", "d", "c"]
 
 
+def test_a_search_compares_as_few_documents_as_it_is_asked_to(service: Service) -> None:
+    long = " ".join(f"word{number}" for number in range(2000))
+    service.add(**{name: f"{long} {name}" for name in "abcd"})
+    wanted = service.executor.collection.search("FINGERPRINT:a_50_80", most_compared=1).as_dict()
+    assert (wanted["found"], wanted["uncompared"]) == (1, 2)
+    assert service("GET", "/v1/search?most_compared=1&q=FINGERPRINT:a_50_80").json == wanted
+    body = {"query": "FINGERPRINT:a_50_80", "most_compared": 1}
+    assert service("POST", "/v1/search", body).json == wanted
+    for wrong in (0, "x"):
+        assert service("GET", f"/v1/search?most_compared={wrong}&q=FINGERPRINT:a_50_80").status == 422
+        assert service("POST", "/v1/search", body | {"most_compared": wrong}).status == 422
+
+
 def test_a_long_text_is_asked_about_in_a_body(filled: Service) -> None:
     found = filled("POST", "/v1/search", {"query": f'TEXT:"{BASE * 100}"'}).json
     assert {hit["id"] for hit in found["hits"]} == {"a", "b", "d"}

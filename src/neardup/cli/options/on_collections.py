@@ -133,6 +133,12 @@ class SearchOptions:
     why_not: str | None = option("--why-not", None, "Explain why the query does not find the document ID.", "ID")
     explain: bool = option("--explain", False, "Explain the meaning of the query and its look-ups in words.")
     include_self: bool = option("--include-self", False, "Include the query document itself.")
+    most_compared: int | None = option(
+        "--most-compared",
+        None,
+        "Of more candidates of a clause, compare the most promising: a bound on the time, without a promise.",
+        "NUMBER",
+    )
     fields: str | None = option(
         "--fields",
         None,

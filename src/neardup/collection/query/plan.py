@@ -13,7 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 from typing import Literal
 
@@ -65,6 +65,7 @@ def fewest_lookups(n: int, c: int, probability: float, most: int | None = None) 
     return m
 
 
+@lru_cache(maxsize=10_000)
 def promised(n: int, c: int, available: int, probability: float) -> Promise | None:
     """Choose a draw that keeps ``probability`` with at most ``available`` look-ups; None if none does.
 
@@ -234,7 +235,7 @@ class FingerprintStep:
         """The number of postings and phrases to look up."""
         return len(self.sampled) + len(self.phrases)
 
-    @property
+    @cached_property
     def threshold(self) -> Fraction:
         """The requested overlap as a ratio; 0: any."""
         return Fraction(self.target.overlap or 0) / 100

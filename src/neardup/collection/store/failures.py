@@ -17,10 +17,15 @@ def explained(path: Place, wait: float) -> Iterator[None]:
     """Translate SQLite errors within the block into neardup errors about the collection ``path``."""
     try:
         yield
-    except sqlite3.Error as error:
-        raise _translated(error, path, wait) from error
-    except UnicodeDecodeError as error:  # SQLite quotes the bytes that it cannot read
-        raise damaged(path, "it contains bytes that are not UTF-8") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise explanation(error, path, wait) from error
+
+
+def explanation(error: sqlite3.Error | UnicodeDecodeError, path: Place, wait: float) -> NeardupError:
+    """Return the neardup error about the collection ``path`` for an SQLite error."""
+    if isinstance(error, UnicodeDecodeError):  # SQLite quotes the bytes that it cannot read
+        return damaged(path, "it contains bytes that are not UTF-8")
+    return _translated(error, path, wait)
 
 
 def is_busy(error: sqlite3.Error) -> bool:

@@ -471,18 +471,26 @@ class SegmentWriting:
         held = self._segments.of_rows(segment, self._segments.rows(rows))
         places = np.minimum(np.searchsorted(postings, held), len(postings) - 1)
         gone = postings[places] == held
-        changed = np.unique(held[gone] >> shift)
-        kept = held[~gone & np.isin(held >> shift, changed)]
-        self._tables.run(f"DELETE FROM {self._blocks} WHERE block {LISTED}", listed(changed + segment.row(0)))
-        self._insert(segment, kept)
+        blocks = (held >> shift).astype(np.int64)
+        changed = np.unique(blocks[gone])
+        kept = held[~gone & np.isin(blocks, changed)]
+        left = [(data, row) for row, data in self._encoded(segment, kept)]
+        emptied = np.setdiff1d(changed + segment.row(0), [row for _, row in left], assume_unique=True)
+        self._tables.change(f"UPDATE {self._blocks} SET data = ? WHERE block = ?", left)
+        if len(emptied):
+            self._tables.run(f"DELETE FROM {self._blocks} WHERE block {LISTED}", listed(emptied))
         self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", segment.number)
-        left = segment._replace(postings=segment.postings - int(gone.sum()))
-        if left.postings:
-            self._register(left)
+        rest = segment._replace(postings=segment.postings - int(gone.sum()))
+        if rest.postings:
+            self._register(rest)
         taken: UInt64s = held[gone]
         return taken
 
     def _insert(self, segment: Segment, postings: UInt64s) -> None:
+        self._tables.insert(self._blocks, self._encoded(segment, postings))
+
+    def _encoded(self, segment: Segment, postings: UInt64s) -> Iterator[tuple[int, bytes]]:
+        """The rows (block, data) of sorted postings."""
         n = len(postings)
         blocks, ends, out = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(14 * n, np.uint8)
         count = encode(postings, segment.shift, blocks, ends, out)
@@ -490,7 +498,7 @@ class SegmentWriting:
         data = out[: bounds[-1]].tobytes()
         rows = (blocks[:count] + segment.row(0)).tolist()
         parts = (data[begin:end] for begin, end in pairwise(bounds))
-        self._tables.insert(self._blocks, zip(rows, parts, strict=True))
+        return zip(rows, parts, strict=True)
 
     def _register(self, segment: Segment) -> None:
         self._tables.insert(self._registered, [(*segment, seal(segment))])

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings, GivenSettings
-from neardup.collection.store.failures import busy, explained, is_busy, well_formed
+from neardup.collection.store.failures import busy, explained, explanation, is_busy, well_formed
 from neardup.collection.store.file import (
     LOG_KEY,
     READER_CACHE,
@@ -264,25 +264,29 @@ class SqliteStore(SqliteLookups):
         return str(found[0][0]) if found else ""
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
-        with self._unchanged(), explained(self._place, self._wait):
+        # without context managers, which took a quarter of the time of a short statement
+        try:
             return self._connection().execute(statement, parameters).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise explanation(error, self._place, self._wait) from error
+        finally:
+            self._require_unchanged()
 
     def _each(self, statement: str, *parameters: Any) -> Iterator[Any]:
-        with self._unchanged(), explained(self._place, self._wait):
-            yield from self._connection().execute(statement, parameters)
-
-    @contextmanager
-    def _unchanged(self) -> Iterator[None]:
-        """Raise StoreUnavailableError if a frozen file changed within the block, whatever was read from it."""
         try:
-            yield
+            with explained(self._place, self._wait):
+                yield from self._connection().execute(statement, parameters)
         finally:
-            if self._has_changed():
-                raise StoreUnavailableError(
-                    f"{self._place} was changed while it was read",
-                    "A file in a folder without locks at rest",
-                    "Try again",
-                )
+            self._require_unchanged()
+
+    def _require_unchanged(self) -> None:
+        """Raise StoreUnavailableError if a frozen file has changed, whatever was read from it."""
+        if self._has_changed():
+            raise StoreUnavailableError(
+                f"{self._place} was changed while it was read",
+                "A file in a folder without locks at rest",
+                "Try again",
+            )
 
     def _has_changed(self) -> bool:
         """Whether the connection of this thread shows an earlier state of the file, since it has no locks."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from neardup.kernels.bits import bit_count
 from neardup.kernels.compiled import njit
-from neardup.kernels.sorting import first_at_least
+from neardup.kernels.sorting import first_within
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 _WORDS = 4
@@ -182,13 +182,24 @@ def longest_run(shingles, places, found, most):
     equal length the first in B wins, then the first in A. Returns (−1, −1, −1) if more than ``most`` places would
     be compared.
     """
+    # begins[b]: the first shingle of A whose top bits are b or more; hashes spread evenly over them
+    bits = 1
+    while (1 << bits) < shingles.size:
+        bits += 1
+    shift = np.uint64(64 - bits)
+    begins = np.zeros((1 << bits) + 1, np.int64)
+    for i in range(shingles.size):
+        begins[np.int64(shingles[i] >> shift) + 1] += 1
+    for b in range(1 << bits):
+        begins[b + 1] += begins[b]
     # run[i]: length of the run that ends at place i of A and at the place before of B
     run = np.zeros(shingles.size + 1, np.int64)
     at = np.full(shingles.size + 1, -2, np.int64)
     best_a, best_b, length = np.int64(-1), np.int64(-1), np.int64(0)
     compared = np.int64(0)
     for j in range(found.size):
-        first = first_at_least(shingles, found[j])
+        b = np.int64(found[j] >> shift)
+        first = first_within(shingles, begins[b], begins[b + 1], found[j])
         last = first
         while last < shingles.size and shingles[last] == found[j]:
             last += 1

@@ -278,52 +278,74 @@ def shingle_sets(batch, rows, tables, form, keys):
 
 
 @njit(cache=True, nogil=True)
-def count_sharing(batch, tables, form, key, wanted, shared):
-    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) that are shingles of each text.
+def table_of_wanted(wanted):
+    """Return places int64[2 ** bits] of hashes (uint64, distinct), −1 where free: a table with linear probing.
 
-    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles.
-    Returns (outlines uint16, ends int64[n]): the low 16 bits of the shingles of each text, in its order and with
-    repeats; those of text k end before ``outlines[ends[k]]``.
+    It is indexed by the low bits, which are random.
     """
     bits = 4
     while (1 << bits) < 4 * wanted.size:
         bits += 1
     mask = (1 << bits) - 1
-    # indices of the hashes in ``wanted``: a table with linear probing, indexed by the low bits, which are random
     places = np.full(1 << bits, -1, np.int64)
     for k in range(wanted.size):
         at = np.int64(wanted[k] & np.uint64(mask))
         while places[at] >= 0:
             at = (at + 1) & mask
         places[at] = k
-    seen = np.full(wanted.size, -1, np.int64)
+    return places
+
+
+@njit(cache=True, nogil=True)
+def count_wanted(hashes, begin, end, wanted, places, seen, name):
+    """Return how many of ``wanted`` are in ``hashes[begin:end]``, which may have repeats.
+
+    ``places`` is ``table_of_wanted``; ``seen`` int64[wanted] notes those count by ``name``, another one each time.
+    """
+    mask, count = places.size - 1, np.int64(0)
+    for i in range(begin, end):
+        slot = np.int64(hashes[i] & np.uint64(mask))
+        while places[slot] >= 0:
+            k = places[slot]
+            if wanted[k] == hashes[i]:
+                count += seen[k] != name
+                seen[k] = name
+                break
+            slot = (slot + 1) & mask
+    return count
+
+
+@njit(cache=True, nogil=True)
+def count_among(hashes, offsets, wanted, shared):
+    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) in each of some sets.
+
+    Set k is ``hashes[offsets[k]:offsets[k + 1]]`` (uint64); it may have repeats.
+    """
+    places, seen = table_of_wanted(wanted), np.full(wanted.size, -1, np.int64)
+    for d in range(shared.size):
+        shared[d] = count_wanted(hashes, offsets[d], offsets[d + 1], wanted, places, seen, d)
+
+
+@njit(cache=True, nogil=True)
+def count_sharing(batch, tables, form, key, wanted, shared):
+    """Fill ``shared`` (int64[n]) with the number of ``wanted`` (uint64, distinct) that are shingles of each text.
+
+    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles.
+    Returns (hashes uint64, ends int64[n]): the shingles of each text, in its order and with repeats; those of text
+    k end before ``hashes[ends[k]]``.
+    """
+    places, seen = table_of_wanted(wanted), np.full(wanted.size, -1, np.int64)
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
+    out = np.empty((batch.offsets[shared.size] - batch.offsets[0]) // 6 + 64, np.uint64)
     hashes = np.empty(4096, np.uint64)
-    outlines = np.empty((batch.offsets[shared.size] - batch.offsets[0]) // 6 + 64, np.uint16)
     ends = np.empty(shared.size, np.int64)
     used = np.int64(0)
     for d in range(shared.size):
         texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
-        if hashes.size < n:
-            hashes = np.empty(2 * n, np.uint64)
-        found = np.int64(0)
-        n_shingles = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
-        if used + n_shingles > outlines.size:
-            larger = np.empty((used + n_shingles) * 3 // 2 + 64, np.uint16)
-            copy_into(larger, 0, outlines, used)
-            outlines = larger
-        for i in range(n_shingles):
-            value = hashes[i]
-            outlines[used + i] = np.uint16(value & np.uint64(0xFFFF))
-            at = np.int64(value & np.uint64(mask))
-            while places[at] >= 0:
-                k = places[at]
-                if wanted[k] == value:
-                    found += seen[k] != d
-                    seen[k] = d
-                    break
-                at = (at + 1) & mask
-        shared[d] = found
-        used += n_shingles
+        hashes = room(hashes, n)
+        n = shingle_hashes(texts[0], n, form[1], key.shingles, hashes)
+        shared[d] = count_wanted(hashes, 0, n, wanted, places, seen, d)
+        out = append(out, used, hashes, n)
+        used += n
         ends[d] = used
-    return outlines[:used], ends
+    return out[:used], ends
