@@ -109,7 +109,8 @@ class Service:
     def add(self, **texts: str) -> None:
         """Add documents by id."""
         documents = [{"id": id, "text": text} for id, text in texts.items()]
-        assert self("POST", "/v1/documents", {"documents": documents}).status == 201
+        answer = self("POST", "/v1/documents", {"documents": documents})
+        assert answer.status == 201, answer
 
 
 def scope_of(method: str, target: str, headers: Mapping[str, str]) -> dict[str, Any]:
