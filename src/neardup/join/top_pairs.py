@@ -3,7 +3,7 @@
 Exact joins at falling thresholds. A join returns every pair at or above its threshold, so that the search has
 ended when it has enough of them; the last join has no threshold, and returns all pairs that have anything in
 common. Within a join the threshold rises: as soon as enough pairs are known, further ones count only if they
-are at least as similar as the last of these (Xiao, Wang, Lin and Shang 2009, "Top-k set similarity joins"). So
+are at least as similar as the last one (Xiao, Wang, Lin and Shang 2009, "Top-k set similarity joins"). So
 a crowd of a million pairs at one threshold costs neither their memory nor their counts. Joins at high
 thresholds cost little, and those at falling ones more and more: all together cost about as much as the last.
 """

@@ -44,7 +44,7 @@ def from_object(data: Any, chunk_bytes: int) -> Documents:
     if isinstance(data, ValuesView | Sequence) and not isinstance(data, bytes | bytearray | memoryview):
         return _from_items(list(data), chunk_bytes)
     raise InputError(
-        f"Cannot take documents from {type(data).__name__}", ALLOWED, "Convert the documents to one of these"
+        f"Cannot take documents from {type(data).__name__}", ALLOWED, "Convert the documents to an allowed type"
     )
 
 

@@ -295,7 +295,7 @@ def _chosen(column: Any, mask: Any) -> Any:
 def _runs(array: Any, keep: Bools) -> Any:
     """Return the rows of a run-end encoded array for which ``keep`` is true."""
     ends = np.asarray(array.run_ends)
-    # the ends count from the start of the whole array, of which this may be a slice
+    # the ends count from the start of the whole array; this may be a slice of it
     runs = np.searchsorted(ends, np.flatnonzero(keep) + array.offset, side="right")
     starts = np.flatnonzero(np.diff(runs, prepend=-1))
     stays = np.zeros(len(ends), np.bool_)
