@@ -17,29 +17,20 @@ from collections.abc import Iterable
 from contextlib import suppress
 from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-COMMON_TEXT = (
-    "chunk-longest",
-    "chunk-union",
-    "lcs",
-)  # measures whose common text is not counted; their shingles are
+# measures whose common text is not counted; their shingles are
+COMMON_TEXT = "chunk-longest", "chunk-union", "lcs"
 LEAVING_OUT = "mask", "ignore_numbers", "stop_words", "tokenizer", "ignore_common"
 FORMATS = {".jsonl": "jsonl", ".parquet": "parquet", ".arrow": "ipc", ".csv": "csv", ".tsv": "csv"}
 PLAIN = "", ".txt", ".text", ".md"  # suffixes of documents that are their text; of others the stored text counts
-ADDED = (
-    "copies",
-    "exact_copies",
-    "near_copies",
-    "sources",
-    "group",
-    "representative",
-    "similarity",
-)  # --count, --annotate
+# --count, --annotate
+ADDED = "copies", "exact_copies", "near_copies", "sources", "group", "representative", "similarity"
 # Default_Ignorable_Code_Point of Unicode 15: invisible characters, which do not count
 IGNORABLE = """AD 34F 61C 115F-1160 17B4-17B5 180B-180F 200B-200F 202A-202E 2060-206F 3164 FE00-FE0F FEFF FFA0
     FFF0-FFF8 1BCA0-1BCA3 1D173-1D17A E0000-E0FFF"""
@@ -104,13 +95,27 @@ def shingles_of(text, unit, length):
     return Counter(units[i : i + length] for i in runs)
 
 
+def table_of(path):
+    """Return a version of a table, whose log has this file, by the library of its format, which must be there."""
+    folder, number = path.parent.parent, path.name.partition(".")[0]
+    if path.parent.name == "_delta_log":
+        return import_module("deltalake").DeltaTable(folder, version=int(number)).to_pyarrow_table()
+    if path.parent.name == "_versions":
+        version = 2**64 - 1 - int(number) if len(number) == 20 else int(number)
+        return import_module("lance").dataset(folder, version=version).to_table()
+    return import_module("pyiceberg.table").StaticTable.from_metadata(str(path)).scan().to_arrow()
+
+
+READERS = {"parquet": pq.read_table, "ipc": lambda path: pa.ipc.open_file(path).read_all(), "table": table_of}
+
+
 def read(path, form, column, delimiter):
     """Yield number, text and content of each row of a file; a document is one row without a number."""
     if form == "text":
         content = path.read_bytes()
         yield None, content.decode("utf-8", "replace") if path.suffix.lower() in PLAIN else None, content
-    elif form in ("parquet", "ipc"):
-        rows = (pq.read_table(path) if form == "parquet" else pa.ipc.open_file(path).read_all()).to_pylist()
+    elif form in READERS:
+        rows = READERS[form](path).to_pylist()
         yield from ((number, row[column], row) for number, row in enumerate(rows))
     else:
         content = pa.input_stream(str(path), compression="detect").read().decode("utf-8-sig")
@@ -198,7 +203,7 @@ class Verifier:
             try:
                 for number, *row in read(path, place["format"], place["text"], self.set["delimiter"]):
                     self.rows[file, number] = row
-            except (OSError, ValueError, csv.Error, KeyError) as error:
+            except (OSError, ValueError, csv.Error, KeyError, ImportError) as error:
                 self.unread.append(f"; not read: {place['name']!r} ({type(error).__name__})")
         for line in self._table("located"):
             number = None if self.places[line["file"]]["format"] == "text" else line["number"]
@@ -227,10 +232,8 @@ class Verifier:
             a, b = own[line["id_a"]], self.row[line["id_b"]]
             x, y = self.shingles(a), self.shingles(b)
             equal(f"shingles of {subject}", [line[name] for name in names], [len(x & y), len(x), len(y)])
-            integers = [
-                line.get(key, line[name])
-                for key, name in zip(("common", "total_a", "total_b"), names, strict=True)
-            ]
+            keys = zip(("common", "total_a", "total_b"), names, strict=True)
+            integers = [line.get(key, line[name]) for key, name in keys]
             if self.measure not in COMMON_TEXT:
                 equal(f"{self.measure} of {subject}", tuple(integers), self.compared(a, b))
             if a >= b or self.value(*integers) < self.threshold:

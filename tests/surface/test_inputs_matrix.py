@@ -226,6 +226,10 @@ def test_files_are_read_kept_and_looked_at(name: str, run: Run, tmp_path: Path) 
     ids = pq.read_table(out / "groups.parquet")["id"].to_pylist()
     shown = run("show", out, ids[1])
     assert (cells[3], shown.status) == ("yes", 0), shown.err
+    if path.suffix in (".delta", ".iceberg", ".lance"):
+        verified = run("verify", out)
+        assert (verified.status, "not read" in verified.out) == (0, False), verified.out
+        assert run("compare", f"{path}#0", f"{path}#1").status == 0
     assert run("apply", out, "-o", tmp_path / "final").status == 0
     [final] = (tmp_path / "final").glob("kept*")
     assert final.is_dir() or final.read_bytes() == kept.read_bytes()

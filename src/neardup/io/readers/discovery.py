@@ -235,6 +235,9 @@ def find_file(name: str | Path) -> Source:
     if "://" in shown:
         return Source(without_secrets(shown), shown)
     path = os.path.expanduser(shown)
+    table = table_source(shown, path)
+    if table is not None:
+        return table
     inside = split_address(path)
     if inside is not None and not os.path.exists(path):
         return find_member(shown, path)
