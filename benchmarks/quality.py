@@ -148,16 +148,22 @@ def documentation(folder: Path) -> list[str]:
     return found
 
 
+LAUNCH = """
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
+"""A small process between: the peak of a process begins with that of the one that starts it."""
+
+
 def spent(command: Sequence[str]) -> tuple[str, float, float]:
     """The error of a command or nothing, its processor seconds with those of its children, and its peak MB."""
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        lines = errors.read().decode(errors="replace").strip().splitlines()
-    error = (lines[-1] if lines else f"ended with {process.returncode}") if process.returncode else ""
-    return error, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    launched = [sys.executable, "-S", "-c", LAUNCH, *command]
+    done = subprocess.run(launched, capture_output=True, text=True, errors="replace", check=True)
+    code, seconds, peak = done.stdout.split()
+    lines = done.stderr.strip().splitlines() or [f"ended with {code}"]
+    return lines[-1] if code != "0" else "", float(seconds), float(peak)
 
 
 def own_answer(out: Path) -> dict[str, Any]:
@@ -201,7 +207,6 @@ def measure(name: str, texts: list[str], environments: Path) -> dict[str, Any]:
         documents = Path(folder, "documents.jsonl")
         lines = (json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts))
         documents.write_text("".join(lines))
-        # the truth comes last: the peak of a process begins with that of the one that starts it
         runs = []
         for tool, cost, out in run_all(documents, environments, Path(folder)):
             print(f"{name}: {tool}: {cost['error'] or 'done'}", flush=True)

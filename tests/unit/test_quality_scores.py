@@ -31,8 +31,8 @@ def together(labels: list[int]) -> set[tuple[int, int]]:
 @given(LABELS, LABELS)
 def test_the_adjusted_rand_index_counts_pairs(a: list[int], b: list[int]) -> None:
     """The form of Hubert and Arabie over the four counts of pairs, with a loop over all pairs."""
-    both, only_a, only_b = len(together(a) & together(b)), len(together(a) - together(b)), 0
-    only_b = len(together(b) - together(a))
+    of_a, of_b = together(a), together(b)
+    both, only_a, only_b = len(of_a & of_b), len(of_a - of_b), len(of_b - of_a)
     neither = COUNT * (COUNT - 1) // 2 - both - only_a - only_b
     under = (both + only_a) * (only_a + neither) + (both + only_b) * (only_b + neither)
     expected = Fraction(2 * (both * neither - only_a * only_b), under) if under else 1
