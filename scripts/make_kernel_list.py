@@ -81,7 +81,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
             if measure != Settings().search.measure
         ),
         ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
-        ("other", to("decontaminate", SAMPLE, "--against", MEMOS[0])),
+        ("other", to("decontaminate", SAMPLE, "--against", SAMPLE)),
         ("other", to("passages", SAMPLE, "--length", 5)),
         ("other", to("passages", SAMPLE, "--unit", "line")),
         ("other", ["check", str(store)]),

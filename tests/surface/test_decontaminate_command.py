@@ -49,7 +49,8 @@ def test_documents_with_items_go_and_the_others_keep_all_their_columns(folder: P
     assert named == [("t4", "test.jsonl#2", 1), ("t11", "test.jsonl#0", 1)]
     account = json.loads((folder / "out" / "run.json").read_text())
     assert account["counts"]["contaminated"] == 2
-    assert account["test_sets"] == [{"test_set": "test.jsonl", "items": 5, "found": 2, "documents": 2}]
+    (of_set,) = account["test_sets"]
+    assert of_set == {"test_set": "test.jsonl", "items": 5, "found": 2, "only_common": 0, "documents": 2}
 
 
 def test_tags_name_the_test_sets_and_nothing_goes(folder: Path) -> None:
@@ -119,3 +120,54 @@ def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
     )
     assert "1 row" in done.stderr
     assert len((folder / "some" / "problems.jsonl").read_text().splitlines()) == 1
+
+
+BASE = ("decontaminate", "train.parquet", "--against", "test.jsonl", "--fields", "question")
+
+
+def decontaminated(folder: Path, *given: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    return run(BASE[0], folder, *BASE[1:], *given, status=status)
+
+
+def test_passages_are_cut_and_the_page_is_written(folder: Path) -> None:
+    decontaminated(folder, "-o", "out", "--cut", "--marker", "<cut>")
+    texts = pq.read_table(folder / "out" / "kept.parquet")["text"].to_pylist()
+    assert texts[11] == "<b><cut></b>"
+    assert texts[4].endswith(" <cut>")
+    assert [text for k, text in enumerate(texts) if k not in (4, 11)] == [
+        text for k, text in enumerate(TRAIN) if k not in (4, 11)
+    ]
+    assert "<!DOCTYPE html>" in (folder / "out" / "report.html").read_text()
+
+
+def test_parts_are_written_with_the_scans_of_all(folder: Path) -> None:
+    whole = pq.read_table(folder / "train.parquet")
+    for number, part in enumerate((whole.slice(0, 10), whole.slice(10))):
+        pq.write_table(part, folder / f"part{number}.parquet")
+        given = ("decontaminate", f"part{number}.parquet", *BASE[2:], "-o", f"scan{number}", "--report-only")
+        run(given[0], folder, *given[1:])
+        assert not list((folder / f"scan{number}").glob("kept*"))
+    scans = ("--scanned", "scan0", "--scanned", "scan1")
+    run("decontaminate", folder, "part1.parquet", *BASE[2:], *scans, "-o", "out1")
+    kept = pq.read_table(folder / "out1" / "kept.parquet")
+    assert kept["key"].to_pylist() == [f"t{k}" for k in range(10, 20) if k != 11]
+    assert json.loads((folder / "out1" / "run.json").read_text())["counts"]["documents"] == len(TRAIN)
+    assert "train.parquet" in decontaminated(folder, *scans, "-o", "out", status=2).stderr
+    assert "share" in decontaminated(folder, *scans, "--at", "0.5", "-o", "out", status=2).stderr
+
+
+def test_a_resumed_run_leaves_no_journal_and_rows_go_to_a_stream(folder: Path) -> None:
+    decontaminated(folder, "-o", "out")
+    decontaminated(folder, "-o", "again", "--resume")
+    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    first, other = (pq.read_table(folder / name / "matches.parquet") for name in ("out", "again"))
+    assert first.equals(other)
+    lines = decontaminated(folder, "-o", "-").stdout.splitlines()
+    assert [json.loads(line)["key"] for line in lines] == [f"t{k}" for k in range(20) if k not in (4, 11)]
+
+
+def test_outputs_that_exclude_each_other_are_refused(folder: Path) -> None:
+    assert "--cut" in decontaminated(folder, "-o", "out", "--cut", "--tag", status=2).stderr
+    assert "--marker" in decontaminated(folder, "-o", "out", "--marker", "x", status=2).stderr
+    assert "no scan" in decontaminated(folder, "-o", "out", "--scanned", "nowhere", status=2).stderr
+    assert not (folder / "out").exists()

@@ -63,7 +63,7 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
     "Find near copies": {
         "dedup": Command(on_files.DedupOptions, "runs.dedup"),
         "group": Command(on_files.GroupOptions, "runs.group"),
-        "decontaminate": Command(on_files.DecontaminateOptions, "runs.decontaminate"),
+        "decontaminate": Command(on_files.DecontaminateOptions, "decontamination.decontaminate"),
         "pairs": Command(on_files.PairsOptions, "runs.pairs"),
         "passages": Command(on_files.PassagesOptions, "runs.passages"),
         "plan": Command(on_files.PlanOptions, "plan.plan"),

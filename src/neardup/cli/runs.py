@@ -1,4 +1,4 @@
-"""Commands that find near copies: ``dedup`` and ``group`` on their engines, decontamination, pairs, demo."""
+"""Commands that find near copies: ``dedup`` and ``group`` on their engines, ``pairs``, ``demo``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from neardup.cli.config import applied_here, given_settings
 from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import (
-    DecontaminateOptions,
     DedupOptions,
     DemoOptions,
     GroupOptions,
@@ -493,50 +492,6 @@ def demo(options: DemoOptions) -> int:
     show_summary(result.run)
     typer.echo(NEXT)
     return 0
-
-
-def decontaminate(options: DecontaminateOptions) -> int:
-    """Remove the training documents that contain test items; write the evidence."""
-    from neardup.contamination import contamination, items
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.io.writers import common_access
-    from neardup.io.writers.kept_rows import check_extra
-    from neardup.run.pipeline import Meter
-    from neardup.text.keys import new_key
-
-    refuse_unusable_out(options)
-    settings = options.settings.checked()
-    rules = contamination.rules_of(options.at, options.run, options.common)
-    fields = [name for given in options.fields for name in given.split(",")]
-    documents = open_files(options.inputs, reading=settings.reading)
-    columns = choose_columns(documents, options.text or None, options.id)
-    if options.tag:
-        check_extra(documents, [contamination.CONTAMINATED_BY])
-    with watcher() as progress:
-        meter = Meter(progress)
-        tested = items.read_items(options.against, fields, options.against_id, settings, new_key(), meter)
-        result = contamination.contamination_of(documents, columns, tested, rules, settings, meter)
-        account = result.as_dict()
-        if options.out is not None and not options.dry_run:
-            with open_output(options.out, overwrite=options.overwrite) as folder:
-                folder.restrict(common_access((*options.inputs, *options.against)))
-                threads = settings.work.threads
-                account = contamination.write_contamination(
-                    result, documents, folder, "tag" if options.tag else "drop", meter, threads
-                )
-    if options.json:
-        typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
-    else:
-        for note in result.notes:
-            typer.echo(display.printable(note))
-        for line in contamination.lines_of(result):
-            typer.echo(line)
-        written = "nothing (dry run)" if options.dry_run else str(options.out)
-        typer.echo(f"written: {display.printable(written)}")
-        if result.problems:
-            where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"
-            warn(f"{display.counted(len(result.problems), 'row')} could not be read: {where}")
-    return REJECTED if result.problems else DONE
 
 
 def pairs(options: PairsOptions) -> int:

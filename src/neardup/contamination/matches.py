@@ -1,25 +1,43 @@
-"""Training texts → the test items they contain, by complete counts of windows, and the evidence for each match."""
+"""Training texts → the test items that they contain, by complete counts of windows; not yet weighed."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from neardup.comparison.matching import literal, pair_of
-from neardup.contamination.items import TestItems, Windows, of_length
+from neardup.contamination.items import TestItems
+from neardup.kernels.match.runs import longest_run
+from neardup.kernels.sketch.windows import items_met
 from neardup.settings import Settings
-from neardup.tables import Bools, Int64s
-from neardup.text.units import words
+from neardup.tables import Int32s, Int64s
+from neardup.text.units import Units, words
 
 PASSAGE = 2000
 """The most characters of a passage that a match keeps."""
 
-Evidence: TypeAlias = Literal["shingles", "run", "whole", "common"]
-"""Two independent shingles; a run of tokens; a whole short item; or text that is common, which proves nothing."""
+CONTEXT = 200
+"""The characters before and after a passage that the report shows with it."""
+
+CANDIDATES = pa.schema(
+    [
+        ("text", pa.int64()),
+        ("item", pa.int32()),
+        ("shared", pa.int64()),
+        ("matched", pa.list_(pa.int32())),
+        ("run", pa.int64()),
+        ("begin", pa.int64()),
+        ("end", pa.int64()),
+        ("item_begin", pa.int64()),
+        ("item_end", pa.int64()),
+        ("passage", pa.large_string()),
+        ("context", pa.large_string()),
+    ]
+)
+"""An item in a text: the number of the text and of the item, the distinct windows of the item that it has, their
+places in the item, and the longest common run in tokens, with its characters in the text and in the item."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +54,8 @@ class MatchRules:
     common: Fraction = Fraction(1, 1000)
     always: int = 10
 
-    def least(self, size: int) -> int:
-        """The least number of matched shingles of an item with ``size`` of them."""
-        return int(self.least_of(np.array([size]))[0])
-
     def least_of(self, sizes: Int64s) -> Int64s:
-        """The same for items of several sizes."""
+        """The least number of matched shingles of items with ``sizes`` of them."""
         whole, part = self.share.denominator, self.share.numerator
         return np.maximum(1, -(-sizes * part // whole))
 
@@ -50,124 +64,90 @@ class MatchRules:
         return max(self.always, int(self.common * documents))
 
 
-class ItemMatch(NamedTuple):
-    """An item in a training text.
+@dataclass(frozen=True, eq=False)
+class ItemSearch:
+    """The items, and how texts are searched for them.
 
-    ``row`` is the row of the text in its chunk. ``matched`` tells which windows of the item the text has. The
-    longest common run has ``run`` tokens, and is ``text[begin:end]``.
+    If a text needs m of the n windows of an item, it has at least one of the n - m + 1 rarest windows. Only these
+    propose the item: phrases of many items propose few items, and no item is missed.
     """
 
-    row: int
-    windows: int
-    place: int
-    matched: Bools
-    shared: int
-    run: int
-    begin: int
-    end: int
-    passage: str
+    items: TestItems
+    settings: Settings
+    rules: MatchRules
+    least: Int64s
+    proposed: Int32s
+    starts: Int64s
+    """A text with window w is searched for the items ``proposed[starts[w]:starts[w + 1]]``."""
+
+    @classmethod
+    def of(cls, items: TestItems, settings: Settings, rules: MatchRules) -> "ItemSearch":
+        """Choose the windows that propose each item: the rarest among the items."""
+        windows, offsets = items.sets
+        sizes = items.sizes
+        least = rules.least_of(sizes)
+        item = np.repeat(np.arange(len(sizes)), sizes)
+        order = np.lexsort((windows, np.bincount(windows, minlength=items.distinct)[windows], item))
+        rank = np.arange(len(order)) - offsets[item]  # the order keeps the items together
+        chosen = rank < (sizes - least + 1)[item]
+        windows, item = windows[order][chosen], item[chosen]
+        by_window = np.argsort(windows, kind="stable")
+        starts = np.searchsorted(windows[by_window], np.arange(items.distinct + 1))
+        return cls(items, settings, rules, least, item[by_window].astype(np.int32), starts)
 
 
 @dataclass(frozen=True, eq=False)
 class Scanned:
-    """The matches of some training texts, and how many of them have each distinct window of the items."""
+    """The matches of some training texts (CANDIDATES), and how many of the texts have each window that any has."""
 
     texts: int
-    matches: Sequence[ItemMatch]
-    documents: Sequence[Int64s]
+    candidates: pa.Table
+    windows: Int64s
+    documents: Int64s
 
 
-def scan(texts: pa.Array, items: TestItems, settings: Settings, rules: MatchRules) -> Scanned:
+def scan(texts: pa.Array, search: ItemSearch) -> Scanned:
     """Find every item in the texts to the least share.
 
     All windows of all texts are looked up, so no such item is missed. The memory is that of the items.
     """
-    matches: list[ItemMatch] = []
-    documents = []
-    for number, windows in enumerate(items.windows):
-        met = windows.wanted.in_texts(texts, of_length(settings, windows.length))
-        documents.append(np.bincount(met[:, 1], minlength=len(windows.distinct)))
-        for row, places in _rows_with_enough(met, windows, rules):
-            hashes = windows.distinct[places]
-            for item, shared in _contained(windows, places, rules):
-                matched = np.isin(windows.of(item), hashes)
-                matches.append(_match(texts[row].as_py(), row, (number, item), matched, shared, items))
-    return Scanned(len(texts), matches, documents)
+    met = search.items.wanted.in_texts(texts, search.settings)
+    windows, documents = np.unique(met[:, 1], return_counts=True)
+    hits = items_met(met, (search.proposed, search.starts), search.items.sets, search.least)
+    rows = list(_matches(texts, hits, met, search.items))
+    columns = zip(*rows, strict=True) if rows else ([] for _ in CANDIDATES)
+    arrays = [pa.array(column, kind.type) for column, kind in zip(columns, CANDIDATES, strict=True)]
+    return Scanned(len(texts), pa.Table.from_arrays(arrays, schema=CANDIDATES), windows, documents)
 
 
-def _rows_with_enough(met: Int64s, windows: Windows, rules: MatchRules) -> Iterator[tuple[int, Int64s]]:
-    """The texts with enough windows for the smallest item, each with the places of its windows."""
-    rows, begins, counts = np.unique(met[:, 0], return_index=True, return_counts=True)
-    least = rules.least(int(windows.sizes.min()))
-    for k in np.flatnonzero(counts >= least).tolist():
-        yield int(rows[k]), met[begins[k] : begins[k] + counts[k], 1]
+def _matches(texts: pa.Array, hits: Int64s, met: Int64s, items: TestItems) -> Iterator[tuple[Any, ...]]:
+    """The rows of CANDIDATES; each text with a match is read once."""
+    begins = np.searchsorted(met[:, 0], hits[:, 0])
+    ends = np.searchsorted(met[:, 0], hits[:, 0], "right")
+    text, read = -1, words("", items.key)
+    for (row, item, shared), begin, end in zip(hits.tolist(), begins.tolist(), ends.tolist(), strict=True):
+        if row != text:
+            text, read = row, words(decoded(texts[row].as_buffer().to_pybytes()), items.key)
+        windows, here = items.windows_of(item), met[begin:end, 1]  # ascending
+        matched = np.flatnonzero(here[np.searchsorted(here[:-1], windows)] == windows)
+        yield row, item, shared, matched.tolist(), *_passage(items, item, read)
 
 
-def _contained(windows: Windows, places: Int64s, rules: MatchRules) -> Iterator[tuple[int, int]]:
-    """The items that hold enough of the windows at these places, and how many."""
-    lists = [windows.items_of[windows.starts[place] : windows.starts[place + 1]] for place in places.tolist()]
-    items, shared = np.unique(np.concatenate(lists), return_counts=True)
-    enough = shared >= rules.least_of(windows.sizes[items])
-    yield from zip(items[enough].tolist(), shared[enough].tolist(), strict=True)
+def _passage(items: TestItems, item: int, read: Units) -> tuple[int, int, int, int, int, str, str]:
+    """The longest common run, its characters in the text and in the item, and its text alone and in context."""
+    of_item, of_text, run = longest_run(items.tokens_of(item), read.hashes)
+    begin, end = int(read.spans[of_text, 0]), int(read.spans[of_text + run - 1, 1])
+    spans = items.spans_of(item)
+    context = read.text[max(0, begin - CONTEXT) : min(end, begin + PASSAGE) + CONTEXT]
+    places = begin, end, int(spans[of_item, 0]), int(spans[of_item + run - 1, 1])
+    return run, *places, shown(read.text[begin:end][:PASSAGE]), shown(context)
 
 
-def _match(
-    text: bytes | str, row: int, where: tuple[int, int], matched: Bools, shared: int, items: TestItems
-) -> ItemMatch:
-    number, place = where
-    windows = items.windows[number]
-    read = words(text.decode("utf-8", "replace") if isinstance(text, bytes) else text, items.key)
-    tiles = literal(pair_of(items.tokens_of(int(windows.items[place])), read.hashes), windows.length).tiles
-    begin, run = tiles[np.argmax(tiles[:, 2]), 1:].tolist()
-    first, last = int(read.spans[begin, 0]), int(read.spans[begin + run - 1, 1])
-    passage = read.quote(begin, begin + run)[:PASSAGE]
-    return ItemMatch(row, number, place, matched, shared, run, first, last, passage)
+def decoded(text: bytes) -> str:
+    """The text as characters; bytes that are not UTF-8 stay apart, and belong to no token."""
+    return text.decode("utf-8", "surrogateescape")
 
 
-@dataclass(eq=False)
-class Weights:
-    """How common each distinct window of the items is: documents of the training side, and test sets."""
-
-    items: TestItems
-    documents: list[Int64s] = field(default_factory=list)
-    texts: int = 0
-
-    def __post_init__(self) -> None:
-        self.documents = [np.zeros(len(windows.distinct), np.int64) for windows in self.items.windows]
-        self._sets = [self.items.sets_with(windows) for windows in self.items.windows]
-
-    def add(self, scanned: Scanned) -> None:
-        """Count the windows of more training texts."""
-        self.texts += scanned.texts
-        for counts, more in zip(self.documents, scanned.documents, strict=True):
-            counts += more
-
-    def common(self, number: int, rules: MatchRules) -> Bools:
-        """Which distinct windows are common, of the windows with this number."""
-        return (self.documents[number] > rules.most_documents(self.texts)) | (self._sets[number] > 1)
-
-    def sets(self, number: int) -> Int64s:
-        """The number of test sets with each distinct window."""
-        return self._sets[number]
-
-    def evidence(self, match: ItemMatch, rules: MatchRules) -> Evidence:
-        """What proves a match, or ``common``: nothing but common text."""
-        windows = self.items.windows[match.windows]
-        item = int(windows.items[match.place])
-        places = np.searchsorted(windows.distinct, windows.of(match.place))
-        weighty = match.matched & ~self.common(match.windows, rules)[places]
-        if not weighty.any():
-            return "common"
-        if len(places) == 1:
-            return "whole"
-        where = np.flatnonzero(weighty)
-        if where[-1] - where[0] >= windows.length:
-            return "shingles"
-        tokens = int(self.items.sizes[item])
-        return "run" if match.run >= min(rules.run, ceil(rules.share * tokens)) else "common"
-
-    def rarest(self, match: ItemMatch) -> int:
-        """The number of training documents with the rarest matched window."""
-        windows = self.items.windows[match.windows]
-        places = np.searchsorted(windows.distinct, windows.of(match.place)[match.matched])
-        return int(self.documents[match.windows][places].min())
+def shown(text: str) -> str:
+    """The text without the bytes that are not UTF-8."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

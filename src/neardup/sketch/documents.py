@@ -7,7 +7,7 @@ count the units (tokens or characters) that no base shingle covers, as if the ot
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -200,28 +200,34 @@ def shared_with_each(sets: Sequence[UInt64s], wanted: UInt64s) -> Int64s:
 
 
 @dataclass(frozen=True, eq=False)
-class WantedShingles:
-    """Shingles to look for in many texts: their hashes (uint64, distinct), by ``key``."""
+class WantedWindows:
+    """Windows of tokens to look for in many texts: uint64 hashes by ``key``, distinct in each array.
 
-    hashes: UInt64s
+    ``shingles`` have the length of the settings. ``whole`` are short texts of any length, found by their first
+    tokens: bit n of ``lengths`` is set if one of n tokens begins with the tokens of ``heads``.
+    """
+
+    shingles: UInt64s
+    whole: UInt64s
+    heads: UInt64s
+    lengths: UInt64s
     key: Key
 
     @cached_property
-    def _index(self) -> tuple[UInt64s, Int64s]:
+    def _indexes(self) -> tuple[Any, Any]:
         from neardup.kernels.sketch.windows import window_index  # other runs need not wait for it
 
-        index: tuple[UInt64s, Int64s] = window_index(self.hashes)
-        return index
+        return window_index(self.shingles), (window_index(self.whole), window_index(self.heads), self.lengths)
 
     def in_texts(self, texts: pa.Array, settings: TextSettings) -> Int64s:
-        """Return int64[n, 2]: the text and the place in ``hashes`` of each shingle that it has, once, by text.
+        """Return int64[n, 2]: the text and the place of each window that it has, once, ascending.
 
-        Releases the GIL while it computes.
+        The places are those in ``shingles``, then those in ``whole``. Releases the GIL while it computes.
         """
         from neardup.kernels.sketch.windows import windows_met
 
         form, batch = form_of(settings)[:2], text_batch(texts)
-        met: Int64s = windows_met(batch, unicode_tables(), form, self.key, self.hashes, self._index)
+        met: Int64s = windows_met(batch, unicode_tables(), form, self.key, *self._indexes)
         return met
 
 

@@ -92,7 +92,9 @@ def test_each_field_is_looked_for_by_itself_and_all_together(tmp_path: Path) -> 
         ("train0", "together"),
         ("train1", "answer"),
     }
-    assert found.by_test_set() == [{"test_set": str(test_set), "items": 2, "found": 1, "documents": 2}]
+    assert found.by_test_set() == [
+        {"test_set": str(test_set), "items": 2, "found": 1, "only_common": 0, "documents": 2}
+    ]
 
 
 def test_settings_and_inputs_that_cannot_be_used(tmp_path: Path) -> None:

@@ -492,6 +492,10 @@ class DecontaminateOptions:
             "neardup decontaminate train/ --against eval.jsonl --fields q,a --dry-run",
             "columns q and a by themselves and together; nothing is written",
         ),
+        (
+            "neardup decontaminate train/ --against eval/ -o clean --cut",
+            "cut the passages, and keep the documents",
+        ),
     )
 
     inputs: list[str] = replace(general.INPUTS, help="The training documents.").field()
@@ -505,8 +509,9 @@ class DecontaminateOptions:
         general.AGAINST_TEXT,
         spelling=("--fields",),
         default=(),
-        help="Columns of the test items with text. Each is looked for by itself, and all together. "
-        "Several with commas or repeated, as with --text.",
+        help="Columns of the test items with text, by default the first of question, query, problem, prompt, "
+        "instruction, messages and conversations, or the longest. Each is looked for by itself, and all together. "
+        "Several with commas or repeated, as with --text; of a chat or a list of choices, the texts in order.",
     ).field()
     against_id: str | None = replace(
         general.AGAINST_ID, help="Column with the ids of the test items; by default source#row."
@@ -533,12 +538,42 @@ class DecontaminateOptions:
         *general.SHARE,
         panel=SEARCH,
     )
+    drop: bool = option(
+        "--drop",
+        False,
+        "Leave out the documents that contain test items. This is the default.",
+        panel=OUTPUT,
+    )
     tag: bool = option(
         "--tag",
         False,
         "Remove nothing: write every document, with the column contaminated_by.",
         panel=OUTPUT,
     )
+    cut: bool = option(
+        "--cut",
+        False,
+        "Write every document without the passages of test items; cuts.parquet has them.",
+        panel=OUTPUT,
+    )
+    marker: str = option(
+        "--marker", "[…]", "The text in the place of a passage that was cut.", "TEXT", panel=OUTPUT
+    )
+    report_only: bool = option(
+        "--report-only",
+        False,
+        "Write the evidence and the report, and no documents; also the scan, for --scanned.",
+        panel=OUTPUT,
+    )
+    scanned: list[str] = option(
+        "--scanned",
+        (),
+        "Outputs of --report-only for all parts of the training documents. The inputs are some parts, "
+        "which are not scanned again, and text is common if it is so in all parts. May be repeated.",
+        "DIR",
+        panel=EARLIER,
+    )
+    resume: bool = general.RESUME.field()
     dry_run: bool = general.DRY_RUN.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()

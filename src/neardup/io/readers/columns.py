@@ -139,12 +139,12 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], op
     if paths is not None:
         for path in paths:
             _require_root(documents, path, role, kinds, option)
-        require_paths(paths, _types(documents), role)
+        require_paths(paths, types_of(documents), role)
         return name
     column = find_column(documents, name, f"{option}{role}")
     if column.kind not in kinds:
         what = "strings" if role == "text" else "strings or integers"
-        fields = texts_in(name, _types(documents).get(name))
+        fields = texts_in(name, types_of(documents).get(name))
         raise InputError(
             f'The column "{name}" cannot be the {role}: its kind is {column.kind}',
             f"A column of {what}: {_listed(c for c in documents.columns if c.kind in kinds)}",
@@ -172,7 +172,7 @@ def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Seque
         )
 
 
-def _types(documents: Documents) -> dict[str, Any]:
+def types_of(documents: Documents) -> dict[str, Any]:
     """Return the Arrow types of the columns, as far as they are known."""
     type_of = getattr(documents, "type_of", None)
     if type_of is not None:  # rows of an object of the caller
@@ -271,7 +271,7 @@ def _guess_text(documents: Documents) -> tuple[str, tuple[str, ...]]:
     if documents.format in ("text", "warc"):
         return "text", ()
     if not texts:
-        nested = [path for name, type_ in _types(documents).items() for path in texts_in(name, type_)]
+        nested = [path for name, type_ in types_of(documents).items() for path in texts_in(name, type_)]
         raise InputError(
             f"{documents.names[0]} has no column of strings: {_listed(documents.columns)}",
             "A column that holds the texts",

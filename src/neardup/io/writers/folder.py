@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from neardup.errors import OutputError
 from neardup.io.names import shown_values
 from neardup.io.readers.manifest import MANIFEST, ChangedError, manifest_of, require_own
-from neardup.io.writers.output import WholeFolder, stamped
+from neardup.io.writers.output import WholeFolder, stamped, stamped_page
 from neardup.io.writers.scratch import TABLE_ROWS, drop_mapped
 from neardup.tables import FORMAT_VERSION, TEXTS
 
@@ -106,6 +106,10 @@ class OutputFolder(WholeFolder):
         """Write one JSON object per line: mappings, dataclasses or structs."""
         encoder = msgspec.json.Encoder(enc_hook=_plain_value)
         self._write_bytes(name, (encoder.encode(row) + b"\n" for row in rows))
+
+    def write_page(self, name: str, page: str) -> None:
+        """Write a page in UTF-8; a lone surrogate becomes a question mark."""
+        self._write_bytes(name, [stamped_page(page).encode("utf-8", "replace")])
 
     def _write_bytes(self, name: str, parts: Iterable[bytes]) -> None:
         with self.explained(name), open(self.path(name), "wb") as file:

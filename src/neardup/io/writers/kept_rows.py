@@ -113,11 +113,15 @@ class KeptWriter:
 
 @dataclass(frozen=True, eq=False)
 class ChunkRows:
-    """Which rows of a chunk to write, bool[rows]; the columns ``extra`` of all its rows, and their ``values``."""
+    """Which rows of a chunk to write, bool[rows]; the columns ``extra`` of all its rows, and their ``values``.
+
+    ``native`` are the rows with changes; None: those that were read.
+    """
 
     keep: Bools
     extra: Any = None
     values: Int64s | None = None
+    native: NativeRows | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,7 @@ def write_kept(
         with opened as writer:
             for chunk, native in ordered_map(read_native, writer.natives(judged), threads):
                 rows = rows_of(chunk, native)
+                native = rows.native or native
                 writer.write(native if others else rows_alone(native), rows.keep, rows.extra, rows.values)
                 if not some.start:  # the other passes read the same
                     read, kept = read + len(rows.keep), kept + int(rows.keep.sum())

@@ -1,26 +1,27 @@
-"""Texts × wanted shingles → who has what: the look-up of a small reference side in a stream of texts.
+"""Texts × wanted windows → who has what: the look-up of a small reference side in a stream of texts.
 
-A bitmap that fits the second-level cache answers for most shingles of a text that none is wanted; only the others
-reach the table of hashes, whose cells are cache misses.
+A bitmap that fits the second-level cache answers for most windows of a text that none is wanted; only the others
+reach the table of hashes, whose cells are cache misses. Whole short items are looked for by their first tokens, so
+that a text is read once whatever their lengths.
 """
-
-from __future__ import annotations
 
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
-from neardup.kernels.sorting import room
+from neardup.kernels.sorting import heap_sort, room
 
+HEAD = 4
+"""The first tokens of a whole short item, by which it is looked for; no such item has fewer."""
 _BITS = 23
 """Binary logarithm of the bits of the largest bitmap: 1 MB."""
-_63, _6, _ONE = np.uint64(63), np.uint64(6), np.uint64(1)
+_63, _6, _ONE, _ZERO = np.uint64(63), np.uint64(6), np.uint64(1), np.uint64(0)
 
 
 @njit(cache=True, nogil=True)
 def window_index(wanted):
-    """Return the index of ``wanted`` (uint64, distinct): (bitmap uint64, table int64).
+    """Return the index of ``wanted`` (uint64, distinct): (wanted, bitmap uint64, table int32).
 
     Bit h of the bitmap is set if a wanted hash has these high bits. A cell of the table, at the low bits of a hash
     or after it, has its place in ``wanted``, or -1.
@@ -31,7 +32,7 @@ def window_index(wanted):
     size = 16
     while size < 2 * wanted.size:
         size *= 2
-    bitmap, table = np.zeros(1 << (bits - 6), np.uint64), np.full(size, -1, np.int64)
+    bitmap, table = np.zeros(1 << (bits - 6), np.uint64), np.full(size, -1, np.int32)
     shift, mask = np.uint64(64 - bits), size - 1
     for place in range(wanted.size):
         bit = wanted[place] >> shift
@@ -40,43 +41,163 @@ def window_index(wanted):
         while table[cell] >= 0:
             cell = (cell + 1) & mask
         table[cell] = place
-    return bitmap, table
+    return wanted, bitmap, table
 
 
 @njit(cache=True, nogil=True)
-def windows_met(batch, tables, form, key, wanted, index):
-    """Return int64[n, 2]: (text, place in ``wanted``) of each wanted shingle of each text, once, by text.
+def _proposed(hashes, n, bitmap, out):
+    """Write the places of the ``hashes[:n]`` whose bit is set to ``out``; return their number.
 
-    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], ``key`` the ``Key`` of the shingles, and
-    ``index`` the result of ``window_index``. The places of a text are in the order of their first occurrence.
+    Without a branch, because no processor can predict it; the few others are looked up afterwards.
     """
-    bitmap, table = index
     bits = 6
     while (1 << bits) < 64 * bitmap.size:
         bits += 1
-    shift, mask = np.uint64(64 - bits), table.size - 1
-    seen = np.full(wanted.size, -1, np.int64)
+    shift, count = np.uint64(64 - bits), 0
+    for i in range(n):
+        bit = hashes[i] >> shift
+        out[count] = i
+        count += np.int64((bitmap[np.int64(bit >> _6)] >> (bit & _63)) & _ONE)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _place_of(value, wanted, table):
+    """The place of a hash among the wanted ones; -1 if it is not wanted."""
+    mask = table.size - 1
+    cell = np.int64(value & np.uint64(mask))
+    while table[cell] >= 0 and wanted[table[cell]] != value:
+        cell = (cell + 1) & mask
+    return np.int64(table[cell])
+
+
+@njit(cache=True, nogil=True)
+def _appended(met, n_met, d, place):
+    """``met`` with one more row, in a larger array if it is full."""
+    if n_met == met.shape[0]:
+        larger = np.empty((2 * n_met, 2), np.int64)
+        larger[:n_met] = met
+        met = larger
+    met[n_met, 0], met[n_met, 1] = d, place
+    return met
+
+
+@njit(cache=True, nogil=True)
+def _distinct(met, begin, end):
+    """Sort the rows of one text by place, each place once; return the new end."""
+    if end - begin < 2:
+        return end
+    places = met[begin:end, 1].copy()
+    heap_sort(places, 0, places.size)
+    last = begin
+    met[begin, 1] = places[0]
+    for k in range(1, places.size):
+        if places[k] != met[last, 1]:
+            last += 1
+            met[last, 0], met[last, 1] = met[begin, 0], places[k]
+    return last + 1
+
+
+@njit(cache=True, nogil=True)
+def windows_met(batch, tables, form, key, shingles, short):
+    """Return int64[n, 2]: (text, place) of each wanted window of each text, once, by text and then by place.
+
+    ``batch`` is a TextBatch, ``form`` = (unit, shingle length), int64[2], and ``key`` the ``Key`` of the windows.
+    ``shingles`` is the ``window_index`` of shingles. ``short`` = (index of whole items, index of their first HEAD
+    tokens, lengths uint64): bit n of the lengths of a head is set if an item of n tokens begins with it. The
+    places of whole items follow those of the shingles.
+    """
+    # unpacked here: an array that is taken out of a tuple in a loop is counted by Numba each time
+    wanted, bitmap, table = shingles
+    (whole, _, whole_table), (heads, head_bitmap, head_table), lengths = short
     texts = (np.empty(4096, np.uint64), np.empty(8192, np.int64))
-    hashes = np.empty(4096, np.uint64)
+    hashes, proposed = np.empty(4096, np.uint64), np.empty(4096, np.int64)
     met, n_met = np.empty((1024, 2), np.int64), np.int64(0)
     for d in range(batch.offsets.size - 1):
         texts, n, _ = unit_hashes(batch, d, tables, form[0], key, texts)
-        hashes = room(hashes, n)
-        for i in range(shingle_hashes(texts[0], n, form[1], key.shingles, hashes)):
-            bit = hashes[i] >> shift
-            if (bitmap[np.int64(bit >> _6)] >> (bit & _63)) & _ONE == np.uint64(0):
-                continue
-            cell = np.int64(hashes[i] & np.uint64(mask))
-            while table[cell] >= 0 and wanted[table[cell]] != hashes[i]:
-                cell = (cell + 1) & mask
-            place = table[cell]
-            if place < 0 or seen[place] == d:
-                continue
-            seen[place] = d
-            if n_met == met.shape[0]:
-                larger = np.empty((2 * n_met, 2), np.int64)
-                larger[:n_met] = met
-                met = larger
-            met[n_met, 0], met[n_met, 1] = d, place
-            n_met += 1
+        tokens, begin = texts[0], n_met
+        hashes, proposed = room(hashes, n), room(proposed, n)
+        if wanted.size > 0:
+            count = shingle_hashes(tokens, n, form[1], key.shingles, hashes)
+            for k in range(_proposed(hashes, count, bitmap, proposed)):
+                place = _place_of(hashes[proposed[k]], wanted, table)
+                if place >= 0:
+                    met = _appended(met, n_met, d, place)
+                    n_met += 1
+        if heads.size > 0 and n >= HEAD:
+            count = shingle_hashes(tokens, n, HEAD, key.shingles, hashes)
+            for k in range(_proposed(hashes, count, head_bitmap, proposed)):
+                head = _place_of(hashes[proposed[k]], heads, head_table)
+                if head < 0:
+                    continue
+                value, left = _ZERO, lengths[head]
+                for position in range(n - proposed[k]):
+                    if left == _ZERO:
+                        break
+                    value += key.shingles[1 + position] * tokens[proposed[k] + position]
+                    bit = _ONE << np.uint64(position + 1)
+                    if left & bit:
+                        left &= ~bit
+                        place = _place_of(mix64(value), whole, whole_table)
+                        if place >= 0:
+                            met = _appended(met, n_met, d, wanted.size + place)
+                            n_met += 1
+        n_met = _distinct(met, begin, n_met)
     return met[:n_met]
+
+
+@njit(cache=True, nogil=True)
+def _has(places, begin, end, wanted):
+    """Whether the ascending ``places[begin:end, 1]`` have ``wanted``."""
+    while begin < end:
+        middle = (begin + end) // 2
+        if places[middle, 1] < wanted:
+            begin = middle + 1
+        elif places[middle, 1] > wanted:
+            end = middle
+        else:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def items_met(met, probes, sets, least):
+    """Return int64[n, 3]: (text, item, windows) of the items that have enough windows in a text.
+
+    ``met`` is the result of ``windows_met``. ``sets`` = (places int32, offsets int64): the distinct windows of
+    each item; a text must have ``least`` (int64[items]). ``probes`` = (items int32, starts int64): the items by
+    place, for some of their windows; every text with enough windows has one of these.
+    """
+    of_place, starts = probes
+    places, offsets = sets
+    items, enough, n_enough = np.empty(64, np.int64), np.empty((64, 3), np.int64), np.int64(0)
+    begin = 0
+    while begin < met.shape[0]:
+        end, n_items = begin, np.int64(0)
+        while end < met.shape[0] and met[end, 0] == met[begin, 0]:
+            first, after = starts[met[end, 1]], starts[met[end, 1] + 1]
+            if n_items + after - first > items.size:
+                larger = np.empty(2 * (n_items + after - first), np.int64)
+                larger[:n_items] = items[:n_items]
+                items = larger
+            for k in range(first, after):
+                items[n_items] = of_place[k]
+                n_items += 1
+            end += 1
+        heap_sort(items, 0, n_items)
+        for k in range(n_items):
+            item = items[k]
+            if k > 0 and item == items[k - 1]:
+                continue
+            shared = 0
+            for w in range(offsets[item], offsets[item + 1]):
+                shared += _has(met, begin, end, places[w])
+            if shared >= least[item]:
+                if n_enough == enough.shape[0]:
+                    wider = np.empty((2 * n_enough, 3), np.int64)
+                    wider[:n_enough] = enough
+                    enough = wider
+                enough[n_enough, 0], enough[n_enough, 1], enough[n_enough, 2] = met[begin, 0], item, shared
+                n_enough += 1
+        begin = end
+    return enough[:n_enough]

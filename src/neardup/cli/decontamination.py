@@ -1,0 +1,167 @@
+"""``neardup decontaminate``: training documents without those that contain test items."""
+
+import json as notation
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import get_terminal_size
+
+import typer
+
+from neardup import display
+from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
+from neardup.cli.options.on_files import DecontaminateOptions
+from neardup.cli.output import STREAM, WIDTH, open_output, refuse_unusable_out, reports_aside, watcher
+from neardup.contamination.contamination import Contamination, rules_of, weighed
+from neardup.contamination.items import read_items
+from neardup.contamination.matches import ItemSearch, MatchRules
+from neardup.contamination.outputs import Action, require_action, write
+from neardup.contamination.stream import scan_training, stored_scan
+from neardup.contamination.views import lines_of
+from neardup.errors import OutputError, SettingError
+from neardup.io.readers import choose_columns, open_files
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import Chosen
+from neardup.io.readers.fields import parts_of
+from neardup.io.writers import common_access
+from neardup.io.writers.scratch import RunJournal, discard, working_in
+from neardup.run.find import open_journal
+from neardup.run.pipeline import Meter
+from neardup.settings import Settings
+from neardup.text.keys import new_key
+
+
+def decontaminate(options: DecontaminateOptions) -> int:
+    """Remove the training documents that contain test items; write the evidence."""
+    with reports_aside(options.out):
+        return _decontaminate(options)
+
+
+def _decontaminate(options: DecontaminateOptions) -> int:
+    action = _action(options)
+    refuse_unusable_out(options)
+    settings = options.settings.checked()
+    rules = rules_of(options.at, options.run, options.common)
+    documents = open_files(options.inputs, reading=settings.reading)
+    columns = choose_columns(documents, options.text or None, options.id)
+    require_action(action, documents, columns)
+    with watcher() as progress:
+        meter = Meter(progress)
+        if options.out is None or options.dry_run:
+            result = _result(options, documents, columns, rules, settings, meter)
+            return _show(result, options, result.as_dict())
+        with open_output(options.out, overwrite=options.overwrite) as folder:
+            folder.restrict(_access(options))
+            with (
+                _journal(options, documents, columns, settings) as journal,
+                working_in(folder.target.parent, journal),
+            ):
+                result = _result(options, documents, columns, rules, settings, meter)
+                account = write(result, folder, action, meter, options.marker)
+        discard(options.out)
+    return _show(result, options, account)
+
+
+def _action(options: DecontaminateOptions) -> Action:
+    """Return what to write. Raises SettingError for two different outputs, OutputError for none on a stream."""
+    given: dict[Action, bool] = {
+        "drop": options.drop,
+        "tag": options.tag,
+        "cut": options.cut,
+        "report": options.report_only,
+    }
+    chosen = [action for action, is_given in given.items() if is_given]
+    if len(chosen) > 1:
+        raise SettingError(
+            "Several outputs were asked for",
+            "One of --drop, --tag, --cut and --report-only",
+            "Leave out the others",
+        )
+    if "marker" in options.explicit and not options.cut:
+        raise SettingError("--marker was given without --cut", "--cut with --marker", "Add --cut, or leave it out")
+    if options.scanned and options.resume:
+        raise SettingError("--resume and --scanned were given", "One of them", "Nothing is scanned with --scanned")
+    if options.report_only and options.out == STREAM:
+        raise OutputError("--report-only writes no rows, and -o - nothing else", "A folder", "Give -o DIR")
+    return chosen[0] if chosen else "drop"
+
+
+def _result(
+    options: DecontaminateOptions,
+    documents: Documents,
+    columns: Chosen,
+    rules: MatchRules,
+    settings: Settings,
+    meter: Meter,
+) -> Contamination:
+    items = read_items(options.against, _fields(options), options.against_id, settings, new_key(), meter)
+    search = ItemSearch.of(items, settings, rules)
+    if options.scanned:
+        scan = stored_scan([Path(folder) for folder in options.scanned], search)
+    else:
+        scan = scan_training(documents, columns, search, meter)
+    return weighed(scan, documents, columns, meter)
+
+
+def _fields(options: DecontaminateOptions) -> list[str]:
+    return [part for given in options.fields for part in parts_of(given)]
+
+
+def _access(options: DecontaminateOptions) -> int:
+    return common_access((*options.inputs, *options.against, *options.scanned))
+
+
+@contextmanager
+def _journal(
+    options: DecontaminateOptions, documents: Documents, columns: Chosen, settings: Settings
+) -> Iterator[RunJournal | None]:
+    """Open the journal of a scan that may go on later; None without --resume."""
+    if not options.resume or options.out is None or options.out == STREAM:
+        yield None
+        return
+
+    command = (
+        f"decontaminate --at {options.at} --fields {','.join(_fields(options))} --against-id {options.against_id}"
+    )
+    inputs = {"input": documents}
+    for number, name in enumerate(options.against):
+        inputs[f"test set {number + 1}"] = open_files([name], reading=settings.reading)
+    journal = open_journal(options.out, command, settings, columns, inputs, None, None)
+    if len(journal):
+        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
+
+    def unfinished() -> str:
+        parts = display.counted(len(journal), "finished part")
+        return f"no result was written; {parts} kept, with which the command goes on"
+
+    try:
+        with told_if_stopped(unfinished):
+            yield journal
+    finally:
+        journal.close()
+
+
+def _show(result: Contamination, options: DecontaminateOptions, account: dict[str, object]) -> int:
+    if options.json:
+        typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
+    else:
+        for note in result.notes:
+            typer.echo(display.printable(note))
+        width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+        for line in lines_of(result, width=width):
+            typer.echo(line)
+        typer.echo(f"written: {_written(options)}")
+    if result.problems:
+        written = not options.dry_run and options.out != STREAM
+        where = f"{options.out}/problems.jsonl says where and why" if written else "run with -o DIR to list them"
+        warn(f"{display.counted(len(result.problems), 'row')} could not be read: {display.printable(where)}")
+    return REJECTED if result.problems else DONE
+
+
+def _written(options: DecontaminateOptions) -> str:
+    if options.dry_run or options.out is None:
+        return "nothing (dry run)"
+    if options.out == STREAM:
+        return "the rows, to standard output"
+    return display.printable(f"{options.out}: {', '.join(sorted(path.name for path in options.out.iterdir()))}")

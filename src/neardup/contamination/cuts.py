@@ -1,0 +1,170 @@
+"""Passages of test items in a training text, and the text without them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from neardup.contamination.evidence import Weights
+from neardup.contamination.matches import decoded, shown
+from neardup.errors import SettingError
+from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable
+from neardup.io.readers.columns import Chosen
+from neardup.kernels.shingles import shingle_hashes
+from neardup.tables import Bools, Int64s, UInt64s
+from neardup.text.units import words
+
+MARKER = "[…]"
+"""The text in the place of a passage, unless another is given."""
+
+CUTS = pa.schema(
+    [
+        ("source", pa.large_string()),
+        ("row", pa.int64()),
+        ("begin", pa.int64()),
+        ("end", pa.int64()),
+        ("text", pa.large_string()),
+    ]
+)
+"""A passage that was cut: its document, its characters there, and its text."""
+
+Passage = tuple[int, int]
+"""The characters of a passage in its text: begin and end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cutter:
+    """Cuts the passages of items out of training texts, with a ``marker`` in their place.
+
+    A passage is a run of tokens that windows of the items cover, at least one of them not common; runs with fewer
+    tokens between them than a shingle has (``length``) are one. It begins and ends with whole tokens.
+    """
+
+    weights: Weights
+    length: int
+    marker: str = MARKER
+
+    def passages(self, text: str, items: Iterable[int]) -> list[Passage]:
+        """The passages of these items in a text, in order; they do not overlap."""
+        read = words(text, self.weights.items.key)
+        covered, weighty = self._covered(read.hashes, sorted(set(items)))
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], covered.astype(np.int8), [0]))))
+        runs: list[list[int]] = []
+        for begin, end in edges.reshape(-1, 2).tolist():
+            if runs and begin - runs[-1][1] < self.length:
+                runs[-1][1] = end
+            else:
+                runs.append([begin, end])
+        return [_whole(read.spans, begin, end) for begin, end in runs if weighty[begin:end].any()]
+
+    def cut(self, text: str, passages: Iterable[Passage]) -> str:
+        """The text with the marker in the place of each passage."""
+        pieces, done = [], 0
+        for begin, end in passages:
+            pieces += [text[done:begin], self.marker]
+            done = end
+        return "".join((*pieces, text[done:]))
+
+    def _covered(self, tokens: UInt64s, items: list[int]) -> tuple[Bools, Bools]:
+        """Which tokens the windows of the items cover, and which of them are in windows that are not common."""
+        known, common = self.weights.items, self.weights.common
+        hashes = np.concatenate((known.wanted.shingles, known.wanted.whole))
+        covered, weighty = np.zeros(len(tokens), np.bool_), np.zeros(len(tokens), np.bool_)
+        for length in np.unique(known.lengths[items]).tolist():
+            if len(tokens) < length:
+                continue
+            in_text = np.empty(len(tokens), np.uint64)
+            in_text = in_text[: shingle_hashes(tokens, len(tokens), length, known.key.shingles, in_text)]
+            numbers = np.unique(np.concatenate([known.windows_of(k) for k in items if known.lengths[k] == length]))
+            of_items = np.isin(in_text, hashes[numbers])
+            heavy = np.isin(in_text, hashes[numbers[~common[numbers]]])
+            for offset in range(length):
+                covered[offset : offset + len(in_text)] |= of_items
+                weighty[offset : offset + len(in_text)] |= heavy
+        return covered, weighty
+
+
+def _whole(spans: Int64s, begin: int, end: int) -> Passage:
+    """The characters of some tokens, with the tokens that share a character with them: ½ has two."""
+    while begin > 0 and spans[begin - 1, 1] > spans[begin, 0]:
+        begin -= 1
+    while end < len(spans) and spans[end, 0] < spans[end - 1, 1]:
+        end += 1
+    return int(spans[begin, 0]), int(spans[end - 1, 1])
+
+
+def require_one_column(documents: Documents, columns: Chosen) -> None:
+    """Raise SettingError if passages cannot be cut out of these documents."""
+    names = {column.name for column in documents.columns}
+    if documents.format == "text" or columns.text not in names:
+        raise SettingError(
+            "cut changes texts, and these are files of their own, or joined from several fields",
+            "Data files with one column of texts",
+            "Use --tag or --drop",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CutRows:
+    """The rows of a chunk without the passages, and the passages (rows of CUTS)."""
+
+    native: NativeRows
+    passages: list[tuple[str, int, int, int, str]]
+
+
+def cut_rows(
+    native: NativeRows, source: str, column: str, hits: Mapping[int, Sequence[int]], cutter: Cutter
+) -> CutRows:
+    """Cut the passages of items out of rows; ``hits`` has the items by row number. Other values stay the same."""
+    passages: list[tuple[str, int, int, int, str]] = []
+
+    def cut(data: bytes, number: int) -> bytes:
+        text = decoded(data)
+        places = cutter.passages(text, hits[number])
+        passages.extend((source, number, begin, end, shown(text[begin:end])) for begin, end in places)
+        return cutter.cut(text, places).encode("utf-8", "surrogateescape")
+
+    numbers = native.row_numbers.tolist()
+    chosen = [place for place, number in enumerate(numbers) if number in hits]
+    if not chosen:
+        return CutRows(native, passages)
+    if isinstance(native, NativeLines):
+        return CutRows(_cut_lines(native, column, chosen, cut), passages)
+    assert isinstance(native, NativeTable)
+    old = native.table.column(column)
+    values = old.cast(pa.large_binary()).to_pylist()
+    for place in chosen:
+        values[place] = cut(values[place], numbers[place])
+    new = _as(pa.array(values, pa.large_binary()), old.type)
+    place = native.table.schema.get_field_index(column)
+    table = native.table.set_column(place, native.table.schema.field(place), new)
+    return CutRows(replace(native, table=table), passages)
+
+
+def _as(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(kind):
+        return _as(values, kind.value_type).dictionary_encode().cast(kind)
+    return values.cast(kind, safe=False)  # bytes that are not UTF-8 stay
+
+
+def _cut_lines(
+    native: NativeLines, column: str, chosen: Sequence[int], cut: Callable[[bytes, int], bytes]
+) -> NativeLines:
+    """The lines with other texts in the objects of the ``chosen`` ones."""
+    decoder, lines = msgspec.json.Decoder(dict[str, msgspec.Raw]), []
+    places = set(chosen)
+    for place, (begin, end) in enumerate(zip(native.starts.tolist(), native.ends.tolist(), strict=True)):
+        line = native.data[begin:end]
+        if place in places:
+            row = decoder.decode(line)
+            text: str = msgspec.json.decode(row[column], type=str)
+            new = cut(text.encode("utf-8", "surrogatepass"), int(native.row_numbers[place])).decode(
+                "utf-8", "replace"
+            )
+            row[column] = msgspec.Raw(msgspec.json.encode(new))
+            line = msgspec.json.encode(row) + b"\n"
+        lines.append(line)
+    ends = np.cumsum([len(line) for line in lines])
+    return replace(native, data=b"".join(lines), starts=np.concatenate(([0], ends[:-1])), ends=ends)
