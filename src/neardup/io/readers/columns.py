@@ -236,7 +236,7 @@ def field_of(documents: Documents, name: str) -> tuple[FieldPath, pa.DataType] |
     paths = paths_of(name, names)
     if not paths or not paths[0].steps or paths[0].root not in names:
         return None
-    types = _types(documents)
+    types = types_of(documents)
     if documents.format == "jsonl" and paths[0].root not in types:
         return None
     return paths[0], value_type(paths[0], types.get(paths[0].root))
