@@ -103,7 +103,8 @@ def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
         "out",
         status=2,
     )
-    assert "answer" in wrong.stderr
+    assert '"answer"' in wrong.stderr
+    assert "Choose one with --fields" in wrong.stderr
     assert not (folder / "out").exists()
     (folder / "train.jsonl").write_text('{"text": "a b c d e"}\nbroken\n')
     done = run(

@@ -64,7 +64,7 @@ def _decontaminate(options: DecontaminateOptions) -> int:
 
 
 def _action(options: DecontaminateOptions) -> Action:
-    """Return what to write. Raises SettingError for two different outputs, OutputError for none on a stream."""
+    """Return the output. Raises SettingError for two different outputs, OutputError for none on a stream."""
     given: dict[Action, bool] = {
         "drop": options.drop,
         "tag": options.tag,

@@ -14,7 +14,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Chunk, Documents, Problem
-from neardup.io.readers.columns import types_of
+from neardup.io.readers.columns import find_column, types_of
 from neardup.io.readers.fields import joined, paths_of, texts_in
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.windows import HEAD
@@ -211,7 +211,7 @@ def _choices(
         ]
     there = [field for field in fields if _root_of(field, columns) in columns]
     if not there:
-        choose_columns(opened, fields[0], id, "--against-")  # raises the error with the columns that are there
+        find_column(opened, _root_of(fields[0], columns), "--fields")  # raises, with the columns
     choices: list[Choice] = [(field, _spelled(opened, field)) for field in there]
     if len(choices) > 1:
         choices.append((TOGETHER, joined([column or "" for _, column in choices])))

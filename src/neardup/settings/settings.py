@@ -132,7 +132,7 @@ def ratio(value: float) -> tuple[int, int]:
 
 
 _Contradiction = tuple[bool, str, str, str]
-"""Whether it is there, what was given, what is allowed, and what to do."""
+"""Whether it is there, the given and the allowed values, and the remedy."""
 
 
 def _refuse_contradictions(chosen: Settings) -> None:
