@@ -47,7 +47,7 @@ class Cutter:
     marker: str = MARKER
 
     def passages(self, text: str, items: Iterable[int]) -> list[Passage]:
-        """The passages of these items in a text, in order; they do not overlap."""
+        """The passages of the items in a text, in order; they do not overlap."""
         read = words(text, self.weights.items.key)
         covered, weighty = self._covered(read.hashes, sorted(set(items)))
         edges = np.flatnonzero(np.diff(np.concatenate(([0], covered.astype(np.int8), [0]))))
@@ -96,7 +96,7 @@ def _whole(spans: Int64s, begin: int, end: int) -> Passage:
 
 
 def require_one_column(documents: Documents, columns: Chosen) -> None:
-    """Raise SettingError if passages cannot be cut out of these documents."""
+    """Raise SettingError if passages cannot be cut out of the documents."""
     names = {column.name for column in documents.columns}
     if documents.format == "text" or columns.text not in names:
         raise SettingError(

@@ -72,7 +72,7 @@ class Weights:
         return (self.documents > self.rules.most_documents(self.texts)) | (self.items.sets_with > 1)
 
     def evidence(self, item: int, matched: Sequence[int], run: int) -> Evidence:
-        """What proves a match of these places in an item, or ``common``: nothing but common text."""
+        """What proves a match of places in an item, or ``common``: nothing but common text."""
         windows = self.items.windows_of(item)
         places = np.array(matched)
         where = places[~self.common[windows[places]]]

@@ -307,7 +307,7 @@ def _numbered(hashes: UInt64s) -> tuple[UInt64s, Int64s]:
 
 
 def _heads(tokens: ShingleSets, short: Int64s, key: Key) -> tuple[UInt64s, UInt64s]:
-    """The hashes of the first tokens of short items, and the lengths of those that begin with them, as bits."""
+    """The hashes of the first tokens of short items, and the lengths of the items with each, as bits."""
     hashes = np.empty(len(short), np.uint64)
     for k, item in enumerate(short.tolist()):
         begin = tokens.offsets[item]
