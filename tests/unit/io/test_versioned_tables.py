@@ -122,6 +122,17 @@ def log_of(folder: Path, name: str = "_delta_log", file: str = f"{0:020}.json") 
     return folder
 
 
+@pytest.mark.parametrize("pattern", ["", "/*.parquet", "/**/*.parquet"])
+def test_a_table_at_a_url_is_refused(pattern: str, tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="the extra remote is not installed")
+    path = log_of(tmp_path / "t")
+    (path / "lang=en").mkdir()
+    for file in ("part.parquet", "lang=en/part.parquet"):
+        pq.write_table(TABLE, path / file)
+    with pytest.raises(InputError, match="Delta table at a URL"):
+        find_files([f"file://{path}{pattern}"])
+
+
 @pytest.mark.parametrize(
     ("package", "log", "file"),
     [

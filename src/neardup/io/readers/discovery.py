@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from neardup.errors import InputError
 from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, opened, split_address
@@ -28,7 +28,7 @@ from neardup.io.readers.folders import (
     walk,
 )
 from neardup.io.readers.sources import Source, filesystem
-from neardup.io.readers.table_folders import refuse_part, refuse_remote, table_source
+from neardup.io.readers.table_folders import LOGS, refuse_part, refuse_remote, table_source
 
 
 def split_pattern(name: str) -> tuple[str, tuple[str, ...]] | None:
@@ -417,6 +417,7 @@ def _find_remote(url: str) -> Discovered:
                 raise InputError(
                     f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
                 )
+            _refuse_parts_at(system, url, hits)
             return _files(without_secrets(url), found)
         if system.isdir(path):
             aside: list[Aside] = []
@@ -426,6 +427,18 @@ def _find_remote(url: str) -> Discovered:
         if not system.exists(path):
             raise InputError(f"There is no {without_password(url)}", "An existing file, folder or pattern", _CHECK)
         return _files(without_secrets(url), [_remote_source(system, path)])
+
+
+def _refuse_parts_at(system: object, url: str, hits: Sequence[str]) -> None:
+    """Raise InputError if files that a pattern matches belong to a table; servers of HTTP list no folders."""
+    if url.startswith(("http://", "https://")):
+        return
+    for folder in {str(parent) for hit in hits for parent in PurePosixPath(hit).parents}:
+        for log in LOGS:
+            try:
+                refuse_remote(without_secrets(url), system.ls(f"{folder}/{log}", detail=False))  # type: ignore[attr-defined]
+            except OSError:  # no such folder
+                continue
 
 
 def _remote_source(system: object, path: str) -> Source:

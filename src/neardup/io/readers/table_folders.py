@@ -51,6 +51,9 @@ _LOGS: dict[TableFormat, tuple[str, re.Pattern[str]]] = {
     "Lance": ("_versions", re.compile(r"(\d+)\.manifest")),
 }
 
+LOGS = tuple(log for log, _ in _LOGS.values())
+"""The names of the folders with logs."""
+
 
 def _version_of(format: TableFormat, name: str) -> int | None:
     """Return the version that a file of a log has.
