@@ -105,6 +105,8 @@ def test_what_is_missing_or_wrong_is_named(folder: Path) -> None:
     )
     assert '"answer"' in wrong.stderr
     assert "Choose one with --fields" in wrong.stderr
+    given = ("train.parquet", "--against", "test.jsonl", "--fields", "question", "--against-id", "nosuch")
+    assert "--against-id" in run("decontaminate", folder, *given, "--dry-run", status=2).stderr
     assert not (folder / "out").exists()
     (folder / "train.jsonl").write_text('{"text": "a b c d e"}\nbroken\n')
     done = run(

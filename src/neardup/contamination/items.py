@@ -14,7 +14,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Chunk, Documents, Problem
-from neardup.io.readers.columns import find_column, types_of
+from neardup.io.readers.columns import ColumnOptions, find_column, types_of
 from neardup.io.readers.fields import joined, paths_of, texts_in
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.windows import HEAD
@@ -36,6 +36,8 @@ TOGETHER = "together"
 
 QUESTIONS = ("question", "query", "problem", "prompt", "instruction", "messages", "conversations")
 """The field of a test set for which none is named: its first one in this list, else the longest texts."""
+
+ITEM_OPTIONS = ColumnOptions("--fields", "--against-id")
 
 _LEAVES = ("content", "value", "text")
 """The fields of records that hold their text, in chats and in choices; the others have roles and labels."""
@@ -175,7 +177,7 @@ def read_items(
             seen: set[tuple[str, str, str]] = set()
             for label, columns in choices:
                 opened = open_files([name], reading=settings.reading)
-                chosen = choose_columns(opened, columns, id, "--against-")
+                chosen = choose_columns(opened, columns, id, ITEM_OPTIONS)
                 label = label or chosen.text
                 wanted = [chosen.text, *([chosen.id] if chosen.id else [])]
                 before = len(items)
@@ -204,7 +206,7 @@ def _choices(
     if not fields:
         known = next((field for field in QUESTIONS if field in columns), None)
         if known is None:
-            return [("", None)], list(choose_columns(opened, None, id, "--against-").notes)
+            return [("", None)], list(choose_columns(opened, None, id, ITEM_OPTIONS).notes)
         spelled = _spelled(opened, known)
         return [(known, spelled)], [
             f'"{printable(spelled)}" of {printable(str(name))} (guessed; --fields sets it)'

@@ -11,7 +11,7 @@ import difflib
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,17 @@ ID_NAMES = (
 )
 
 
+class ColumnOptions(NamedTuple):
+    """The options that name the columns, for messages."""
+
+    text: str = "--text"
+    id: str = "--id"
+
+
+INPUT_OPTIONS = ColumnOptions()
+REFERENCE_OPTIONS = ColumnOptions("--against-text", "--against-id")
+
+
 @dataclass(frozen=True)
 class Chosen:
     """The chosen columns, and sentences about the guesses."""
@@ -64,13 +75,15 @@ class Reference:
 
 
 def choose_columns(
-    documents: Documents, text: str | Sequence[str] | None, id: str | None, option: str = "--"
+    documents: Documents,
+    text: str | Sequence[str] | None,
+    id: str | None,
+    options: ColumnOptions = INPUT_OPTIONS,
 ) -> Chosen:
     """Choose the text and the id column and make the documents enforce them.
 
     ``text`` may name several columns and nested fields (``io.readers.fields``), ``id`` a field of a record.
-    Without an id column, documents are identified by source and row number. ``option`` begins the names of the
-    two options.
+    Without an id column, documents are identified by source and row number. Messages name the ``options``.
     """
     text = joined(text)
     if not documents.columns:
@@ -80,14 +93,14 @@ def choose_columns(
             "Check that this is the right file",
         )
     if text is None:
-        text, text_notes = _guess_text(documents)
+        text, text_notes = _guess_text(documents, options.text)
     else:
-        text, text_notes = _named(documents, text, "text", ("text",), option), ()
+        text, text_notes = _named(documents, text, "text", ("text",), options.text), ()
     guessed = id is None
     if id is None:
-        id, id_notes = _guess_id(documents, text)
+        id, id_notes = _guess_id(documents, text, options.id)
     else:
-        id, id_notes = _named(documents, id, "id", ("text", "integer"), option), ()
+        id, id_notes = _named(documents, id, "id", ("text", "integer"), options.id), ()
     documents.require(text, id)
     _require_made(documents, text, id)
     return Chosen(text, id, (*documents.findings.notes, *text_notes, *id_notes), guessed)
@@ -109,7 +122,7 @@ def choose_reference(
     if asked is None and documents.columns and documents.format != "text":
         asked = _only_text(documents, of_input.text, known)
         documents.findings.notes.append(f'text column: "{asked}" (the only one with texts)')
-    chosen = choose_columns(documents, asked, known if id is None else id, "--against-")
+    chosen = choose_columns(documents, asked, known if id is None else id, REFERENCE_OPTIONS)
     return Reference(documents, chosen)
 
 
@@ -130,9 +143,9 @@ def _only_text(documents: Documents, of_input: str, id: str | None) -> str | Non
     return others[0].name if others else None
 
 
-def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str = "--") -> str:
+def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], option: str) -> str:
     if not name:
-        raise _nameless(f"{option}{role} names a column without a name")
+        raise _nameless(f"{option} names a column without a name")
     if name in getattr(documents, "unnameable", ()):
         raise unnameable(name)
     paths = paths_of(name, [column.name for column in documents.columns])
@@ -141,28 +154,28 @@ def _named(documents: Documents, name: str, role: str, kinds: Sequence[Kind], op
             _require_root(documents, path, role, kinds, option)
         require_paths(paths, types_of(documents), role)
         return name
-    column = find_column(documents, name, f"{option}{role}")
+    column = find_column(documents, name, option)
     if column.kind not in kinds:
         what = "strings" if role == "text" else "strings or integers"
         fields = texts_in(name, types_of(documents).get(name))
         raise InputError(
             f'The column "{name}" cannot be the {role}: its kind is {column.kind}',
             f"A column of {what}: {_listed(c for c in documents.columns if c.kind in kinds)}",
-            f"Choose one with {option}{role}, or a field: {', '.join(fields)}"
+            f"Choose one with {option}, or a field: {', '.join(fields)}"
             if fields
-            else f"Choose one with {option}{role}",
+            else f"Choose one with {option}",
         )
     return name
 
 
 def _require_root(documents: Documents, path: FieldPath, role: str, kinds: Sequence[Kind], option: str) -> None:
     """Raise InputError for a path whose column is missing or, if it is the whole path, is of another kind."""
-    column = find_column(documents, path.root, f"{option}{role}")
+    column = find_column(documents, path.root, option)
     if path.steps and column.kind != "other":
         raise InputError(
             f'"{path.root}" holds no records or lists, which "{path.spelled}" needs: its kind is {column.kind}',
             "Columns with records or lists",
-            f"Name the column itself with {option}{role}, or another one",
+            f"Name the column itself with {option}, or another one",
         )
     if not path.steps:
         _named(documents, path.root, role, kinds, option)
@@ -264,7 +277,7 @@ def _listed(columns: Iterable[Column]) -> str:
     return ", ".join(column.name for column in columns) or "(none)"
 
 
-def _guess_text(documents: Documents) -> tuple[str, tuple[str, ...]]:
+def _guess_text(documents: Documents, option: str) -> tuple[str, tuple[str, ...]]:
     texts = [column for column in documents.columns if column.kind == "text" and column.name]
     if not texts and any(column.kind == "text" for column in documents.columns):
         raise _nameless(f"{documents.names[0]} has strings in a column without a name only")
@@ -275,16 +288,16 @@ def _guess_text(documents: Documents) -> tuple[str, tuple[str, ...]]:
         raise InputError(
             f"{documents.names[0]} has no column of strings: {_listed(documents.columns)}",
             "A column that holds the texts",
-            f"Name the field: --text '{nested[-1]}'" if nested else "Check that this is the right file",
+            f"Name the field: {option} '{nested[-1]}'" if nested else "Check that this is the right file",
         )
     if len(texts) == 1:
         only = texts[0].name
         return only, (f'text column: "{only}" (the only one with strings)',) if only != "text" else ()
     name = _first_of(TEXT_NAMES, texts)
     if name is not None:
-        return name, (f'text column: "{name}" (guessed; set it with --text)',)
+        return name, (f'text column: "{name}" (guessed; set it with {option})',)
     name = _longest(documents, [column.name for column in texts])
-    return name, (f'text column: "{name}" (guessed, it has the longest values; set it with --text)',)
+    return name, (f'text column: "{name}" (guessed, it has the longest values; set it with {option})',)
 
 
 def _first_of(names: Sequence[str], columns: Sequence[Column]) -> str | None:
@@ -303,12 +316,12 @@ def _longest(documents: Documents, names: Sequence[str]) -> str:
     return names[0]
 
 
-def _guess_id(documents: Documents, text: str) -> tuple[str | None, tuple[str, ...]]:
+def _guess_id(documents: Documents, text: str, option: str) -> tuple[str | None, tuple[str, ...]]:
     usable = [c for c in documents.columns if c.kind in ("text", "integer") and c.name != text]
     name = _first_of(ID_NAMES, usable)
     if name is None or documents.format == "text":
         return name, ()
-    return name, (f'id column: "{name}" (guessed; set it with --id)',)
+    return name, (f'id column: "{name}" (guessed; set it with {option})',)
 
 
 def join_ids(parts: Sequence[Any]) -> Any:

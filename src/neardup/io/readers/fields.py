@@ -298,7 +298,7 @@ def _require_path(path: FieldPath, type_: Any, role: str, may_lack: bool) -> Non
         raise InputError(
             f'The field "{path.spelled}" cannot be the {role}: its type is {_called(type_)}',
             what + listed,
-            f"Choose one with --{role}",
+            "Name one of them" if known else "Name another field",
         )
 
 
