@@ -182,6 +182,33 @@ def test_a_column_that_two_columns_may_be_is_refused(started: Started, tmp_path:
         dedup(frame, text="body", id="id")
 
 
+@pytest.mark.parametrize(
+    ("log", "file"),
+    [
+        ("_delta_log/00000000000000000000.json", "part-0.parquet"),
+        ("_delta_log/00000000000000000000.json", "lang=de/year=2020/part-0.parquet"),
+        ("metadata/v1.metadata.json", "data/part-0.parquet"),
+        ("_versions/1.manifest", "data/part-0.parquet"),
+    ],
+)
+def test_the_files_of_a_table_are_not_read_as_loose_parquet(
+    started: Started, tmp_path: Path, log: str, file: str
+) -> None:
+    """They may have rows that were deleted since."""
+    for name in (log, file):
+        (tmp_path / "table" / name).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table({"id": ["a"], "text": ["some words"]}), tmp_path / "table" / file)
+    (tmp_path / "table" / log).write_text("{}")
+    for given in (tmp_path / "table" / file.partition("/")[0], tmp_path / "table" / file):
+        with pytest.raises(nd.InputError) as caught:
+            opened(started.spark, [str(given)], None, None)
+        assert has_parts(str(caught.value), "/table", "log decides", "neardup.spark.dedup")
+    loose = tmp_path / "loose" / "metadata"
+    loose.mkdir(parents=True)
+    pq.write_table(pa.table({"id": ["a"], "text": ["some words"]}), tmp_path / "loose" / "part-0.parquet")
+    assert opened(started.spark, [str(tmp_path / "loose")], None, None).format == "parquet"
+
+
 def test_a_file_system_that_spark_has_not_is_named(started: Started) -> None:
     """``-o hdfs:///clean`` without a configured name node was called an error in neardup."""
     for out in ("hdfs:///clean", "nowhere://host/clean"):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PARQUET, JSONL = "parquet", "jsonl"
 _SUFFIXES = {".parquet": PARQUET, ".jsonl": JSONL, ".ndjson": JSONL, ".jsonl.gz": JSONL, ".jsonl.bz2": JSONL}
+_LOGS = {"Delta": "_delta_log", "Iceberg": "metadata/*.metadata.json", "Lance": "_versions/*.manifest"}
+"""The files of the logs of tables with versions, as Spark's file systems find them."""
 _LINE = "value"
 _SLASHES = r"'^(\\w+):/+', '$1:/'"
 """Spark writes file:/ or file:/// before one and the same path."""
@@ -78,6 +81,7 @@ def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: st
         return spark.read.parquet(*paths) if format == PARQUET else spark.read.text(list(paths))
 
     files = [file for one in inputs for file in sorted(read(one).inputFiles())]
+    _refuse_tables(spark, files)
     if len(files) >= 1 << _FILE:
         raise InputError(
             f"The input has {len(files):,} files", f"At most {(1 << _FILE) - 1:,}", "Join small files"
@@ -100,6 +104,23 @@ def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: st
     numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + {_PLACED} as {_ROW}")
     schema = f"{_LINE} string, {_ROW} long, id {'bigint' if whole else 'string'}, text string"
     return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, "text", "id", lines)
+
+
+def _refuse_tables(spark: SparkSession, files: Sequence[str]) -> None:
+    """Raise InputError for files of a table whose log decides which rows count; partitions are folders ``a=b``."""
+    folders = {file.rpartition("/")[0] for file in files}
+    while partitions := {folder for folder in folders if "=" in folder.rpartition("/")[2]}:
+        folders = folders - partitions | {folder.rpartition("/")[0] for folder in partitions}
+    for folder, (format, log) in product(sorted(folders), _LOGS.items()):
+        # Iceberg and Lance have their data in a folder beside the log
+        for parent in (folder, folder.rpartition("/")[0]):
+            system, place = _system(spark, f"{parent}/{log}")
+            if len(system.globStatus(place) or ()):
+                raise InputError(
+                    f"{parent} is a table of {format}, whose log decides which rows count",
+                    "Folders of loose Parquet files, or of JSONL",
+                    "Open it with Spark, and give the frame to neardup.spark.dedup",
+                )
 
 
 def write(result: Deduplicated, out: str, given: Opened, overwrite: bool, account: dict[str, Any]) -> None:
