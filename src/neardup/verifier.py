@@ -295,7 +295,7 @@ class Verifier:
                 yield row[place["id"]] if place["id"] and number is not None else name, text, row
 
     def _kept(self):
-        if self.run["action"] == "group" or self.unread or not self.places:
+        if not self.run.get("kept_files") or self.unread or not self.places:
             return "not compared: an input is not read, or the result has no kept rows"
         gone = self.gone if self.run["action"] == "dedup" else ()
         expected, kept = Counter(comparable(row) for id, _, row in self.documents() if id not in gone), Counter()

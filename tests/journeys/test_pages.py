@@ -41,7 +41,8 @@ NOT_RUN = {
         "neardup warm": "compiles for minutes; tests/surface/test_first_run.py runs it with one kernel"
     },
     "formats.md": {
-        "neardup dedup crawl.warc.gz": "names archives of a crawl; tests/surface/test_web_archives.py makes some"
+        "neardup dedup crawl.warc.gz": "names archives of a crawl; tests/surface/test_web_archives.py makes some",
+        "neardup dedup lake/documents": "names a table; tests/unit/io/test_versioned_tables.py makes some",
     },
     "pipes-and-config.md": {
         "by lang": LARGER,

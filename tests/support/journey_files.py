@@ -128,6 +128,10 @@ def of_formats(folder: Path) -> None:
     (folder / "inbox.mbox").write_text(
         f"From ann@sea.example Fri Nov 20 10:00:00 2026\nSubject: Pier\n\n{NOTICE}\n\n", encoding="utf-8"
     )
+    (folder / "mails").mkdir()
+    for day in (20, 21):
+        mail = f"Date: {day} Nov 2026 10:00:00 +0000\nSubject: Pier\n\n{NOTICE}\n"
+        (folder / "mails" / f"{day}.eml").write_text(mail, encoding="utf-8")
 
 
 def of_collections(folder: Path) -> None:

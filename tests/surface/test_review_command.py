@@ -51,7 +51,7 @@ def test_serve_with_page_adds_the_pages_to_a_collection(tmp_path: Path) -> None:
             assert 'href="/review/files/review.css"' in text
         assert "2" in text
         assert ask(host, "GET", "/reviews")[0] == 404
-        assert ask(host, "GET", "/review/export")[1].count("jsonl</a>") == 2
+        assert ask(host, "GET", "/review/export")[1].count("jsonl</a>") == 3  # groups, decisions and tags
 
 
 def test_other_machines_need_tokens(run: Run, tmp_path: Path) -> None:

@@ -309,7 +309,7 @@ def join_in_order(rows: Rows, progress: Progress, rank: Int64s | None = None) ->
 def of_multisets(wanted: Criterion) -> Criterion:
     """The criterion that the token multisets of a pair meet if the pair meets the ``wanted`` one of common text.
 
-    >>> of_multisets(Criterion(4, 5, DICE))
+    >>> of_multisets(Criterion(4, 5, MEASURES["lcs"].formula))
     Criterion(numerator=4, denominator=6, measure=0)
     """
     numerator, denominator, _ = wanted

@@ -26,7 +26,7 @@ from support.made_service import Service, serving
 
 READ, WRITE = "r" * 20, "w" * 20
 TOKENS = f"# the office\nread {READ}\n\nwrite {WRITE}  # the importer\n"
-MALFORMED, TOGETHER = 10_000 if FULL else 3_000, 50
+MALFORMED, TOGETHER = 10_000 if FULL else 4_500, 50
 
 
 def bearer(token: str) -> dict[str, str]:
