@@ -3,7 +3,7 @@
 import ast
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from support.statements import statements
 
 SOURCE = Path(__file__).parents[2] / "src" / "neardup"
+TESTS = Path(__file__).parents[1]
 
 
 def test_no_two_public_classes_have_one_name() -> None:
@@ -35,3 +36,9 @@ def test_the_published_schema_has_all_answers_and_nothing_that_it_lacks(tmp_path
         for operation in methods.values():
             for answer in operation["responses"].values():
                 assert answer["content"]["application/json"]["schema"]["$ref"]
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """Test folders are no packages, so that pytest could import only one of them."""
+    names = Counter(path.name for path in TESTS.rglob("test_*.py"))
+    assert [name for name, files in names.items() if files > 1] == []
