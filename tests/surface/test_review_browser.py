@@ -175,7 +175,7 @@ def test_a_decision_keeps_the_focus_and_what_was_open(page: Any, desk: Desk) -> 
     page.click("table.members tr:nth-child(2) summary")
     page.focus("table.members tr:nth-child(2) button[value=keep]")
     press(page, desk, "Enter")
-    page.wait_for_function("document.activeElement.value === 'keep'")
+    page.wait_for_function("() => document.activeElement.value === 'keep'")
     assert page.get_attribute(":focus", "aria-pressed") == "true"
     press(page, desk, "u")
     assert page.evaluate("document.activeElement.textContent").startswith("Always keep")
@@ -355,4 +355,4 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         page.wait_for_selector("table.groups")
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
         assert page.evaluate("document.activeElement.textContent") == "Show all groups"
-        page.wait_for_function("document.querySelector('#said').textContent.includes('complete now')")
+        page.wait_for_function("() => document.querySelector('#said').textContent.includes('complete now')")
