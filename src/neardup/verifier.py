@@ -120,7 +120,8 @@ def read(path, form, column, delimiter):
     else:
         content = pa.input_stream(str(path), compression="detect").read().decode("utf-8-sig")
         mark = {"auto": "\t" if ".tsv" in path.suffixes else ",", "tab": "\t"}.get(delimiter, delimiter)
-        lines = content.split("\n") if form == "jsonl" else csv.DictReader(io.StringIO(content), delimiter=mark)
+        table = csv.DictReader(io.StringIO(content), delimiter=mark)
+        lines = {"jsonl": content.split("\n"), "csv": table}[form]  # KeyError: a format that is not read here
         for number, line in enumerate(lines):
             with suppress(ValueError, KeyError, TypeError):  # of an empty or rejected line
                 row = json.loads(line) if form == "jsonl" else line

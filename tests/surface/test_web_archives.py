@@ -86,6 +86,15 @@ def test_results_are_read_later_and_taken_up(crawls: Path, run: Run, tmp_path: P
     assert [json.loads(line)["url"] for line in lines] == ["http://b/1"]
 
 
+def test_a_verifier_without_a_reader_of_archives_takes_the_stored_texts(run: Run, tmp_path: Path) -> None:
+    """Conversions are plain text, which it must not take for a table of another format."""
+    path = write_warc(tmp_path / "a.warc.wet", wet_records([BASE, BASE, NEAR, OTHER]))
+    assert run("dedup", path, "-o", tmp_path / "out").status == 0
+    verified = run("verify", tmp_path / "out")
+    assert verified.status == 0, verified.out
+    assert "not read" in verified.out
+
+
 def test_files_of_one_size_and_mistakes(crawls: Path, run: Run, tmp_path: Path) -> None:
     assert run("dedup", crawls, "-o", tmp_path / "out", "--shard-size", "1kB").status == 0
     shards = sorted((tmp_path / "out" / "kept").iterdir())
