@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 import typer
 
 from neardup import display
-from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
+from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.options.on_files import DecontaminateOptions
 from neardup.cli.output import STREAM, WIDTH, open_output, refuse_unusable_out, reports_aside, watcher
 from neardup.contamination.contamination import Contamination, rules_of, weighed
@@ -128,18 +128,8 @@ def _journal(
     for number, name in enumerate(options.against):
         inputs[f"test set {number + 1}"] = open_files([name], reading=settings.reading)
     journal = open_journal(options.out, command, settings, columns, inputs, None, None)
-    if len(journal):
-        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
-
-    def unfinished() -> str:
-        parts = display.counted(len(journal), "finished part")
-        return f"no result was written; {parts} kept, with which the command goes on"
-
-    try:
-        with told_if_stopped(unfinished):
-            yield journal
-    finally:
-        journal.close()
+    with resumable(journal):
+        yield journal
 
 
 def _show(result: Contamination, options: DecontaminateOptions, account: dict[str, object]) -> int:

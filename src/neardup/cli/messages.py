@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import typer
 
@@ -223,6 +223,33 @@ def told_if_stopped(sentence: Callable[[], str]) -> Iterator[None]:
         if not getattr(stopped, "__notes__", ()):
             stopped.add_note(sentence())
         raise
+
+
+class Parts(Protocol):
+    """Finished parts of a run on disk, which a later run takes up."""
+
+    def __len__(self) -> int:
+        """Return their number."""
+
+    def close(self) -> None:
+        """Close their files."""
+
+
+@contextmanager
+def resumable(parts: Parts) -> Iterator[None]:
+    """Report the finished parts of an earlier run, and those that are kept if the block is stopped; close them."""
+
+    def unfinished() -> str:
+        kept = display.counted(len(parts), "finished part")
+        return f"no result was written; {kept} kept, with which the command goes on"
+
+    if len(parts):
+        typer.echo(f"going on with {display.counted(len(parts), 'finished part')} of an earlier run", err=True)
+    try:
+        with told_if_stopped(unfinished):
+            yield
+    finally:
+        parts.close()
 
 
 def _written(stopped: KeyboardInterrupt) -> str:

@@ -16,7 +16,7 @@ import typer
 
 from neardup import display
 from neardup.cli.config import applied_here, given_settings
-from neardup.cli.messages import DONE, REJECTED, told_if_stopped, warn
+from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import options_of
 from neardup.cli.options.on_files import (
     DedupOptions,
@@ -273,18 +273,8 @@ def _journal(
 
     decisions = options.decisions if isinstance(options, DedupOptions) else None
     journal = open_journal(options.out, action, settings, columns, inputs, against, decisions)
-    if len(journal):
-        typer.echo(f"going on with {display.counted(len(journal), 'finished part')} of an earlier run", err=True)
-
-    def unfinished() -> str:
-        parts = display.counted(len(journal), "finished part")
-        return f"no result was written; {parts} kept, with which the command goes on"
-
-    try:
-        with told_if_stopped(unfinished):
-            yield journal
-    finally:
-        journal.close()
+    with resumable(journal):
+        yield journal
 
 
 def _with_config(outcome: Outcome) -> Outcome:
