@@ -123,6 +123,9 @@ class MadeReview:
             tuple(sorted(tag for key, tag in self.state.tags if key == member)), note,
         )  # fmt: skip
 
+    def in_time(self, a: Key, b: Key) -> tuple[Key, Key]:
+        return a, b
+
     def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
         verdict, note = self.state.verdicts.get(pair_of(a, b), (None, ""))
         pairs = [(line.a, line.b) for line in self._queue(queue)] if queue else self._pairs(self._group_of(a))

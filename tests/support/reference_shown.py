@@ -209,7 +209,7 @@ def cell(found: Comparison, row: Row, side: int) -> str:
     """Return one side of a row as HTML."""
     alignment, pieces, letter = found.alignment, (row.a, row.b)[side], "AB"[side]
     if not pieces:
-        opened = [piece.match for piece in (row.b, row.a)[side] if piece.opens]
+        opened = [piece.match for piece in (row.b, row.a)[side] if piece.opens and moves(found, piece.match)]
         links = (
             f'<a href="#{"ab"[side]}{match}">match {match} {way_to(alignment, match, 1 - side)}</a>'
             for match in opened
@@ -218,13 +218,18 @@ def cell(found: Comparison, row: Row, side: int) -> str:
     content = ""
     for piece in pieces:
         text = escaped((alignment.text_a, alignment.text_b)[side][piece.begin : piece.end])
-        content += badge(found, piece.match, side) if piece.opens else ""
+        content += badge(found, piece.match, side) if piece.opens and moves(found, piece.match) else ""
         if piece.kind == "changed":
             content += f"<ins>{text}</ins>" if side else f"<del>{text}</del>"
         else:
             content += f'<mark class="c{piece.match % 6}">{text}</mark>' if piece.kind == "moved" else text
     content = content.rstrip("\n")
     return f'<td dir="auto" lang="" data-side="{letter}">{content}</td>'
+
+
+def moves(found: Comparison, match: int) -> bool:
+    """Return whether a match is moved."""
+    return found.alignment.matches[match - 1].moved
 
 
 def badge(found: Comparison, match: int, side: int) -> str:

@@ -98,7 +98,7 @@ def press(page: Any, desk: Desk, key: str) -> Action:
     number = len(desk.history(limit=1000)) + 1
     page.keyboard.press(key)
     page.wait_for_url(f"**done={number}")
-    said(page, "Done:")
+    said(page, "one: ")  # Done or Undone
     return desk.history(limit=1)[0]
 
 
@@ -356,3 +356,32 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
         assert page.evaluate("document.activeElement.textContent") == "Show all groups"
         page.wait_for_function("() => document.querySelector('#said').textContent.includes('complete now')")
+
+
+LINES = " ".join(
+    f"Clause {n} of the contract concerns the harbour, the quay and the price of oil." for n in range(90)
+)
+
+
+def test_a_pair_opens_at_its_first_difference(chrome: Any, tmp_path: Path) -> None:
+    """In view without scrolling, however long the paragraphs are; a key counts the differences."""
+    changed = LINES.replace("Clause 70 of", "Paragraph 70 of").replace("Clause 80 of", "Paragraph 80 of")
+    texts = {"deed_v2.txt": f"{LINES}\n\n{LINES}", "deed_v10.txt": f"{LINES}\n\n{changed}"}
+    with (
+        closing(Desk.open(make_result(tmp_path, texts, threshold=0.3))) as own,
+        served(review_app(own, Served(by="Ann"))) as url,
+        closing(chrome.new_context(base_url=url, viewport={"width": 1366, "height": 768})) as context,
+    ):
+        page = context.new_page()
+        for address in ("/pairs/0/1", "/pairs/1/0"):
+            page.goto(address)
+            assert page.inner_text("table.texts del >> nth=0") == "Clause"  # the older version is on the left
+            place = page.locator("table.texts del").first.bounding_box()
+            assert place["y"] + place["height"] <= page.locator("form.decide").bounding_box()["y"]
+        page.keyboard.press("]")
+        page.keyboard.press("]")
+        assert page.inner_text("#place") == "2 of 2"
+        assert page.locator("svg.strip a").count() == 2
+        assert page.locator(".match").count() == 0  # nothing moved
+        page.keyboard.press("e")
+        assert page.locator("#explain[open]").count() == 1

@@ -11,8 +11,10 @@ from neardup.display.words import (
     aligned,
     columns,
     counted,
+    distinct,
     duration,
     escaped_parts,
+    middle_cut,
     number,
     painted,
     percent,
@@ -22,6 +24,7 @@ from neardup.display.words import (
     size,
     tail,
     visible,
+    without_common,
 )
 
 __all__ = [
@@ -35,8 +38,10 @@ __all__ = [
     "aligned",
     "columns",
     "counted",
+    "distinct",
     "duration",
     "escaped_parts",
+    "middle_cut",
     "number",
     "painted",
     "percent",
@@ -46,4 +51,5 @@ __all__ = [
     "size",
     "tail",
     "visible",
+    "without_common",
 ]

@@ -18,6 +18,7 @@ ALL_LEFT_OUT = "all text left out"
 ALL_LEFT_OUT = "all text left out"
 """The label for documents without a token."""
 
+_WORD_END = re.compile(r"[^\W_]*\Z")
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 
 
@@ -180,6 +181,47 @@ def shortened(text: str, width: int) -> str:
     while columns(text) >= width:
         text = text[:-1]
     return text + "…"
+
+
+def without_common(*names: str) -> tuple[str, tuple[str, ...]]:
+    """Return the folders that names share, and the rest of each name.
+
+    >>> without_common("contracts/24/old_v1.txt", "contracts/24/old_v2.txt")
+    ('contracts/24/', ('old_v1.txt', 'old_v2.txt'))
+    """
+    shared = _shared(names)
+    shared = shared[: max(map(shared.rfind, "/\\")) + 1]
+    return shared, tuple(name[len(shared) :] for name in names)
+
+
+def distinct(names: Sequence[str], width: int) -> tuple[str, ...]:
+    """Return names of at most ``width`` columns that lack their common beginning, or else their middle.
+
+    >>> distinct(["Agreement_of_2024-03-01_final.txt", "Agreement_of_2024-03-15_final.txt"], 20)
+    ('…01_final.txt', '…15_final.txt')
+    """
+    if max(map(columns, names)) <= width:
+        return tuple(names)
+    shared = _WORD_END.sub("", _shared(names))
+    return tuple(middle_cut(f"…{name[len(shared) :]}" if shared else name, width) for name in names)
+
+
+def _shared(names: Sequence[str]) -> str:
+    """Return the characters with which all names begin."""
+    low, high = min(names), max(names)
+    length = next((at for at, (one, other) in enumerate(zip(low, high, strict=False)) if one != other), len(low))
+    return low[:length]
+
+
+def middle_cut(text: str, width: int) -> str:
+    """Return a text of at most ``width`` columns that lacks its middle: names differ at their end.
+
+    >>> middle_cut("contracts/2403/agreement_2403_v2.txt", 24)
+    'contrac…ent_2403_v2.txt'
+    """
+    if columns(text) <= width:
+        return text
+    return shortened(text, max(width // 3, 1)) + tail(text, width - width // 3)[1:]
 
 
 def tail(text: str, width: int) -> str:

@@ -7,6 +7,7 @@ the policy names its only style sheet by hash.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib.resources import files
@@ -25,6 +26,7 @@ from neardup.comparison.show.words import (
     cut_at,
     differences_of,
     differences_sentence,
+    flowed,
     left_out_sentence,
     notes_on,
     one_sided_matches,
@@ -38,15 +40,16 @@ from neardup.comparison.show.words import (
     value_of,
     way_to,
 )
-from neardup.display import Line, counted, printable, tail
+from neardup.display import Line, counted, number, printable, tail
 from neardup.display.view import environment, fragment, notebook_style, page_style, self_contained
-from neardup.kernels.rows import CHANGED, EQUAL_ROW, MOVED
+from neardup.kernels.rows import BETWEEN, CHANGED, EQUAL_ROW, MOVED, SAME
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from neardup.comparison.alignment import Alignment, Pieces
     from neardup.comparison.result import ComparisonRecord
+    from neardup.tables import Bools
 
 PACKAGE = "neardup.comparison.show"
 GENERATOR = "neardup compare"
@@ -93,13 +96,16 @@ LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
 """Most differences in the list, in that of a page with a limit, and in a list that starts open."""
 AROUND = 60
 """Characters of equal text quoted before a difference."""
+NEAR = 1 / 250
+"""The least distance of two differences on the strip beside the texts, as a share of its length."""
 
 
 class ComparisonBody:
     """What the templates show of a comparison; ``prefix`` makes ids unique, ``level`` is the level of headings.
 
-    With ``most``, at most that many characters of the two texts are shown: folded text is left out, and the rows
-    end where the next one would exceed the limit.
+    Unless ``full``, equal text is folded: rows, and the sentences of long rows that are far from a difference.
+    With ``flowed``, hard line ends inside paragraphs are spaces. With ``most``, at most that many characters are
+    shown: folded text is left out, and the rows end where the next one would exceed the limit.
     """
 
     def __init__(
@@ -110,8 +116,9 @@ class ComparisonBody:
         prefix: str,
         level: int,
         most: int | None = None,
+        flowed: bool = False,
     ) -> None:
-        self._found = record
+        self._found, self._flowed = record, flowed
         self._alignment: Alignment = record.alignment
         self._full = full
         self._differing = rows_that_differ(self._alignment)
@@ -148,10 +155,37 @@ class ComparisonBody:
         read_as = f"shingles of {counted(settings['length'], unit_of(record))}, "
         yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{rules_sentence(record)}"
 
+    def facts_short(self) -> str:
+        """Return similarity, kind and lengths on one line."""
+        record = self._found
+        kind, unit = record.kind or "unknown kind", unit_of(record)
+        sizes = [number(len(units)) for units in (record.a, record.b)]
+        return f"{value_of(record.measures['resemblance'])[0]} · {kind} · {sizes[0]} → {sizes[1]} {unit}s"
+
     @cached_property
     def rows(self) -> TextRows:
         """The rows of the two texts."""
-        return TextRows(self._found, self.prefix)
+        return TextRows(self._found, self.prefix, self._flowed, cut=not self._full)
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether text is moved: only then matches have numbers."""
+        return bool(self._alignment.moved.any())
+
+    @cached_property
+    def has_hard_lines(self) -> bool:
+        """Whether a text has hard line ends inside paragraphs."""
+        return any(flowed(text) != text for text in (self._alignment.text_a, self._alignment.text_b))
+
+    def places(self) -> Iterator[tuple[int, float, str]]:
+        """Yield differences with their place in the texts, 0 to 1, and kind; not those very near to one before."""
+        table, last = self._alignment.table, -1.0
+        ends = np.cumsum(np.maximum(*(np.diff(side.spans_of_rows)[:, 0] for side in table.sides)))
+        for difference, row in enumerate(self._differing.tolist(), 1):
+            place = float(ends[row - 1] / ends[-1]) if row else 0.0
+            if place - last >= NEAR:
+                last = place
+                yield difference, place, ROW_KINDS[table.kinds[row]]
 
     @cached_property
     def stretches(self) -> list[tuple[int, int, bool]]:
@@ -188,8 +222,8 @@ class ComparisonBody:
         kinds, rows = self._alignment.table.kinds, len(self._alignment.table)
         new = np.flatnonzero(np.diff(kinds == EQUAL_ROW, prepend=2, append=2)).tolist()
         for begin, end in pairwise(new):
-            first = begin + EQUAL_ROWS if begin else begin
-            last = max(first, end - EQUAL_ROWS if end < rows else end)
+            first = begin + self._context(begin, begin + EQUAL_ROWS) if begin else begin
+            last = max(first, end - self._context(end - EQUAL_ROWS, end) if end < rows else end)
             if kinds[begin] != EQUAL_ROW or self._full or self.rows.size(first, last) <= EQUAL_CHARACTERS:
                 yield begin, end, False
                 continue
@@ -198,6 +232,10 @@ class ComparisonBody:
             yield first, last, True
             if last < end:
                 yield last, end, False
+
+    def _context(self, begin: int, end: int) -> int:
+        """Return the number of equal rows to show beside a difference: one, if they are long."""
+        return 1 if self.rows.size(max(begin, 0), end) > EQUAL_CHARACTERS else EQUAL_ROWS
 
     def listed(self) -> Iterator[Difference]:
         """Yield the differences for the list."""
@@ -219,6 +257,10 @@ class ComparisonBody:
 
 
 COLOURS = 6
+SHORTEST_CUT, LONGEST_SENTENCE = 120, 320
+"""Characters: shorter equal text is not folded inside a row, and longer sentences are cut at a word."""
+SENTENCE_END = re.compile(r"[.!?…؟।]+[\])\"'’”»]*\s+|[。！？]+[」』）]*|\n+")
+_SPACE = re.compile(r"\s+")
 Part: TypeAlias = tuple[str, bool]
 """Text, and whether it does not count."""
 
@@ -241,7 +283,10 @@ class Badge(NamedTuple):
 
 
 class Fragment(NamedTuple):
-    """A part of a cell: "same", "del", "ins", "moved" with its colour, or "match", which is the badge of one."""
+    """A part of a cell: "same", "del", "ins", "moved" with its colour, "match" (its badge), or "cut".
+
+    A "cut" is equal text that is folded, with the number of its words.
+    """
 
     kind: str
     parts: list[Part]
@@ -268,11 +313,12 @@ class LinearDifference(NamedTuple):
 class _Side:
     """One text, and the places of its rows and of the pieces that have markup."""
 
-    def __init__(self, text: str, pieces: Pieces, base: list[tuple[int, int]]) -> None:
+    def __init__(self, text: str, pieces: Pieces, base: list[tuple[int, int]], moved: Bools) -> None:
         self._text, self._base = text, base
         self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
-        marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | pieces.opens)
-        columns = (pieces.kinds, *pieces.spans.T, pieces.matches, pieces.opens)
+        opens = pieces.opens & np.concatenate(([False], moved))[pieces.matches]
+        marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | opens | _joints(pieces))
+        columns = (pieces.kinds, *pieces.spans.T, pieces.matches, opens)
         self.marked = list(zip(*(column[marked].tolist() for column in columns), strict=True))
         self.first: list[int] = np.searchsorted(marked, pieces.first).tolist()
         self.filled: list[bool] = (np.diff(pieces.first) > 0).tolist()
@@ -284,23 +330,58 @@ class _Side:
         parts = ((part_of(self._text, *span), inside) for *span, inside in cut_at(self._base, begin, end))
         return [(part, inside and bool(part.strip())) for part, inside in parts]
 
+    def words(self, begin: int, end: int) -> int:
+        """Return the number of words, by white space."""
+        return len(self._text[begin:end].split())
+
+    def far_from(self, begin: int, end: int, near: tuple[bool, bool]) -> tuple[int, int]:
+        """Return the part of equal text that is not in a sentence next to a difference ``near`` either end."""
+        text, first, last = self._text, begin, end
+        if near[0]:
+            sentence = SENTENCE_END.search(text, begin, min(end, begin + LONGEST_SENTENCE))
+            first = sentence.end() if sentence else _at_word(text, begin + LONGEST_SENTENCE // 2, end)
+        if near[1]:
+            ends = [one.end() for one in SENTENCE_END.finditer(text, max(begin, end - LONGEST_SENTENCE), end)]
+            ends = [place for place in ends if place < end]
+            last = ends[-1] if ends else _at_word(text, max(begin, end - LONGEST_SENTENCE // 2), end)
+        elif not near[0]:
+            first = _at_word(text, begin + AROUND, end)
+        return min(first, end), max(min(first, end), last)
+
+
+def _joints(pieces: Pieces) -> Bools:
+    """Return bool[pieces]: where equal text follows equal text in a row; the other side has text between."""
+    joints = np.zeros(len(pieces.kinds), np.bool_)
+    places = np.flatnonzero(pieces.kinds != BETWEEN)
+    rows, same = np.searchsorted(pieces.first, places, "right"), pieces.kinds[places] == SAME
+    joints[places[1:]] = same[1:] & same[:-1] & (rows[1:] == rows[:-1])
+    return joints
+
+
+def _at_word(text: str, place: int, end: int) -> int:
+    """Return the first beginning of a word at ``place`` or soon after it."""
+    space = _SPACE.search(text, place, min(end, place + AROUND))
+    return space.end() if space else min(place, end)
+
 
 class TextRows:
     """The rows of the table that holds the two texts; ``prefix`` makes ids unique."""
 
     words = WORDS
 
-    def __init__(self, record: ComparisonRecord, prefix: str) -> None:
+    def __init__(self, record: ComparisonRecord, prefix: str, flow: bool, *, cut: bool) -> None:
         alignment = self._alignment = record.alignment
+        self._cut = cut
         self.prefix, self._unit = prefix, unit_of(record)
         self._kinds = alignment.table.kinds.tolist()
         self._other_style = restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
         self.count = len(rows_that_differ(alignment))
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
-        texts = (alignment.text_a, alignment.text_b)
+        texts = [flowed(text) if flow else text for text in (alignment.text_a, alignment.text_b)]
         base = (base_spans(record, which) for which in (0, 1))
-        self._sides = [_Side(*side) for side in zip(texts, alignment.table.sides, base, strict=True)]
+        sides = zip(texts, alignment.table.sides, base, strict=True)
+        self._sides = [_Side(*side, alignment.moved) for side in sides]
         self._alone = one_sided_matches(alignment)
         self._on_page = np.ones(len(alignment.table), np.bool_)
 
@@ -324,15 +405,9 @@ class TextRows:
 
     def inside(self, begin: int, end: int) -> str:
         """Return the label of a fold that hides these equal rows."""
-        pieces, text = self._alignment.table.a, self._alignment.text_a
-        part = slice(pieces.first[begin], pieces.first[end])
-        matches = pieces.matches[part][pieces.opens[part]]
-        words = sum(len(text[first:last].split()) for first, last in pieces.spans_of_rows[begin:end].tolist())
-        sentence = f"{counted(words, 'equal word')} in {counted(end - begin, 'row')}"
-        if not len(matches):
-            return sentence
-        named = f"match {matches[0]}" if len(matches) == 1 else f"matches {matches.min()} to {matches.max()}"
-        return f"{sentence}, {named}"
+        spans, text = self._alignment.table.a.spans_of_rows[begin:end], self._alignment.text_a
+        words = sum(len(text[first:last].split()) for first, last in spans.tolist())
+        return f"{counted(words, 'equal word')} in {counted(end - begin, 'row')}"
 
     def rows(self, begin: int, end: int) -> Iterator[tuple[str, int, tuple[Cell, Cell]]]:
         """Yield the rows [begin, end): their kinds, the numbers of differences (0: none), and the cells."""
@@ -350,27 +425,49 @@ class TextRows:
     def _cell(self, row: int, which: int) -> Cell:
         if self._sides[which].filled[row]:
             return Cell("AB"[which], list(self._pieces(row, which)), [])
-        ways = [self._way(match, 1 - which) for match in self._alone[1 - which].get(row, ())]
+        matches = self._alone[1 - which].get(row, ())
+        ways = [self._way(match, 1 - which) for match in matches if self._moved[match - 1]]
         return Cell("AB"[which], None, ways)
 
     def _pieces(self, row: int, which: int) -> Iterator[Fragment]:
         """Yield the text of a row in A (0) or B (1) with its marks."""
         side = self._sides[which]
         place, end = side.rows[row]
+        differs = self._differs(row)
+        before, after = (not differs and self._differs(other) for other in (row - 1, row + 1))
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
+            if kind == SAME and not differs:
+                continue
             if place < begin:
-                yield Fragment("same", side.parts(place, begin))
+                yield from self._same(side, place, begin, (before, differs))
             if opens:
                 yield Fragment("match", [], self._badge(match, which))
+            before = differs
+            if kind == SAME:
+                place = begin
+                continue
             place = stop
             if kind == CHANGED:
                 yield Fragment("ins" if which else "del", side.parts(begin, stop))
-            elif kind == MOVED:
-                yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
             else:
-                place = begin
+                yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
         if place < end:
-            yield Fragment("same", side.parts(place, end))
+            yield from self._same(side, place, end, (before, after))
+
+    def _differs(self, row: int) -> bool:
+        return 0 <= row < len(self._kinds) and self._kinds[row] != EQUAL_ROW
+
+    def _same(self, side: _Side, begin: int, end: int, near: tuple[bool, bool]) -> Iterator[Fragment]:
+        """Yield equal text: the sentences next to a difference ``near`` either end, and the rest folded."""
+        first, last = side.far_from(begin, end, near) if self._cut else (end, end)
+        if last - first < SHORTEST_CUT:
+            yield Fragment("same", side.parts(begin, end))
+            return
+        if begin < first:
+            yield Fragment("same", side.parts(begin, first))
+        yield Fragment("cut", side.parts(first, last), side.words(first, last))
+        if last < end:
+            yield Fragment("same", side.parts(last, end))
 
     def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""

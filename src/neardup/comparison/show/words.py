@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -223,8 +224,35 @@ def part_of(text: str, begin: int, end: int) -> str:
     return text[begin : end - cuts]
 
 
+_WIDTHS = range(40, 121)
+"""Characters of the longest line of a paragraph with hard line ends."""
+
+
+def flowed(text: str) -> str:
+    r"""Return a text of the same length, with spaces for the hard line ends inside paragraphs.
+
+    A line end is hard if the first word of the next line would not have fitted into the line, as in mails and PDF.
+
+    >>> flowed("The harbour office closes on Friday because of the works on the\nquay.\n\nAll others stay.")
+    'The harbour office closes on Friday because of the works on the quay.\n\nAll others stay.'
+    """
+    lines, out = text.splitlines(keepends=True), []
+    for at, line in enumerate(lines):
+        bare = line.rstrip()
+        after = lines[at + 1] if at + 1 < len(lines) else ""
+        width = max(len(bare), len(after.rstrip()), len(lines[at - 1].rstrip()) if at else 0)
+        word = after.split(None, 1)[:1]
+        hard = word and width in _WIDTHS and len(bare) >= width // 2 and len(bare) + len(word[0]) >= 0.85 * width
+        plain = after[:1].isalnum() and not _IDEOGRAPH.search(bare[-1:] + after[:1])
+        out.append(line if not (hard and plain) else bare + " " * (len(line) - len(bare)))
+    return "".join(out)
+
+
 QUOTED = 80
 """Length of a quotation, in characters."""
+
+_IDEOGRAPH = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
+"""Scripts that have no space between words: their lines stay."""
 
 Part: TypeAlias = tuple[str, bool]
 """Words, and whether they are quoted from a document."""

@@ -259,6 +259,12 @@ class Desk:
             before, after = (None if other is None else self._index.key(other) for other in around)
             return group_view(self._lines, group, before, after)
 
+    def in_time(self, a: Key, b: Key) -> tuple[Key, Key]:
+        """Return the keys of two documents, the earlier document first."""
+        with self._lock:
+            earlier = self._lines.is_earlier(self._index.documents.at(a), self._index.documents.at(b))
+            return (a, b) if earlier else (b, a)
+
     def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
         """Return two documents side by side; ``how`` are the keywords of ``compare``."""
         with self._lock:

@@ -1,13 +1,15 @@
 """The lines of lists: groups, members and pairs, with their words and differences; kinds found meanwhile."""
 
+import re
 import threading
 from math import isnan
+from typing import TypeAlias
 
 import numpy as np
 
 from neardup.display import counted, number, shortened
 from neardup.errors import InputError
-from neardup.io.decisions.records import JudgedPair
+from neardup.io.decisions.records import Id, JudgedPair
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
@@ -16,8 +18,54 @@ from neardup.review.source import GroupLine, MemberLine, PairLine
 from neardup.run import lost_text
 from neardup.tables import Int64s
 
+DATE = "date"
+"""The column of results that has the dates of documents."""
 _SHOWN = 200
 """Columns of a value of the input that are shown."""
+
+
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+_STAGES = {
+    "outline": -2,
+    "draft": -1,
+    "copy": 1,
+    "new": 1,
+    "rev": 1,
+    "revised": 1,
+    "final": 2,
+    "signed": 3,
+    "executed": 3,
+}
+"""Words of names that say how far a version is; 0 for all others."""
+Version: TypeAlias = tuple[tuple[int, int, str], ...]
+
+
+def version_of(id: Id) -> Version:
+    """Return a key of an id: numbers in it count as numbers, and "draft" is before "final".
+
+    >>> sorted(["terms_FINAL.pdf", "terms_v10.pdf", "terms_v2.pdf", "terms_draft.pdf"], key=version_of)
+    ['terms_draft.pdf', 'terms_v2.pdf', 'terms_v10.pdf', 'terms_FINAL.pdf']
+    """
+    parts = [part.casefold() for part in _PARTS.findall(str(id))]
+    return tuple(
+        (_STAGES.get(part, 0), int(part), "")
+        if part.isascii() and part.isdigit()
+        else (_STAGES.get(part, 0), 0, part)
+        for part in parts
+    )
+
+
+def is_earlier(one: tuple[str, Id], other: tuple[str, Id]) -> bool:
+    """Return whether a document, as its date (ISO 8601, "" if unknown) and its id, is earlier than another one.
+
+    Dates decide if both are known; otherwise the ids, which are often names with a number.
+
+    >>> is_earlier(("", "terms_v2.txt"), ("", "terms_v10.txt")), is_earlier(("2024-03", "a"), ("2024-01", "b"))
+    (True, False)
+    """
+    if one[0] and other[0] and one[0] != other[0]:
+        return one[0] < other[0]
+    return version_of(one[1]) < version_of(other[1])
 
 
 class Lines:
@@ -186,6 +234,14 @@ class Lines:
         if similarity is None and group >= 0 and index.group_of[b] == group and index.heads[group] in (a, b):
             return self.similarity(*((b, a) if index.heads[group] == a else (a, b)))
         return index.missed.similarity_of(a, b) if similarity is None and index.missed is not None else similarity
+
+    def is_earlier(self, a: int, b: int) -> bool:
+        """Return whether document a is earlier than b: see ``is_earlier``."""
+        return is_earlier(*((self.date(document), self.index.documents.id(document)) for document in (a, b)))
+
+    def date(self, document: int) -> str:
+        """Return the date of a document as its metadata has it, "" without one."""
+        return str(self.reader.fields(document).get(DATE) or "")
 
     def _is_copy(self, document: int, head: int) -> bool:
         """Return whether the group has another document with the same text before this one."""

@@ -219,10 +219,13 @@ class _Live:
             "root": request.root,
             "style_href": f"{request.root}/files/review.css",
         }
-        frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None)
+        frame.update(tokens=bool(self._served.tokens), about=None, undoable=None, done=None, said="")
         if desk is not None:
             actions, about = desk.history(limit=pages.NEAREST_ACTIONS), desk.about()
-            frame.update(about=about, undoable=undoable(actions, request.by), done=done(actions, request))
+            last = done(actions, request)
+            frame.update(
+                about=about, undoable=undoable(actions, request.by), done=last, said=said_of(actions, last)
+            )
         content = templates().get_template(page.template).render({**frame, **page.values})
         return Response(content.encode("utf-8", "replace"), page.status, media_type="text/html; charset=utf-8")
 
@@ -310,6 +313,14 @@ def done(actions: tuple[Action, ...], request: ReviewRequest) -> Action | None:
     """Return the action that led to this page."""
     number = request.query.get("done", "")
     return next((action for action in actions if str(action.number) == number), None)
+
+
+def said_of(actions: tuple[Action, ...], last: Action | None) -> str:
+    """Return a sentence on the action that led to this page; an undo names what it took back."""
+    if last is None:
+        return ""
+    undone = next((action for action in actions if action.number == last.undoes), None)
+    return f"Done: {last.what}." if undone is None else f"Undone: {undone.what}."
 
 
 def refusal_of(error: NeardupError, *, changing: bool) -> RefusedError:

@@ -18,6 +18,7 @@ from neardup.comparison.kinds import KINDS
 from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.page import ComparisonBody
 from neardup.comparison.show.words import common_sentence, differences_sentence, value_of
+from neardup.display import distinct, without_common
 from neardup.errors import QueryError
 from neardup.review.source import ORDERS, QUEUES, Question, Queue
 from neardup.web.limits import Client, RefusedError
@@ -250,6 +251,8 @@ QUEUE_WORDS = {
     "tags": "Tagged differently",
     "outside": "Just outside a group",
 }
+NAME_WIDTH = 40
+"""Columns of a name in the head of a pair."""
 VIEWS = ("sides", "list")
 FORMS = {
     "csv": "text/csv; charset=utf-8",
@@ -303,24 +306,26 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
 def pair(desk: Desk, request: ReviewRequest) -> LivePage:
     """Two documents side by side, or their differences as a list."""
     keys: tuple[int, int] = request.path["a"], request.path["b"]
-    queue = queue_of(request)
+    queue, swap, mode = queue_of(request), request.text("swap") == "1", request.one_of("view", VIEWS, "sides")
     how = {"ignore_numbers": True} if request.text("numbers") == "off" else {}
-    view = desk.pair(*keys, queue, **how)
-    swapped, shown = request.text("swap") == "1", view
-    if swapped:
-        shown = desk.pair(*keys[::-1], queue, **how)
-    mode = request.one_of("view", VIEWS, "sides")
+    sides = desk.in_time(*keys)
+    view = desk.pair(*(sides[::-1] if swap else sides), queue, **how)
     options = {
         "view": "list" if mode == "list" else "",
         "numbers": "off" if how else "",
-        "swap": "1" if swapped else "",
+        "swap": "1" if swap else "",
         "full": "1" if request.text("full") == "1" else "",
+        "lines": "written" if request.text("lines") == "written" else "",
     }
-    comparison = shown.comparison
+    comparison, names = view.comparison, without_common(str(view.a.id), str(view.b.id))
+    a_name, b_name = names[1]
+    body = ComparisonBody(comparison, (a_name, b_name), bool(options["full"]), "", 2, flowed=not options["lines"])
     values = {
         "pair": view,
-        "shown": shown,
-        "body": ComparisonBody(comparison, (str(shown.a.id), str(shown.b.id)), bool(options["full"]), "", 2),
+        "keys": keys,
+        "body": body,
+        "folder": names[0],
+        "short": distinct(names[1], NAME_WIDTH),
         "sentences": (
             alike_sentence(comparison),
             common_sentence(comparison),

@@ -127,6 +127,8 @@ function differ(by) {
   visit(target);
   all(".now").forEach((each) => each.classList.remove("now"));
   target.classList.add("now");
+  const place = one("#place");
+  if (place) place.textContent = `${items.indexOf(target) + 1} of ${items.length}`;
   const label = one("h3", target);
   const kind = one(".unheard", target);
   const said = label ? label.textContent : `Difference ${items.indexOf(target) + 1} of ${items.length}, ${kind ? kind.textContent.split(",")[0] : ""}`;
@@ -147,6 +149,13 @@ function singleKeys() {
   } catch {
     return true;
   }
+}
+
+function explain() {
+  const part = one("#explain");
+  if (!part) return;
+  part.open = !part.open;
+  one("summary", part).focus();
 }
 
 function follow(selector, otherwise) {
@@ -172,6 +181,7 @@ const SINGLE = {
   "[": () => differ(-1),
   u: () => follow("#undo button:not([disabled])"),
   "/": filter,
+  e: explain,
   "?": () => follow('header.bar a[href$="/keys"]'),
 };
 for (const digit of "1234") SINGLE[digit] = () => verdict(digit);
