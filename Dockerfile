@@ -7,7 +7,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY LICENSES LICENSES
 COPY src src
-RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,mcp,office,postgres,remote,service,web]'
+RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,hf,http,mcp,office,postgres,service,web]'
 
 FROM python:${PYTHON}
 COPY --from=build /opt/neardup /opt/neardup

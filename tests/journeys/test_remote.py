@@ -16,8 +16,8 @@ class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None: ...
 
 
-def neardup(folder: Path, *line: str) -> subprocess.CompletedProcess[str]:
-    python = python_with(frozenset({"remote"}))
+def neardup(folder: Path, *line: str, extras: frozenset[str]) -> subprocess.CompletedProcess[str]:
+    python = python_with(extras)
     command = [str(python.parent / "neardup"), *line]
     environment = environment_of(python, folder)
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
@@ -28,7 +28,8 @@ def test_a_file_of_a_server_is_read(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
-        done = neardup(tmp_path, "dedup", f"http://127.0.0.1:{server.server_port}/{SAMPLE.name}", "--dry-run")
+        url = f"http://127.0.0.1:{server.server_port}/{SAMPLE.name}"
+        done = neardup(tmp_path, "dedup", url, "--dry-run", extras=frozenset({"http"}))
         server.shutdown()
         thread.join()
     assert done.returncode == 0, done.stderr
@@ -36,6 +37,6 @@ def test_a_file_of_a_server_is_read(tmp_path: Path) -> None:
 
 
 def test_a_protocol_without_its_package_names_the_extra(tmp_path: Path) -> None:
-    done = neardup(tmp_path, "dedup", "s3://bucket/x.jsonl", "--dry-run")
+    done = neardup(tmp_path, "dedup", "s3://bucket/x.jsonl", "--dry-run", extras=frozenset())
     assert done.returncode == 2
     assert 'pip install ".[s3]"' in done.stderr

@@ -89,6 +89,8 @@ _SECRET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _QUERY = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*")
+_REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)
+"""The end of the errors of Arrow, after the name of the file and of its bucket."""
 _ASKED = re.compile(r"[?#].*", re.DOTALL)
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):[/\\]+(.*)", re.IGNORECASE | re.DOTALL)
 """A scheme of at least two letters, as one letter is a drive. As a path it has lost one of its slashes."""
@@ -148,32 +150,13 @@ def reaching(url: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise InputError(f"There is no {shown}", "An existing file, folder or pattern", "Check the URL") from error
     except Exception as error:  # each plugin of fsspec has errors of its own
-        said = _QUERY.sub(r"\1", _USER.sub("", str(error).replace(url, shown)))
+        reason = _REASON.search(str(error))
+        said = _QUERY.sub(r"\1", _USER.sub("", (reason[0] if reason else str(error)).replace(url, shown)))
         raise NetworkError(
             f"{shown} cannot be read: {type(error).__name__}: {printable(said)}",
             "A URL that may be read, on a machine that can be reached",
             "Check the URL and the network, and run again",
         ) from error
-
-
-class RemoteFile:
-    """A file of another machine, whose failures are those of ``reaching`` at any time."""
-
-    def __init__(self, file: Any, url: str) -> None:
-        self._file, self._url = file, url
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        with reaching(self._url):
-            return bytes(self._file.read(size))
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place."""
-        with reaching(self._url):
-            return int(self._file.seek(offset, whence))
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._file, name)
 
 
 def require_local(path: str | os.PathLike[str]) -> None:

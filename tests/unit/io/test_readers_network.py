@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-fsspec = pytest.importorskip("fsspec", reason="neardup[remote] is not installed")
+fsspec = pytest.importorskip("fsspec", reason="neardup[http] is not installed")
 
 from fsspec.implementations.memory import MemoryFile, MemoryFileSystem  # noqa: E402
 
@@ -24,7 +24,9 @@ LINE = b'{"text": "the quick brown fox jumps over the lazy dog"}\n'
 
 
 class EndpointError(Exception):
-    """As plugins have them: no OSError."""
+    """As plugins have them: no OSError. Its status says that another attempt is useless."""
+
+    status = 403
 
 
 class BrokenFile(MemoryFile):
@@ -56,7 +58,7 @@ class BrokenFiles(MemoryFileSystem):
 
     def open(self, path: str, *given: Any, **_: Any) -> Any:
         if "open" in path:
-            raise TimeoutError("timed out")
+            raise EndpointError("timed out")
         if "gone" in path:
             raise FileNotFoundError(path)
         return BrokenFile(self, path, LINE)

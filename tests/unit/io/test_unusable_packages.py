@@ -10,7 +10,7 @@ import pytest
 from neardup.errors import InputError, SettingError
 from neardup.io.formats.pdf import read_pdf
 from neardup.io.formats.web import read_main
-from neardup.io.readers.sources import filesystem
+from neardup.io.storage.systems import filesystem
 from neardup.text.stop_words import words_of
 from support.messages import has_parts
 
@@ -46,7 +46,7 @@ def test_a_missing_package_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InputError, match=r"trafilatura, which is not installed.*\[web\]"):
         read_main(b"<p>text")
-    with pytest.raises(InputError, match=r"fsspec is not installed.*\[remote\]"):
+    with pytest.raises(InputError, match=r"fsspec is not installed.*\[s3\]"):
         filesystem("s3://bucket/a")
     with pytest.raises(SettingError, match=r"stopwordsiso is not installed.*\[stopwords\]"):
         words_of("en")

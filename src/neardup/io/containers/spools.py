@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from tempfile import TemporaryFile, gettempdir
 from threading import Lock
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from neardup.display import size
 from neardup.errors import InputError
@@ -18,6 +18,13 @@ from neardup.io.containers.base import ROOM_BYTES
 
 _BLOCK = 1 << 20
 _LOOK_EVERY = 64 << 20  # the room on the disk is looked at once for this many bytes
+
+
+class Readable(Protocol):
+    """Bytes at any place, read by several threads."""
+
+    def at(self, offset: int, length: int) -> bytes:
+        """Return the bytes of a place, fewer only at the end."""
 
 
 class Held:
@@ -46,7 +53,7 @@ class Held:
 class Stretch(io.RawIOBase):
     """A part of a held file, with its own position."""
 
-    def __init__(self, held: Held, offset: int, length: int) -> None:
+    def __init__(self, held: Readable, offset: int, length: int) -> None:
         super().__init__()
         self._held, self._offset, self._length, self._at = held, offset, length, 0
 

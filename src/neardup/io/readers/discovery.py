@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from neardup.errors import InputError
 from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, opened, split_address
@@ -27,8 +28,9 @@ from neardup.io.readers.folders import (
     result_around,
     walk,
 )
-from neardup.io.readers.sources import Source, filesystem
+from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, refuse_part, refuse_remote, table_source
+from neardup.io.storage.systems import asked, filesystem
 
 
 def split_pattern(name: str) -> tuple[str, tuple[str, ...]] | None:
@@ -409,53 +411,58 @@ def _mixed(first: Source, format: Format, other: Source, other_format: Format) -
 
 def _find_remote(url: str) -> Discovered:
     system, path = filesystem(url)
-    with reaching(url):
-        if glob.has_magic(path):
-            hits = sorted(hit for hit in system.glob(path) if not system.isdir(hit))
-            found = [_remote_source(system, hit) for hit in hits]
-            if not found:
-                raise InputError(
-                    f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
-                )
-            _refuse_parts_at(system, url, hits)
-            return _files(without_secrets(url), found)
-        if system.isdir(path):
-            aside: list[Aside] = []
-            below = _below(system, path, aside)
-            below.sort(key=lambda source: source.name)
-            return _folder(without_secrets(url), below, aside)
-        if not system.exists(path):
-            raise InputError(f"There is no {without_password(url)}", "An existing file, folder or pattern", _CHECK)
-        return _files(without_secrets(url), [_remote_source(system, path)])
+    if glob.has_magic(path):
+        hits: dict[str, dict[str, Any]] = asked(url, lambda: system.glob(path, detail=True))
+        found = [_remote_source(system, hit, hits[hit]) for hit in sorted(hits) if hits[hit]["type"] == "file"]
+        if not found:
+            raise InputError(
+                f"No file matches {without_password(url)}", "A pattern such as s3://bucket/*.parquet", _CHECK
+            )
+        with reaching(url):
+            _refuse_parts_at(system, url, list(hits))
+        return _files(without_secrets(url), found)
+    info = asked(url, lambda: system.info(path)) if _is_web(url) else None
+    folder = asked(url, lambda: system.isdir(path)) if info is None else info.get("url", path).endswith("/")
+    if folder:
+        aside: list[Aside] = []
+        below = _below(system, path, aside)
+        below.sort(key=lambda source: source.name)
+        return _folder(without_secrets(url), below, aside)
+    info = asked(url, lambda: system.info(path)) if info is None else info
+    return _files(without_secrets(url), [_remote_source(system, path, info)])
 
 
-def _refuse_parts_at(system: object, url: str, hits: Sequence[str]) -> None:
+def _is_web(url: str) -> bool:
+    """Whether a URL is one of HTTP, where looking for a folder would fetch the whole file."""
+    return url.lower().startswith(("http://", "https://"))
+
+
+def _refuse_parts_at(system: Any, url: str, hits: Sequence[str]) -> None:
     """Raise InputError if files that a pattern matches belong to a table; servers of HTTP list no folders."""
-    if url.startswith(("http://", "https://")):
+    if _is_web(url):
         return
     for folder in {str(parent) for hit in hits for parent in PurePosixPath(hit).parents}:
         for log in LOGS:
             try:
-                refuse_remote(without_secrets(url), system.ls(f"{folder}/{log}", detail=False))  # type: ignore[attr-defined]
+                refuse_remote(without_secrets(url), system.ls(f"{folder}/{log}", detail=False))
             except OSError:  # no such folder
                 continue
 
 
-def _remote_source(system: object, path: str) -> Source:
-    url = str(system.unstrip_protocol(path))  # type: ignore[attr-defined]
-    size = system.info(path).get("size")  # type: ignore[attr-defined]
-    return Source(without_secrets(url), url, size)
+def _remote_source(system: Any, path: str, info: dict[str, Any]) -> Source:
+    url = str(system.unstrip_protocol(path))
+    return Source(without_secrets(url), url, info.get("size"))
 
 
-def _below(system: object, root: str, aside: list[Aside]) -> list[Source]:
-    paths: list[str] = system.find(root)  # type: ignore[attr-defined]
-    refuse_remote(without_secrets(root), paths)
+def _below(system: Any, root: str, aside: list[Aside]) -> list[Source]:
+    files: dict[str, dict[str, Any]] = asked(root, lambda: system.find(root, detail=True))
+    refuse_remote(without_secrets(root), list(files))
     sources = []
-    for path in paths:
+    for path, info in files.items():
         name = path[len(root.rstrip("/")) + 1 :]
         why = next(filter(None, map(not_input, name.split("/"))), None)
         if why:
             aside.append(Aside(name, why))
         else:
-            sources.append(replace(_remote_source(system, path), name=name))
+            sources.append(replace(_remote_source(system, path, info), name=name))
     return sources

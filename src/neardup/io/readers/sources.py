@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from neardup.errors import InputError, install, unusable
+from neardup.errors import InputError
 from neardup.io.containers.addresses import open_member, opened, split_address, stamp_of
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.spools import STDIN, piped
-from neardup.io.names import RemoteFile, reaching, without_password
+from neardup.io.storage.spool import FetchedFile
 
 DIGEST_BYTES = 16
 BLOCKS, BLOCK_BYTES = 17, 64 << 10
@@ -168,9 +168,7 @@ class Source:
             return pa.PythonFile(piped().stretch(), mode="r")
         if self.is_local:
             return pa.OSFile(os.fsencode(self.path))
-        system, path = filesystem(self.path)
-        with reaching(self.path):
-            return pa.PythonFile(RemoteFile(system.open(path, "rb"), self.path), mode="r")
+        return pa.PythonFile(self._fetched.stretch(), mode="r")
 
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
@@ -189,9 +187,15 @@ class Source:
         if self.is_local:
             with open(self.path, "rb") as file:
                 return file.read()
-        system, path = filesystem(self.path)
-        with reaching(self.path):
-            return bytes(system.cat_file(path))
+        return self._fetched.at(0, self._fetched.length)
+
+    @cached_property
+    def _fetched(self) -> FetchedFile:
+        """The file behind a URL, with the bytes that were fetched."""
+        return FetchedFile(self.path, self.size)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_fetched"}
 
     def _require_opened(self) -> None:
         if self.failure is not None:
@@ -224,27 +228,3 @@ def changed(path: str, how: str) -> InputError:
         "Files that stay as they are until the run has ended",
         "Run again when nothing writes to the file",
     )
-
-
-_EXTRAS = {"http": "remote", "https": "remote", "s3": "s3", "s3a": "s3"}
-"""The extra with the plugin of a protocol."""
-
-
-def filesystem(url: str) -> tuple[Any, str]:
-    """Return the fsspec filesystem of a URL and the path within it."""
-    try:
-        import fsspec
-    except ImportError as error:
-        why, do = unusable("fsspec", "remote", error)
-        given = f"{without_password(url)} is a URL, and fsspec {why}"
-        raise InputError(given, "Files, and URLs that fsspec reads", do) from None
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError, OSError) as error:
-        extra = _EXTRAS.get(url.partition(":")[0]) if isinstance(error, ImportError) else None
-        raise InputError(
-            f"Cannot reach {without_password(url)}: {error}",
-            "A URL that fsspec and its plugins can open",
-            install(extra) if extra else "Check the URL and install the plugin of its protocol",
-        ) from error
-    return system, str(path)

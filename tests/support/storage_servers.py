@@ -1,0 +1,140 @@
+"""Servers of files for tests: HTTP with and without ranges, one that cuts, and the emulators of object stores."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock, Thread
+
+import pytest
+
+
+class FileServer:
+    """Files of a process over HTTP, with the number of body bytes that were sent for each.
+
+    ``ranges``: whether parts are sent. ``cuts``: after how many bytes each of the next answers ends early.
+    """
+
+    def __init__(self, files: dict[str, bytes], *, ranges: bool = True, length: bool = True) -> None:
+        self.files, self.ranges, self.length = files, ranges, length
+        self.sent = dict.fromkeys(files, 0)
+        self.requests = 0
+        self.cuts: list[int] = []
+        self.lock = Lock()
+        self.url = ""
+
+
+@contextmanager
+def serving(server: FileServer) -> Iterator[FileServer]:
+    """Serve the files within the block."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_HEAD(self) -> None:
+            self._answer(body=False)
+
+        def do_GET(self) -> None:
+            self._answer(body=True)
+
+        def _answer(self, *, body: bool) -> None:
+            name = self.path.partition("?")[0].lstrip("/")
+            data = server.files.get(name)
+            if data is None:
+                self.send_error(404)
+                return
+            wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or "")
+            first, last = 0, len(data) - 1
+            if wanted and server.ranges:
+                first, last = int(wanted[1]), min(int(wanted[2] or last), last)
+                self.send_response(206)
+                self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+            else:
+                self.send_response(200)
+            part = data[first : last + 1]
+            if server.length:
+                self.send_header("Content-Length", str(len(part)))
+            self.send_header("Accept-Ranges", "bytes" if server.ranges else "none")
+            if not server.length:
+                self.send_header("Connection", "close")
+            self.end_headers()
+            if not body:
+                return
+            with server.lock:
+                server.requests += 1
+                cut = server.cuts.pop(0) if server.cuts else None
+            part = part if cut is None else part[:cut]
+            with server.lock:
+                server.sent[name] += len(part)
+            self.wfile.write(part)
+            if cut is not None or not server.length:
+                self.close_connection = True
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        server.url = f"http://127.0.0.1:{http.server_port}"
+        thread = Thread(target=http.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            http.shutdown()
+            thread.join()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _started(words: list[str], port: int) -> str:
+    """Start a server that ends with this process; return its address when it answers."""
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    atexit.register(process.kill)
+    address = f"http://127.0.0.1:{port}"
+    for _ in range(600):
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+        except urllib.error.HTTPError:
+            return address
+        except OSError:
+            if process.poll() is not None:
+                break
+            time.sleep(0.1)
+        else:
+            return address
+    raise RuntimeError(f"{words} does not answer")
+
+
+@cache
+def s3() -> str:
+    """The address of a moto server of this process, with a bucket ``box``."""
+    pytest.importorskip("moto", reason="moto is not installed (pip install 'moto[server]')")
+    port = _free_port()
+    address = _started([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)], port)
+    urllib.request.urlopen(urllib.request.Request(f"{address}/box", method="PUT"), timeout=60).close()
+    return address
+
+
+@cache
+def gcs() -> str:
+    """The address of an emulator of Google Cloud Storage of this process, with a bucket ``box``."""
+    pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed")
+    port = _free_port()
+    words = ["-m", "gcp_storage_emulator", "start", "--in-memory", "--host", "127.0.0.1", "--port", str(port)]
+    return _started([sys.executable, *words, "--default-bucket", "box"], port)
+
+
+S3_KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "secret-of-the-test", "AWS_REGION": "us-east-1"}
