@@ -6,6 +6,8 @@ common. Within a join the threshold rises: as soon as enough pairs are known, fu
 are at least as similar as the last one (Xiao, Wang, Lin and Shang 2009, "Top-k set similarity joins"). So
 a crowd of a million pairs at one threshold costs neither their memory nor their counts. Joins at high
 thresholds cost little, and those at falling ones more and more: all together cost about as much as the last.
+
+The nearest documents of each new one need no join by a measure of sets: see ``nearest_pairs``.
 """
 
 from __future__ import annotations
@@ -26,15 +28,17 @@ from neardup.join.common_text import (
     equal_short_texts,
     of_multisets,
 )
-from neardup.join.criterion import similarity_of
+from neardup.join.criterion import Related, similarity_of
 from neardup.join.prefix_join import HubSearch, candidates_of, join_hubs, joined_sets, met_pairs, verified
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import DocumentSets
+from neardup.kernels.join import nearest
 from neardup.kernels.join.cover_prefixes import meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
 from neardup.kernels.sets import Criterion, part, whole
 from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map
+from neardup.sketch.documents import ShingleSets
 from neardup.tables import VERIFIED, Bools, Floats, Int64s, column
 
 THRESHOLDS = tuple(Fraction(percent, 100) for percent in (95, 90, 80, 65, 50, 35, 20, 10, 5))
@@ -48,6 +52,9 @@ _AT_ONCE = 1 << 12
 
 _PROPOSED = 1 << 14
 """The same, of pairs whose common text is counted."""
+
+_HASHES = 1 << 22
+"""Hashes that one task looks up."""
 
 _SLICE = 256
 """Documents whose partners by common text one task looks for (8 bytes for every document)."""
@@ -138,6 +145,10 @@ def most_similar(rows: Rows, sets: DocumentSets | None, wanted: Wanted, progress
     documents, measure = len(rows.unique), MEASURES[rows.settings.search.measure]
     if not documents:
         return np.empty((0, 5), np.int64)
+    if wanted.nearest and measure.counting == "set":
+        sets = rows.sets(measure.features).get(np.arange(documents)) if sets is None else sets
+        about = rows.first_new_document, wanted, measure.formula, rows.related, rows.settings.work.threads
+        return nearest_pairs(sets.sets, *about, progress)
     groups = np.arange(documents) if wanted.nearest else np.zeros(documents, np.int64)
     join = _SetJoin(rows, sets) if measure.counting == "set" else _CommonTextJoin(rows)
     first_new, parts = rows.first_new_document, []
@@ -155,6 +166,57 @@ def most_similar(rows: Rows, sets: DocumentSets | None, wanted: Wanted, progress
             break
     together = np.concatenate(parts)
     return together[np.argsort(groups[together[:, 1]], kind="stable")]
+
+
+def nearest_pairs(
+    sets: ShingleSets, old: int, wanted: Wanted, formula: int, related: Related, threads: int, progress: Progress
+) -> Int64s:
+    """Return the pairs of each set from ``old`` on with its nearest ones before, in the order of BestPairs.rows.
+
+    Unlike the joins, this reads lists of shingles, once at most, and has a threshold for each document.
+    """
+    lists, new = _lists_of(sets, old, related, threads), len(sets.sizes) - old
+    best = BestPairs(wanted.top, formula, np.arange(len(sets.sizes)))
+
+    def work(first: int) -> Int64s:
+        span = first, min(first + _SLICE, new)
+        found: Int64s = nearest.nearest(lists, span, wanted.top, float(wanted.least), formula)
+        return found
+
+    with progress.stage("nearest", new, "documents") as advance:
+        spans = range(0, new, _SLICE)
+        for pairs, first in zip(ordered_map(work, spans, threads), spans, strict=True):
+            ends = pairs[:, 0], pairs[:, 1]
+            best.add(np.column_stack([*ends, pairs[:, 2], *(sets.sizes[end] for end in ends)]))
+            advance(min(_SLICE, new - first))
+    return best.rows()
+
+
+def _lists_of(sets: ShingleSets, old: int, related: Related, threads: int) -> nearest.ShingleLists:
+    """The sets before ``old`` with each shingle of the others, of those that any of them has."""
+    bound, new = sets.offsets[old], len(sets.sizes) - old
+    distinct = np.unique(sets.hashes[bound:])
+    slots, numbers = nearest.slots_of(distinct), np.empty(len(sets.hashes), np.int32)
+
+    def work(first: int) -> None:
+        some = slice(first, first + _HASHES)
+        nearest.numbers_of(sets.hashes[some], distinct, slots, numbers[some])
+
+    for _ in ordered_map(work, range(0, len(numbers), _HASHES), threads):
+        pass
+    of_old, of_new = numbers[:bound], numbers[bound:]
+    lengths = np.bincount(of_old[of_old >= 0], minlength=len(distinct))
+    order = np.argsort(lengths, kind="stable")
+    first, rank = np.zeros(len(order) + 1, np.int64), np.empty(len(order), np.int64)
+    first[1:], rank[order] = np.cumsum(lengths[order]), np.arange(len(order))
+    members = np.empty(int(first[-1]), np.int32)
+    nearest.fill_members(of_old, sets.offsets[: old + 1], first[rank], members)
+    shared = lengths[of_new] > 0
+    owner = np.repeat(np.arange(new), sets.sizes[old:])[shared]
+    owner, list_of = np.divmod(np.sort(owner * (len(distinct) + 1) + rank[of_new[shared]]), len(distinct) + 1)
+    begin = np.searchsorted(owner, np.arange(new + 1))
+    about = sets.hashes, sets.offsets, old, first, members, begin, list_of.astype(np.int32)
+    return nearest.ShingleLists(*about, related.across, related.within)
 
 
 def _falling(least: Fraction) -> Iterator[Fraction]:
