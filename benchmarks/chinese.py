@@ -45,7 +45,9 @@ def main() -> None:
     ]
     texts = list(chain.from_iterable(zip(*columns, strict=False)))
     ids = [str(number) for number in range(len(texts))]
-    pq.write_table(pa.table({"id": ids, "text": pa.array(texts, pa.large_string())}), given.folder / "mixed.parquet")
+    pq.write_table(
+        pa.table({"id": ids, "text": pa.array(texts, pa.large_string())}), given.folder / "mixed.parquet"
+    )
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ are taken, since the slowest tool needs a minute for 100 MB. ``--own`` names fil
 Every tool runs on one processor and on two, with the settings of its own page, except that the threshold is .8 and
 the shingles have five words where it has such options.
 
-The figures are processor time, with that of child processes, and the peak of the largest process: other work on the
-machine does not change them much. Money is processor time at the price of an hour of a core. Elapsed time is
+The figures are processor time, with that of child processes, and the peak of the largest process: other work on
+the machine does not change them much. Money is processor time at the price of an hour of a core. Elapsed time is
 written with ``--quiet``, when nothing else is at work.
 """
 
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from table import Report
 
 HERE = Path(__file__).parent
@@ -43,9 +44,9 @@ print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 TEXT_DEDUP = """
 import subprocess, sys
 source, out, cores = sys.argv[1:]
-command = [sys.executable, "-m", "text_dedup.minhash", "--path", "parquet", "--data_files", source, "--split", "train",
-           "--cache_dir", out + ".cache", "--output", out, "--column", "text", "--batch_size", "10000",
-           "--num_proc", cores, "--threshold", "0.8", "--ngram", "5"]
+command = [sys.executable, "-m", "text_dedup.minhash", "--path", "parquet", "--data_files", source,
+           "--split", "train", "--cache_dir", out + ".cache", "--output", out, "--column", "text",
+           "--batch_size", "10000", "--num_proc", cores, "--threshold", "0.8", "--ngram", "5"]
 sys.exit(subprocess.run(command).returncode)
 """
 
@@ -159,7 +160,8 @@ def main() -> None:
         "dollars a TB",
     )
     note = (
-        f"Dollars a TB of text: processor time at {PRICE} dollars an hour of a core. The peak is that of the largest process. "
+        f"Dollars a TB of text: processor time at {PRICE} dollars an hour of a core. "
+        "The peak is that of the largest process. "
         "duplodocus is on no package index: it is built from its repository, and was not measured. "
         f"Processors allowed by affinity, of {os.cpu_count()}."
     )

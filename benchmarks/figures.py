@@ -2,7 +2,7 @@
 
     python benchmarks/figures.py [--write]
 
-``figures.toml`` says where a figure stands and where it comes from. Without ``--write`` every figure that differs is
+``figures.toml`` says where a figure is and where it comes from. Without ``--write`` every figure that differs is
 printed, and the exit status is 1; with it the pages get the figures of the tables. A figure keeps the number of
 decimals that its page shows, and no more than the table has.
 """

@@ -136,7 +136,7 @@ def labelled(folder: Path) -> list[str]:
 
 
 def documentation(folder: Path) -> list[str]:
-    """The pieces of docs/**/*.txt of every source package in a folder, such as those of Django 5.0, 5.1 and 5.2."""
+    """The pieces of docs/**/*.txt of every source package in a folder, such as Django 5.0, 5.1 and 5.2."""
     found: list[str] = []
     for package in sorted(folder.glob("*.tar.gz"), key=lambda path: path.name.lower()):
         with tarfile.open(package) as archive:

@@ -9,8 +9,12 @@ release = version = installed("neardup")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 root_doc = "docs/index"
+templates_path = ["docs/_templates"]
 exclude_patterns = ["docs/conf.py"]
 html_theme = "furo"
+html_extra_path = ["pages"]
+_SIDEBAR = ("scroll-start", "brand", "search", "navigation", "scroll-end")
+html_sidebars = {"**": [*(f"sidebar/{part}.html" for part in _SIDEBAR), "versions.html"]}
 html_title = f"neardup {release}"
 myst_heading_anchors = 6
 nitpicky = False

@@ -2,13 +2,17 @@
 
     python scripts/make_site.py FOLDER [--man]
 
-Every warning is an error, and so is a link to a page or a heading that is missing. FOLDER is replaced.
+Every warning is an error, and so is a link to a page or a heading that is missing. The site of this version is
+FOLDER/VERSION, which is replaced; the sites of other versions in FOLDER stay, and every page links to all of them.
+It works from the disk as well: open FOLDER/index.html. The gallery is made by the program (gallery.py).
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,16 +20,34 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import gallery
 import neardup
 
 ROOT = Path(__file__).parents[1]
+FILES = ("src/neardup/verifier.py",)
+"""Files that pages link to and a reader loads."""
 BESIDE = ("README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "NOTICE")
-API, DECISIONS = "docs/reference/api.md", "docs/contributing/decisions"
+API, GALLERY, DECISIONS = "docs/reference/api.md", "docs/gallery.md", "docs/contributing/decisions"
 FRONT = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=docs/index.html">
-<title>neardup</title></head><body><p><a href="docs/index.html">neardup</a></p></body></html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={0}/docs/index.html">
+<title>neardup</title></head><body><p><a href="{0}/docs/index.html">neardup {0}</a></p></body></html>
 """
-"""The page at the address of the site: the index is beside the other pages."""
+"""The page at the address of the site: it leads to the newest version."""
+
+VERSIONS = """\
+const versions = %s;
+const script = document.currentScript;
+const list = document.createElement("p");
+list.append("Versions: ");
+for (const version of versions) {
+  const link = document.createElement(version === script.dataset.version ? "b" : "a");
+  link.textContent = version;
+  if (link.href !== undefined) link.href = `${script.dataset.root}/${version}/docs/index.html`;
+  list.append(link, " ");
+}
+document.getElementById("versions").append(list);
+"""
+"""A script and no data: pages from the disk may not fetch."""
 
 
 def api_page() -> Iterator[str]:
@@ -59,7 +81,7 @@ def contents() -> Iterator[str]:
         f"../benchmarks/results/{page.stem}" for page in sorted((ROOT / "benchmarks/results").glob("*.md"))
     ]
     decisions = [f"contributing/decisions/{page.stem}" for page in sorted((ROOT / DECISIONS).glob("*.md"))]
-    yield from (*beside, "contributing/language", *decisions, *measured, "```", "")
+    yield from ("evidence", "gallery", *beside, "contributing/language", *decisions, *measured, "```", "")
 
 
 def lay_out(folder: Path) -> None:
@@ -68,10 +90,29 @@ def lay_out(folder: Path) -> None:
         shutil.copytree(ROOT / name, folder / name)
     for name in BESIDE:
         shutil.copy(ROOT / name, folder / name)
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True)
+        shutil.copy(ROOT / name, folder / name)
     (folder / "docs" / "conf.py").rename(folder / "conf.py")
     (folder / API).write_text("\n".join(api_page()), encoding="utf-8")
+    pictured = gallery.make(folder / "pages" / "docs" / "gallery")
+    (folder / GALLERY).write_text("\n".join(pictured) + "\n", encoding="utf-8")
     index = folder / "docs" / "index.md"
     index.write_text(index.read_text(encoding="utf-8") + "\n" + "\n".join(contents()), encoding="utf-8")
+
+
+def by_age(version: str) -> tuple[list[int], bool]:
+    """The order of versions: by number, and a release after its candidates."""
+    numbers, rest = re.fullmatch(r"([\d.]+)(.*)", version).groups()  # type: ignore[union-attr]
+    return list(map(int, numbers.strip(".").split("."))), not rest
+
+
+def link_versions(folder: Path) -> None:
+    """Write the front page, and the list that every page reads."""
+    found = (one.parent.parent.name for one in folder.glob("*/docs/index.html"))
+    versions = sorted((name for name in found if name[:1].isdigit()), key=by_age, reverse=True)
+    (folder / "index.html").write_text(FRONT.format(versions[0]), encoding="utf-8")
+    (folder / "versions.js").write_text(VERSIONS % json.dumps(versions), encoding="utf-8")
 
 
 def main() -> int:
@@ -89,10 +130,11 @@ def main() -> int:
         done = subprocess.run(list(map(str, command)), check=False)
         if done.returncode:
             return done.returncode
-        shutil.rmtree(given.folder, ignore_errors=True)
-        shutil.copytree(out, given.folder, ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
+        target = given.folder if given.man else given.folder / neardup.__version__
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(out, target, ignore=shutil.ignore_patterns(".doctrees", ".buildinfo"))
         if not given.man:
-            (given.folder / "index.html").write_text(FRONT, encoding="utf-8")
+            link_versions(given.folder)
     return 0
 
 

@@ -1,0 +1,122 @@
+"""The gallery of the site: pages that the program makes of its sample documents, as a reader opens them.
+
+Called by ``make_site.py``. Every page is one file without a script. The pages of the review are saved from a
+server, so their links and buttons do nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import neardup as nd
+from neardup.cli.demo_documents import documents_path
+
+PAGES = {
+    "report": (
+        "Report",
+        "a page about a result, by `neardup report`: figures, groups, pairs side by side",
+    ),
+    "comparison": ("Comparison", "two documents side by side, by `neardup compare --html`"),
+    "review": ("Review", "the groups of a result in `neardup review`"),
+    "pair": ("Pair", "a pair in `neardup review`, with the buttons of a decision"),
+    "walkthrough": ("Walk-through", "MinHash on three sentences, by `neardup explain --example --html`"),
+    "notebook": ("Notebook", "the views of results, plans and comparisons in a notebook"),
+}
+"""The name of a page, its title, and the command that makes it."""
+
+FRAME = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Views in a notebook</title><meta name="color-scheme" content="light dark">
+<style>body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem }}</style>
+</head><body><h1>Views in a notebook</h1>{}</body></html>
+"""
+
+
+def run(*words: object) -> None:
+    """Run a command of the program."""
+    command = [sys.executable, "-m", "neardup", *map(str, words), "--no-config"]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def notebook() -> str:
+    """The views of some objects, each under the expression that makes it."""
+    memo = "Please hand in your travel costs for March, with all receipts, to the office upstairs by Friday noon."
+    texts = [memo, memo.replace("Friday", "Thursday"), "Lunch?"]
+    cells: dict[str, Any] = {
+        "nd.find(texts, threshold=0.6)": nd.find(texts, threshold=0.6),
+        "nd.plan(0.8, recall=0.9)": nd.plan(0.8, recall=0.9),
+        "nd.compare(texts[0], texts[1])": nd.compare(texts[0], texts[1]),
+        "nd.similarities(texts)": nd.similarities(texts),
+    }
+    return FRAME.format("".join(f"<pre>{code}</pre>{cell._repr_html_()}" for code, cell in cells.items()))
+
+
+def saved(address: str, path: str) -> str:
+    """A page of a server with its style, without scripts."""
+
+    def fetched(one: str) -> str:
+        with urllib.request.urlopen(address + one) as answer:
+            return str(answer.read().decode())
+
+    page = re.sub(r"<script\b.*?</script>", "", fetched(path), flags=re.DOTALL)
+    style = re.search(r'<link rel="stylesheet" href="([^"]+)">', page)
+    if style:
+        page = page.replace(style[0], f"<style>{fetched(style[1])}</style>")
+    return re.sub(r'<link rel="icon"[^>]*>', "", page)
+
+
+def first_link(page: str, kind: str) -> str:
+    """The first link of a page to a group or a pair."""
+    links = re.findall(rf'href="(/{kind}/[^"]*)"', page)
+    if not links:
+        raise SystemExit(f"the review has a page without a link to {kind}")
+    return str(links[0]).replace("&amp;", "&")
+
+
+def review_pages(result: Path) -> dict[str, str]:
+    """The list of groups, and the first pair of a group."""
+    command = [sys.executable, "-m", "neardup", "review", str(result), "--port", "0", "--no-config"]
+    quiet = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quiet
+    ) as server:
+        try:
+            assert server.stdout is not None
+            address = next(met[0] for line in server.stdout if (met := re.search(r"http://[\d.:]+", line)))
+            groups = saved(address, "/")
+            group = saved(address, first_link(groups, "groups"))
+            return {"review": groups, "pair": saved(address, first_link(group, "pairs"))}
+        finally:
+            server.terminate()
+
+
+def make(folder: Path) -> Iterator[str]:
+    """Write the pages into a folder; yield the lines of the page that lists them."""
+    folder.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as made:
+        documents, result = Path(made, "documents.jsonl"), Path(made, "cleaned")
+        documents.write_bytes(documents_path().read_bytes())
+        run("dedup", documents, "-o", result, "--threshold", "0.5")
+        run("report", result, "-o", folder / "report.html")
+        memos = (Path(__file__).parents[1] / "tests" / "golden" / f"memo_{side}.txt" for side in "ab")
+        run("compare", *memos, "--html", folder / "comparison.html")
+        run("explain", "--example", "--html", folder / "walkthrough.html")
+        pages = {"notebook": notebook(), **review_pages(result)}
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    yield from (
+        "# Gallery",
+        "",
+        "Pages that neardup makes of its sample documents. They open without a network.",
+        "",
+    )
+    for name, (title, description) in PAGES.items():
+        yield f'- <a href="gallery/{name}.html">{title}</a>: {description}'
