@@ -18,12 +18,15 @@ from neardup.review.source import (
     GroupList,
     GroupView,
     Key,
+    KindCounts,
     KindSample,
+    MemberItem,
     MemberLine,
     OutsideLine,
     PairLine,
     PairList,
     PairView,
+    Panes,
     Question,
     Queue,
     Reviewed,
@@ -165,6 +168,22 @@ class MadeReview:
             precision = found.value, found.low, found.high
         return ThresholdView(edges, counts, lines, len(verdicts), alike, precision, around)
 
+    def panes(self, key: Key, question: Question) -> Panes:
+        members = self._members(key)
+        items = tuple(
+            MemberItem(each, self.ids[each], "", None, each == members[0], self._verdict((each, members[0])))
+            for each in members
+        )
+        return Panes(key, self.groups(question).lines, len(self.groups_of), items, "")
+
+    def undecided(self, pair: Pair, question: Question, queue: Queue | None) -> Pair | None:
+        left = [each for each in self._pairs(self._group_of(pair[0])) if not self._verdict(each)]
+        return left[0] if left else None
+
+    def kinds(self, filter: str = "") -> KindCounts:
+        counts = {kind: len(self._of_kind(kind)) for kind in ("numbers only", "wording")}
+        return KindCounts(tuple((kind, count, count) for kind, count in counts.items() if count))
+
     def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
         pairs = self._of_kind(kind)
         return KindSample(kind, len(pairs), tuple(self._pair_line(*pair) for pair in pairs[:20]))
@@ -193,6 +212,8 @@ class MadeReview:
         pairs = self._pairs(decision.group)
         if decision.asked == "group":
             return pairs
+        if decision.asked == "members":
+            return [pair for pair in pairs if pair[0] in decision.members]
         assert decision.above is not None
         return [pair for pair in pairs if self.similarity(*pair) >= decision.above]
 

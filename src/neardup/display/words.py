@@ -206,6 +206,16 @@ def distinct(names: Sequence[str], width: int) -> tuple[str, ...]:
     return tuple(middle_cut(f"…{name[len(shared) :]}" if shared else name, width) for name in names)
 
 
+def beginning(names: Sequence[str]) -> str:
+    """Return the whole words with which all names begin.
+
+    >>> beginning(["agreement_24_v1.txt", "agreement_24_v2.txt"])
+    'agreement_24'
+    """
+    shared = _shared(names)
+    return shared.strip(" _-.,#") if len(set(names)) == 1 else _WORD_END.sub("", shared).strip(" _-.,#")
+
+
 def _shared(names: Sequence[str]) -> str:
     """Return the characters with which all names begin."""
     low, high = min(names), max(names)

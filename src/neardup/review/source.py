@@ -79,13 +79,37 @@ class GroupLine:
     decided: int
     pairs: int
     """Members besides the representative and exact copies; ``decided`` of them have a verdict."""
+    title: str = ""
+    """What the names of its members share, without their folder; "" if that is too little for a title."""
+    folder: str = ""
+    """The folder of all members; "" if they have none in common."""
+    removed: int = 0
+    """Members that go when the decisions are carried out; of a run that removes nothing, as if it did."""
+
+
+@dataclass(frozen=True)
+class FacetValue:
+    """A value in words, the clause of a filter that finds it, and the number of listed groups that have it."""
+
+    words: str
+    clause: str
+    groups: int
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A way to divide the listed groups: its name and its values."""
+
+    name: str
+    values: tuple[FacetValue, ...]
 
 
 @dataclass(frozen=True)
 class GroupList:
     """Some groups; ``next`` is the ``after`` of the next page, "" on the last one.
 
-    ``meaning`` is the canonical form of the filter. ``notes`` say why it may not find all groups.
+    ``meaning`` is the canonical form of the filter. ``notes`` say why it may not find all groups. ``facets``
+    divide all groups of the list, not those of the page.
     """
 
     lines: tuple[GroupLine, ...]
@@ -97,6 +121,34 @@ class GroupList:
     """Whether the filter waits for texts that are being read, so that more groups may follow."""
     pending: bool = False
     """Whether the same question will have a more complete answer soon."""
+    facets: tuple[Facet, ...] = ()
+
+
+@dataclass(frozen=True)
+class MemberItem:
+    """A member in the pane beside a pair: its name without the common folder, and its date or ""."""
+
+    key: Key
+    name: str
+    date: str
+    similarity: float | None
+    representative: bool
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True)
+class Panes:
+    """The panes beside a group or a pair: groups around the one that is shown, and its members.
+
+    ``groups`` are some of ``found``, in the order of the list, decided or not.
+    """
+
+    group: Key
+    groups: tuple[GroupLine, ...]
+    found: int
+    members: tuple[MemberItem, ...]
+    folder: str
+    """The folder of all members."""
 
 
 @dataclass(frozen=True)
@@ -243,8 +295,8 @@ class ThresholdView:
     """Whether some lines or words are still missing."""
 
 
-Asked = Literal["pair", "group", "above", "kind"]
-"""Whom a decision concerns: one pair; all members of the group; those above a similarity; all pairs of a kind."""
+Asked = Literal["pair", "group", "above", "members", "kind"]
+"""Whom a decision concerns: one pair; all members of the group; those above a similarity; some; all of a kind."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +316,18 @@ class Decide:
     note: str = ""
     queue: Queue | None = None
     """The queue the reviewer works through, in which to find the next pair."""
+    members: tuple[Key, ...] = ()
+    """The members that are judged with their representative."""
+
+
+@dataclass(frozen=True)
+class KindCounts:
+    """The kinds of difference that pairs have, as name, undecided pairs and all pairs."""
+
+    kinds: tuple[tuple[str, int, int], ...]
+    notes: tuple[str, ...] = ()
+    pending: bool = False
+    """Whether kinds are still being determined, so that counts may grow."""
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,9 @@ class Texts(Protocol):
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the other values of the document of a row."""
 
+    def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield rows, ascending, with the other values of their documents; those without any may be missing."""
+
 
 class Places(Protocol):
     """Where the documents of a result are in its input."""

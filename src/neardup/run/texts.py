@@ -149,8 +149,13 @@ class InputTexts:
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Read the other values of the document of a row, shortened; {} if it has none."""
-        ((_, _, values),) = self.to_store(np.array([row]))
-        return {} if values is None else msgspec.json.decode(values, type=dict[str, str])
+        return next((values for _, values in self.others(np.array([row]))), {})
+
+    def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield rows, ascending, with the other values of their documents, shortened."""
+        for row, _, values in self.to_store(rows):
+            if values is not None:
+                yield row, msgspec.json.decode(values, type=dict[str, str])
 
     def _owners(self, rows: Int64s) -> Int64s:
         """The pieces of rows, by number."""
@@ -316,10 +321,18 @@ class StoredTexts:
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the other values of the document of a row, shortened; {} if it has none."""
         values = self._values(row, "fields")
-        if values is None or values["fields"] is None:
-            return {}
+        return {} if values is None or values["fields"] is None else self._decoded(values["fields"])
+
+    def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield ``rows`` (ascending) with the other values of their documents."""
+        for table in self._tables(rows, ["row", "fields"]):
+            for row, fields in zip(*(values.to_pylist() for values in table.columns), strict=True):
+                if fields is not None:
+                    yield row, self._decoded(fields)
+
+    def _decoded(self, fields: str) -> Mapping[str, str]:
         try:
-            return msgspec.json.decode(values["fields"], type=dict[str, str])
+            return msgspec.json.decode(fields, type=dict[str, str])
         except msgspec.MsgspecError as error:
             raise damaged(self._folder, f"{TEXTS_FILE} cannot be used: {error}") from error
 

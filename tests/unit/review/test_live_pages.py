@@ -177,7 +177,7 @@ def test_history_names_who_and_when_and_undoes_any_action(pages: Pages, source: 
     for pair in ("/pairs/1/0", "/pairs/2/0"):
         pages.submit(pages.get(pair), "/decide", ("verdict", "duplicate"))
     history = pages.get("/history")
-    assert "2026-11-22 10:00:00 Ann" in history.words
+    assert "2026-11-22 10:00 UTC Ann" in history.words
     pages.post("/undo", {"then": "history", "action": 1})
     assert source.actions[0].undone_by == 3
     assert "undone by 3" in pages.get("/history").words

@@ -237,10 +237,10 @@ def flowed(text: str) -> str:
     'The harbour office closes on Friday because of the works on the quay.\n\nAll others stay.'
     """
     lines, out = text.splitlines(keepends=True), []
-    for at, line in enumerate(lines):
+    for place, line in enumerate(lines):
         bare = line.rstrip()
-        after = lines[at + 1] if at + 1 < len(lines) else ""
-        width = max(len(bare), len(after.rstrip()), len(lines[at - 1].rstrip()) if at else 0)
+        after = lines[place + 1] if place + 1 < len(lines) else ""
+        width = max(len(bare), len(after.rstrip()), len(lines[place - 1].rstrip()) if place else 0)
         word = after.split(None, 1)[:1]
         hard = word and width in _WIDTHS and len(bare) >= width // 2 and len(bare) + len(word[0]) >= 0.85 * width
         plain = after[:1].isalnum() and not _IDEOGRAPH.search(bare[-1:] + after[:1])

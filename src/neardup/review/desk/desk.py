@@ -17,23 +17,38 @@ from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Judgement, Represents, Tag, Verdict
 from neardup.review.desk.differences import Kernels
+from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, compares_documents, filtered, kinds_named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
+from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.subjects import COLLECTION, CollectionSubject, ResultSubject, Subject
 from neardup.review.desk.texts import LAST_WAIT, Ahead, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
-from neardup.review.desk.views import Ordered, Queues, group_view, in_group, keys_of, neighbours, page, pair_view
+from neardup.review.desk.views import (
+    Ordered,
+    Queues,
+    group_view,
+    in_group,
+    keys_of,
+    near_of,
+    neighbours,
+    page,
+    pair_view,
+    panes_view,
+)
 from neardup.review.source import (
     Acted,
     Decide,
     GroupList,
     GroupView,
     Key,
+    KindCounts,
     KindSample,
     PairList,
     PairView,
+    Panes,
     Question,
     Queue,
     Reviewed,
@@ -81,6 +96,10 @@ def judgements(lines: Lines, decision: Decide, listed: Bools | None = None) -> J
         values = [lines.similarity(int(lines.index.members[place]), head) for place in places]
         places = places[np.array([value is not None and value >= least for value in values], np.bool_)]
         where += f" with similarity {similarity(least)} or above"
+    if decision.asked == "members":
+        chosen = [lines.index.documents.at(key) for key in decision.members]
+        places = places[np.isin(lines.index.members[places], chosen)]
+        where += ", chosen one by one"
     if not len(places):
         raise InputError(f"There is no near copy to judge {where}", "A group with near copies", "Judge a pair")
     sentence = f"{said(decision.verdict)}: {counted(len(places), 'pair')} {where}"
@@ -204,10 +223,12 @@ class Desk:
         self._made = VerdictIndex(index)
         self._reader = TextReader(index.documents, result.texts)
         whereabouts = Whereabouts(index.documents, result.places)
-        self._lines = Lines(index, self._made, self._reader, whereabouts, kernels)
-        self._kinds = KindSweep(self._lines)
         other = self._query if result.run.action == COLLECTION else None
-        self._fields = GroupFields(index, self._made, whereabouts, self._bring_kinds, other)
+        self._metadata = metadata = Metadata(index.documents, None if other else result.texts, whereabouts)
+        self._lines = Lines(index, self._made, self._reader, whereabouts, metadata, kernels)
+        self._kinds = KindSweep(self._lines)
+        self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
+        self._facets = Facets(index, self._made, metadata)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = Ordered(index)
         self._queues = Queues(self._lines, self._ordered)
@@ -246,7 +267,10 @@ class Desk:
             lines = self._lines.groups(places[chosen].tolist(), budget)
             self._look_ahead(listed.keys[places], chosen, places)
             pending = listed.partial or budget.short
-            return GroupList(lines, len(places), next, listed.meaning, listed.notes, listed.partial, pending)
+            facets = () if listed.partial else self._facets.of(listed.groups)
+            return GroupList(
+                lines, len(places), next, listed.meaning, listed.notes, listed.partial, pending, facets
+            )
 
     def group(self, key: Key, question: Question | None = None) -> GroupView:
         """Return a group; ``question`` is the list the reader came from."""
@@ -275,6 +299,35 @@ class Desk:
         comparison = self._subject.compare(lines.reader.look(one), lines.reader.look(other), how)
         return pair_view(lines, one, other, around, comparison)
 
+    def panes(self, key: Key, question: Question) -> Panes:
+        """Return the panes beside a group or a pair; ``question`` is the list the reader came from."""
+        with self._lock:
+            self._refresh()
+            listed = self._listed(question.filter, question)
+            keys = self._ordered.keys("stake", self._made) if question.order == "undecided" else listed.keys
+            return panes_view(self._lines, keys, listed.groups, self._index.at(key))
+
+    def undecided(self, pair: tuple[Key, Key], question: Question, queue: Queue | None) -> tuple[Key, Key] | None:
+        """Return the next pair without a verdict after a pair, in the list or queue the reader came from."""
+        with self._lock:
+            self._refresh()
+            if queue is not None:
+                return self._next_in_queue(queue, pair)
+            listed = self._listed(question.filter, question) if question.filter.strip() else None
+            own = [self._index.documents.at(key) for key in pair]
+            group = int(self._index.group_of[own[0]])
+            place = int(self._ordered.keys("stake", self._made)[group]) if group >= 0 else -1
+            if group < 0:
+                return self._next(pair[0], place, listed)
+            leads = int(self._made.heads[group]) == own[0]
+            waiting = set(self._waiting(group)) - set(own)
+            return self._next(pair[int(leads)], place, listed, skipped=-1 if waiting else group)
+
+    def _waiting(self, group: int) -> Iterator[int]:
+        """Yield the members of a group without a verdict, in its order."""
+        verdict, place = self._made.verdict, self._index.member_of
+        return (member for member in near_of(self._lines, group) if verdict[place[member]] < 0)
+
     def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
         """Return a page of a queue."""
         with self._lock:
@@ -286,6 +339,18 @@ class Desk:
         with self._lock:
             self._refresh()
         return self._thresholds.view(value)
+
+    def kinds(self, filter: str = "") -> KindCounts:
+        """Return the kinds of the pairs in the groups that a filter finds, the most frequent first."""
+        with self._lock:
+            listed = self._listed_in_time(filter, Question(), kinds=True)
+            verdicts = self._made
+            wanted = verdicts.near & listed.groups[self._index.group] & (verdicts.kinds >= 0)
+            every = np.bincount(verdicts.kinds[wanted], minlength=len(KINDS))
+            left = np.bincount(verdicts.kinds[wanted & (verdicts.verdict < 0)], minlength=len(KINDS))
+            order = np.argsort(-every, kind="stable").tolist()
+            counts = tuple((KINDS[kind], int(left[kind]), int(every[kind])) for kind in order if every[kind])
+            return KindCounts(counts, listed.notes, listed.partial)
 
     def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
         """Return the pairs without a verdict that a decision for a kind would concern."""
@@ -385,6 +450,7 @@ class Desk:
         """Sort what pages need, and load the kernels of comparison, before they are asked for."""
         self._ordered.warm()
         self._queues.warm()
+        self._metadata.warm()
         self._lines.differences.warm()
 
     def _refresh(self) -> None:
@@ -486,22 +552,22 @@ class Desk:
             pair = -1, -1
         return keys_of(self._lines, self._queues.next(queue, *pair))
 
-    def _next(self, judged: Key, own: int, listed: _Listed | None) -> tuple[Key, Key] | None:
+    def _next(self, judged: Key, own: int, listed: _Listed | None, skipped: int = -1) -> tuple[Key, Key] | None:
         """Return the next member to judge: in its group, then in the undecided groups after it, then before it.
 
-        ``own`` is the place of the group in the order of stake; −1 for a pair of different groups.
+        ``own`` is the place of the group in the order of stake; −1 for a pair of different groups. The group
+        ``skipped`` is left out.
         """
         index, verdicts = self._index, self._made
         rows = index.documents.rows
         behind = (self._ordered.keys("stake", verdicts) - own) % (len(index) + 1)
-        waits = verdicts.open if listed is None else verdicts.open & listed.groups
+        waits = verdicts.open & (np.arange(len(index)) != skipped)
+        if listed is not None:
+            waits &= listed.groups
         if not waits.any():
             return None
         group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
-        inside = index.slice(group)
-        places = inside.start + np.flatnonzero(verdicts.near[inside] & (verdicts.verdict[inside] < 0))
-        matches = np.flatnonzero(rows == judged)
-        member = int(index.member_of[matches[0]]) if len(matches) else -1
-        later = places[places > member] if inside.start <= member < inside.stop else places
-        place = int(later[0] if len(later) else places[0])
-        return int(rows[index.members[place]]), int(rows[verdicts.heads[group]])
+        order = {int(rows[member]): place for place, member in enumerate(near_of(self._lines, group))}
+        waiting = list(self._waiting(group))
+        after = (member for member in waiting if order[int(rows[member])] > order.get(judged, -1))
+        return int(rows[next(after, waiting[0])]), int(rows[verdicts.heads[group]])

@@ -15,6 +15,7 @@ from neardup.display import printable
 from neardup.errors import InputError, QueryError
 from neardup.io.decisions.records import Id
 from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.texts import Whereabouts
 from neardup.review.desk.verdicts import VERDICTS, VerdictIndex
 from neardup.tables import Bools, Floats
@@ -34,6 +35,7 @@ NAMES = {
     "fate": "keep or remove, as decided for a member",
     "id": "the id of a member",
     "file": "the file of a member, or the last part of its path",
+    "path": "a folder of a member, or the beginning of its file name",
 }
 SOURCE = "source"
 """The field of results that have the sources of documents."""
@@ -52,18 +54,22 @@ V = TypeVar("V", bound=str)
 
 
 class GroupFields:
-    """The fields of the groups of a result; ``other`` answers for all others: metadata of a collection."""
+    """The fields of the groups of a result, and of its documents: ``metadata``.
+
+    ``other`` answers for all others in a collection.
+    """
 
     def __init__(
         self,
         index: ResultIndex,
         verdicts: VerdictIndex,
         whereabouts: Whereabouts,
+        metadata: Metadata,
         bring_kinds: Callable[[], None],
         other: Callable[[FieldClause, str], Bools] | None = None,
     ) -> None:
         self._index, self._made, self._bring_kinds = index, verdicts, bring_kinds
-        self._other = other
+        self._other, self._metadata = other, metadata
         self._numbers = [name for name in NUMBERS if other is None or name not in ("stake", "lost")]
         lookups: dict[str, Callable[[FieldClause, str], Bools]] = {
             "decided": self._decided,
@@ -77,6 +83,7 @@ class GroupFields:
             del lookups["fate"]
         elif index.found.places is not None:
             lookups["file"] = lambda clause, _: index.of_documents(whereabouts.in_file(clause.value))
+            lookups["path"] = lambda clause, _: index.of_documents(metadata.in_path(clause.value))
         if SOURCE in index.documents.table.column_names:
             lookups[SOURCE] = self._source
         self._lookups = lookups
@@ -84,7 +91,9 @@ class GroupFields:
     @property
     def names(self) -> tuple[str, ...]:
         """The fields that a filter may use."""
-        return (*self._numbers, *self._lookups)
+        own = (*self._numbers, *self._lookups)
+        others = () if self._other is not None else self._metadata.names
+        return (*own, *(name for name in others if name not in own))
 
     def holds(self, clause: FieldClause, query: str) -> Bools:
         """Return the groups for which a comparison holds. Raises QueryError for an unknown field or value."""
@@ -92,6 +101,9 @@ class GroupFields:
             return self._compared(clause, query)
         if clause.field not in self._lookups and self._other is not None:
             return self._other(clause, query)
+        if clause.field not in self._lookups and clause.field in self._metadata.names:
+            having = self._index.of_documents(self._metadata.where(clause))
+            return ~having if clause.operator == "!=" else having
         if clause.field not in self._lookups:
             raise refused(clause, query, f"There is no field {printable(clause.field)}", ", ".join(self.names))
         if clause.operator not in (":", "=", "!="):

@@ -1,71 +1,27 @@
 """The lines of lists: groups, members and pairs, with their words and differences; kinds found meanwhile."""
 
-import re
 import threading
 from math import isnan
-from typing import TypeAlias
 
 import numpy as np
 
-from neardup.display import counted, number, shortened
+from neardup.display import beginning, counted, number, shortened, without_common
 from neardup.errors import InputError
-from neardup.io.decisions.records import Id, JudgedPair
+from neardup.io.decisions.records import JudgedPair
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.metadata import Metadata, is_earlier
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
-from neardup.review.source import GroupLine, MemberLine, PairLine
+from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine
 from neardup.run import lost_text
 from neardup.tables import Int64s
 
-DATE = "date"
-"""The column of results that has the dates of documents."""
+NAMED_MEMBERS, LEAST_TITLE = 300, 3
+"""Members whose names make the title of a group, and letters of a title."""
+_NO_TIME = Budget(0.0)
 _SHOWN = 200
 """Columns of a value of the input that are shown."""
-
-
-_PARTS = re.compile(r"\d+|[^\W\d_]+")
-_STAGES = {
-    "outline": -2,
-    "draft": -1,
-    "copy": 1,
-    "new": 1,
-    "rev": 1,
-    "revised": 1,
-    "final": 2,
-    "signed": 3,
-    "executed": 3,
-}
-"""Words of names that say how far a version is; 0 for all others."""
-Version: TypeAlias = tuple[tuple[int, int, str], ...]
-
-
-def version_of(id: Id) -> Version:
-    """Return a key of an id: numbers in it count as numbers, and "draft" is before "final".
-
-    >>> sorted(["terms_FINAL.pdf", "terms_v10.pdf", "terms_v2.pdf", "terms_draft.pdf"], key=version_of)
-    ['terms_draft.pdf', 'terms_v2.pdf', 'terms_v10.pdf', 'terms_FINAL.pdf']
-    """
-    parts = [part.casefold() for part in _PARTS.findall(str(id))]
-    return tuple(
-        (_STAGES.get(part, 0), int(part), "")
-        if part.isascii() and part.isdigit()
-        else (_STAGES.get(part, 0), 0, part)
-        for part in parts
-    )
-
-
-def is_earlier(one: tuple[str, Id], other: tuple[str, Id]) -> bool:
-    """Return whether a document, as its date (ISO 8601, "" if unknown) and its id, is earlier than another one.
-
-    Dates decide if both are known; otherwise the ids, which are often names with a number.
-
-    >>> is_earlier(("", "terms_v2.txt"), ("", "terms_v10.txt")), is_earlier(("2024-03", "a"), ("2024-01", "b"))
-    (True, False)
-    """
-    if one[0] and other[0] and one[0] != other[0]:
-        return one[0] < other[0]
-    return version_of(one[1]) < version_of(other[1])
 
 
 class Lines:
@@ -77,8 +33,10 @@ class Lines:
         verdicts: VerdictIndex,
         reader: TextReader,
         whereabouts: Whereabouts,
+        metadata: Metadata,
         kernels: Kernels | None = None,
     ) -> None:
+        self._dates = metadata
         self.index, self.made, self.reader, self.whereabouts = index, verdicts, reader, whereabouts
         self.differences = Differences(index.documents, reader, kernels)
         self.computed = ComputedPairs(index, reader)
@@ -101,21 +59,56 @@ class Lines:
         if self.reader.known and self.differences.ready:
             self._group(group, None)
 
+    def brief(self, group: int) -> GroupLine:
+        """Return the line of a group without its difference, and with words only in place of a title."""
+        title, _ = self._title(group)
+        return self._line(group, "" if title else self.words(int(self.made.heads[group])), "")
+
+    def item(self, document: int, head: int, name: str) -> MemberItem:
+        """Return a member for the pane beside a pair."""
+        judged = self.judged(document, head)
+        similarity = None if document == head else self.similarity(document, head, _NO_TIME)
+        verdict = None if judged is None else judged.verdict
+        key = int(self.index.documents.rows[document])
+        return MemberItem(key, name, self.date(document)[:10], similarity, document == head, verdict)
+
     def _group(self, group: int, budget: Budget | None) -> GroupLine:
-        index, head = self.index, int(self.made.heads[group])
+        head = int(self.made.heads[group])
+        return self._line(group, self.words(head, budget), self._differs(group, head, budget))
+
+    def _line(self, group: int, words: str, differs: str) -> GroupLine:
+        index = self.index
         return GroupLine(
             index.key(group),
             index.documents.id(int(index.heads[group])),
-            self.words(head, budget),
+            words,
             int(index.size[group]),
             int(index.size[group] - 1 - self.made.pairs[group]),
             _known(index.lowest[group]),
             _known(index.highest[group]),
-            self._differs(group, head, budget),
+            differs,
             int(index.stake[group]),
             int(self.made.count[group]),
             int(self.made.pairs[group]),
+            *self._title(group),
+            self._removed(group),
         )
+
+    def _title(self, group: int) -> tuple[str, str]:
+        """Return what the names of the members share, and their folder."""
+        members = self.index.members[self.index.slice(group)][:NAMED_MEMBERS].tolist()
+        folder, names = without_common(*(str(self.index.documents.id(member)) for member in members))
+        shared = beginning(names)
+        return (shared if sum(map(str.isalpha, shared)) >= LEAST_TITLE else ""), folder
+
+    def _removed(self, group: int) -> int:
+        """Return the number of members that go."""
+        index, inside = self.index, self.index.slice(group)
+        members = index.members[inside]
+        if self._fates.follow(members):
+            rows = (self._fates.of(member)[0] for member in members.tolist())
+            return sum(row is not None and not row["kept"] for row in rows)
+        return len(members) - 1 if index.found.run.action == "group" else int((~index.kept[inside]).sum())
 
     def _differs(self, group: int, head: int, budget: Budget | None) -> str:
         """Name the difference of the least similar member, and the number of other members."""
@@ -128,7 +121,7 @@ class Lines:
         difference = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), budget)
         others = len(near) - 1
         if difference and others:
-            difference += f"; {counted(others, 'other')}"
+            difference += f"; {counted(others, 'other member')}"
         return difference
 
     def difference(self, member: int, head: int, kind: int, budget: Budget | None = None) -> str:
@@ -241,7 +234,7 @@ class Lines:
 
     def date(self, document: int) -> str:
         """Return the date of a document as its metadata has it, "" without one."""
-        return str(self.reader.fields(document).get(DATE) or "")
+        return self._dates.dates.get(document, "")
 
     def _is_copy(self, document: int, head: int) -> bool:
         """Return whether the group has another document with the same text before this one."""

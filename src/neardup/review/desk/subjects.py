@@ -168,6 +168,12 @@ class CollectionTexts:
         rows = self._store.rows(np.array([row], np.int64))
         return rows[0].metadata if rows else {}
 
+    def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Yield documents, ascending, with their metadata."""
+        for begin in range(0, len(rows), _PORTION):
+            part = self._store.rows(rows[begin : begin + _PORTION])
+            yield from ((row.number, row.metadata) for row in part if row.metadata)
+
     def _read(self, numbers: Int64s) -> Iterator[tuple[int, bytes]]:
         with self._store.reading():
             there = np.array([row.number for row in self._store.rows(numbers)], np.int64)

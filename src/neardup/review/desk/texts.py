@@ -244,6 +244,12 @@ class Whereabouts:
         path, is_document = paths[int(file[document])]
         return path if is_document else f"row {int(number[document]):,} of {path}"
 
+    def relative(self, document: int, id: object) -> str:
+        """Return the path of a document as its input names it; that of its file if its id has no folder."""
+        file, _, paths = self._files
+        path, is_document = paths[int(file[document])] if file[document] >= 0 else ("", True)
+        return str(id) if is_document or "/" in str(id) else path
+
     def in_file(self, name: str) -> Int64s:
         """Return the documents in a file, named by its path or by the last parts of it."""
         file, _, paths = self._files

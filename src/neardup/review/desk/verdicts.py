@@ -151,15 +151,22 @@ class Fates:
             return row, str(row["reason"])
         return None, ALONE if self._index.member_of[document] < 0 else APART
 
+    def follow(self, members: Int64s) -> bool:
+        """Return whether the fates of the members of a group follow from decisions, not from the run alone."""
+        with self._lock:
+            if self._made.state is not self._state:
+                self._begin(self._made.state)
+            return self._index.found.run.action != COLLECTION and bool(self._decided[members].any())
+
     def _row(self, document: int) -> Row:
-        state = self._made.state
+        state, action = self._made.state, self._index.found.run.action
         if state is not self._state:
             self._begin(state)
-        if not state.number or self._index.found.run.action == COLLECTION:
+        if action == COLLECTION or (not state.number and action != "group"):
             return self._stored(document)
         if document not in self._settled:
             together = self._together(document)
-            if self._decided[together].any() or self._index.found.run.action == "group":
+            if self._decided[together].any() or action == "group":
                 self._settle(together)
             else:
                 self._settled[document] = self._stored(document)

@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from neardup.comparison.compare import Comparison
-from neardup.display import counted, number, similarity
+from neardup.display import counted, distinct, number, similarity, without_common
 from neardup.errors import InputError
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
@@ -25,6 +25,7 @@ from neardup.review.source import (
     OutsideLine,
     PairList,
     PairView,
+    Panes,
     Queue,
 )
 from neardup.tables import Bools, Int64s
@@ -33,6 +34,8 @@ TABLE_MEMBERS = 30
 MOST_MEMBERS = 300
 """Members that the page of a group lists."""
 OUTSIDE = 10
+GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 32
+"""In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
 
 
 def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) -> GroupView:
@@ -40,9 +43,8 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
     index, verdicts = lines.index, lines.made
     head, budget = int(verdicts.heads[group]), lines.reader.budget()
     inside = index.slice(group)
-    documents, to_judge = index.members[inside], verdicts.near[inside]
-    others = np.concatenate((documents[to_judge], documents[~to_judge & (documents != head)]))
-    listed = [head, *others[: MOST_MEMBERS - 1].tolist()]
+    documents = index.members[inside]
+    listed = in_order(lines, group)[:MOST_MEMBERS]
     members = tuple(lines.member(document, head, budget) for document in listed)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
@@ -59,6 +61,45 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
         count if count > len(listed) else 0,
         (note,) if count > len(listed) else (),
         budget.short,
+    )
+
+
+def in_order(lines: Lines, group: int) -> list[int]:
+    """Return the members: the representative, near members (``near_of``), then exact copies."""
+    index, verdicts, head = lines.index, lines.made, int(lines.made.heads[group])
+    inside = index.slice(group)
+    documents, near = index.members[inside], verdicts.near[inside]
+    return [head, *near_of(lines, group), *documents[~near & (documents != head)].tolist()]
+
+
+def near_of(lines: Lines, group: int) -> list[int]:
+    """Return the members to judge, by date if all have one, or else the most similar first."""
+    index, inside = lines.index, lines.index.slice(group)
+    near = lines.made.near[inside]
+    values = np.nan_to_num(index.similarity[inside][near], nan=-1.0)
+    members: list[int] = index.members[inside][near][np.argsort(-values, kind="stable")].tolist()
+    if len(members) <= MOST_MEMBERS:
+        dates = [lines.date(member) for member in members]
+        if all(dates):
+            return [member for _, member in sorted(zip(dates, members, strict=True))]
+    return members
+
+
+def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> Panes:
+    """Return the panes beside a group or a pair; ``keys`` order the ``listed`` groups."""
+    places = np.flatnonzero(listed)
+    order = places[np.argsort(keys[places])]
+    before = int((keys[order] < keys[group]).sum())
+    begin = max(0, min(before - GROUPS_BEFORE, len(order) - GROUPS_BESIDE))
+    members, head = in_order(lines, group)[:MEMBERS_BESIDE], int(lines.made.heads[group])
+    folder, names = without_common(*(str(lines.index.documents.id(member)) for member in members))
+    short = distinct(names, NAME_BESIDE)
+    return Panes(
+        lines.index.key(group),
+        tuple(lines.brief(other) for other in order[begin : begin + GROUPS_BESIDE].tolist()),
+        len(order),
+        tuple(lines.item(member, head, name) for member, name in zip(members, short, strict=True)),
+        folder,
     )
 
 
@@ -155,7 +196,7 @@ class PairPlace:
 
 
 def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Comparison) -> PairView:
-    """Return two documents side by side."""
+    """Return two documents side by side, without the next undecided pair."""
     index = lines.index
     judged = lines.judged(a, b)
     group = int(index.group_of[a])
@@ -187,8 +228,7 @@ def in_group(lines: Lines, a: int, b: int) -> PairPlace:
         return PairPlace()
     head = int(verdicts.heads[group])
     member = b if a == head else a
-    inside = index.slice(group)
-    near = index.members[inside][verdicts.near[inside]].tolist()
+    near = near_of(lines, group)
     if head not in (a, b) or member not in near:
         return PairPlace()
     place = near.index(member)

@@ -26,6 +26,8 @@ def decide(desk: Desk, request: ReviewRequest) -> Elsewhere:
     above = request.share("above") if whom == "above" else None
     if whom == "above" and above is None:
         raise RefusedError(422, "The least similarity is missing", "From 0 to 1", "Enter it, or choose all")
+    if whom == "members" and not request.wholes("member"):
+        raise RefusedError(422, "No member is checked", "One or more", "Check the boxes of the members first")
     done = desk.decide(
         Decide(
             whom,
@@ -39,6 +41,7 @@ def decide(desk: Desk, request: ReviewRequest) -> Elsewhere:
             request.text("filter").strip(),
             request.text("note").strip(),
             queue_of(request),
+            request.wholes("member"),
         )
     )
     return Elsewhere(_after(request, done))

@@ -300,7 +300,9 @@ def late() -> RefusedError:
 
 
 def _texts(form: Any) -> dict[str, str]:
-    return {name: value for name, value in form.items() if isinstance(value, str)}
+    """Return the values of a form; those of check boxes with one name are joined by commas."""
+    values = {name: value for name, value in form.items() if isinstance(value, str)}
+    return {**values, **({"member": ",".join(form.getlist("member"))} if "member" in values else {})}
 
 
 def undoable(actions: tuple[Action, ...], by: str) -> Action | None:

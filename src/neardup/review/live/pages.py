@@ -14,7 +14,6 @@ from starlette.middleware.sessions import SessionMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from neardup.comparison.alignment import Alignment
-from neardup.comparison.kinds import KINDS
 from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.page import ComparisonBody
 from neardup.comparison.show.words import common_sentence, differences_sentence, value_of
@@ -63,6 +62,13 @@ class ReviewRequest:
         if not (value.isascii() and value.isdigit()) or len(value) > 18:
             raise RefusedError(422, f"{name} is not a whole number", "A number of this review")
         return int(value)
+
+    def wholes(self, name: str) -> tuple[int, ...]:
+        """Return whole numbers with commas between them."""
+        parts = self.form.get(name, "").split(",")
+        return tuple(
+            number for part in parts if (number := ReviewRequest(form={name: part}).whole(name)) is not None
+        )
 
     def share(self, name: str) -> float | None:
         """Return a number from 0 to 1, or None if it is missing."""
@@ -293,12 +299,16 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
     others = [member for member in view.members if member is not first]
     begin = request.whole("from") or 0
     end = begin + MEMBERS
+    folder, names = without_common(*(str(member.id) for member in (first, *others)))
     values = {
         "first": first,
         "shown": [first, *others[begin:end]],
+        "folder": folder,
+        "short": dict(zip((member.key for member in (first, *others)), names, strict=True)),
         "begin": begin or "",
         "following": end if end < len(others) else None,
         "came": came_from(request),
+        "beside": desk.panes(view.key, question_of(request)),
     }
     return LivePage("group.html", {"group": view, **values})
 
@@ -332,7 +342,10 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
             differing_sentence(comparison.alignment),
         ),
         "options": options,
+        "came": came_from(request),
         "keep": {**came_from(request), "queue": queue or ""},
+        "beside": None if view.group is None else desk.panes(view.group, question_of(request)),
+        "undecided": desk.undecided(keys, question_of(request), queue),
     }
     return LivePage("pair.html", values)
 
@@ -358,10 +371,10 @@ def threshold(desk: Desk, request: ReviewRequest) -> LivePage:
 
 
 def kinds(desk: Desk, request: ReviewRequest) -> LivePage:
-    """The pairs of one kind of difference, with samples; or all kinds."""
-    kind = request.text("kind")
-    sample = desk.sample_of_kind(kind, request.text("filter").strip()) if kind else None
-    values = {"kinds": KINDS, "kind": kind, "sample": sample, "seen": last_number(desk)}
+    """The pairs of one kind of difference, with samples; or all kinds with the number of their pairs."""
+    kind, filter = request.text("kind"), request.text("filter").strip()
+    values: dict[str, Any] = {"kind": kind, "seen": last_number(desk), "counts": None, "sample": None}
+    values |= {"sample": desk.sample_of_kind(kind, filter)} if kind else {"counts": desk.kinds(filter)}
     return LivePage("kinds.html", {**values, "came": came_from(request)})
 
 

@@ -39,6 +39,7 @@ function show(text, address) {
   const region = one("#said");
   const page = new DOMParser().parseFromString(text, "text/html");
   const moved = new URL(address).pathname !== location.pathname;
+  const scrolled = all(".pane").map((each) => [each.id, each.dataset.group, each.scrollTop]);
   for (const part of ["header.bar", "main", "footer"]) {
     const [old, made] = [one(part), one(part, page)];
     if (old && made) old.replaceWith(document.adoptNode(made));
@@ -55,6 +56,11 @@ function show(text, address) {
   const back = moved && !(place && place.form) ? null : found(place);
   const target = back && !back.disabled ? back : one("#heading");
   if (moved) scrollTo(0, 0);
+  for (const [id, group, top] of scrolled) {
+    const pane = document.getElementById(id);
+    if (pane && pane.dataset.group === group && !(moved && id === "here")) pane.scrollTop = top;
+  }
+  showCurrent();
   target.focus({ preventScroll: moved });
   const alert = one("[role=alert]");
   const heading = moved && target !== one("#heading") ? ` ${one("#heading").textContent.trim()}` : "";
@@ -85,6 +91,37 @@ document.addEventListener("submit", (event) => {
   event.preventDefault();
   send(event.target, event.submitter);
 });
+
+async function open(address) {
+  if (busy) return;
+  busy = true;
+  try {
+    const answer = await fetch(address, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error("not a page");
+    show(await answer.text(), answer.url);
+  } catch {
+    location.assign(address);
+  } finally {
+    busy = false;
+  }
+}
+
+// in panes, a link changes the panes and moves nothing else
+document.addEventListener("click", (event) => {
+  const link = event.target.closest(".panes a[href]");
+  if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (link.origin !== location.origin || link.pathname === location.pathname && link.hash || !/\/(pairs|groups)\/[\d/]+$/.test(link.pathname)) return;
+  event.preventDefault();
+  open(link.href);
+});
+
+// the lines of the shown group and pair are in view in their panes
+function showCurrent() {
+  for (const line of all(".pane [aria-current]")) {
+    const pane = line.closest(".pane"), [own, outer] = [line.getBoundingClientRect(), pane.getBoundingClientRect()];
+    if (own.top < outer.top || own.bottom > outer.bottom) pane.scrollTop += own.top - outer.top - outer.height / 3;
+  }
+}
 
 addEventListener("popstate", () => location.reload());
 
@@ -136,10 +173,32 @@ function differ(by) {
 }
 
 function verdict(digit) {
-  const near = document.activeElement.closest("tr");
-  const button = (near && one(`button[data-key="${digit}"]`, near)) || one(`form.decide button[data-key="${digit}"]`);
+  const near = document.activeElement.closest("tr"), key = `button[data-key="${digit}"]`;
+  const button = (near && one(key, near)) || one(`${one(BOXES + ":checked") ? "#several" : "form.decide"} ${key}`);
   if (button) button.click();
 }
+
+// ---- check boxes of members ----
+
+const BOXES = "input[name=member]";
+let lastBox = null;
+
+function check() {
+  const row = document.activeElement.closest("tr");
+  const box = row && one(BOXES, row);
+  if (box) box.click();
+}
+
+document.addEventListener("click", (event) => {
+  const box = event.target.closest(BOXES);
+  if (!box) return;
+  const boxes = all(BOXES), [from, to] = [boxes.indexOf(lastBox), boxes.indexOf(box)].sort((a, b) => a - b);
+  if (event.shiftKey && from >= 0) boxes.slice(from, to + 1).forEach((each) => { each.checked = box.checked; });
+  lastBox = box;
+  const count = all(`${BOXES}:checked`).length;
+  one(count ? "#some" : "#whole").checked = true;
+  say(`${count} checked`);
+});
 
 // ---- keys ----
 
@@ -182,6 +241,8 @@ const SINGLE = {
   u: () => follow("#undo button:not([disabled])"),
   "/": filter,
   e: explain,
+  x: check,
+  n: () => (one("#undecided") ? follow("#undecided") : say("No other pair is undecided.")),
   "?": () => follow('header.bar a[href$="/keys"]'),
 };
 for (const digit of "1234") SINGLE[digit] = () => verdict(digit);
@@ -237,6 +298,11 @@ async function refresh() {
 // ---- parts that need this file ----
 
 function prepareMain() {
+  showCurrent();
+  for (const time of all("time[data-local]")) {
+    const parts = { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
+    time.textContent = new Date(time.dateTime).toLocaleString("en", parts);
+  }
   all("[data-steps]").forEach((each) => { each.hidden = false; });
   all("[data-steps] button").forEach((each) => each.addEventListener("click", () => differ(Number(each.dataset.step))));
   later();

@@ -1,0 +1,115 @@
+"""Facets of a list of groups: values with the number of groups that have them, each as a clause of a filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from posixpath import commonpath
+
+import numpy as np
+
+from neardup.collection.query.syntax import is_bare_word, quoted
+from neardup.comparison.kinds import KINDS
+from neardup.review.desk.index import ResultIndex
+from neardup.review.desk.metadata import MOST_DISTINCT, Metadata
+from neardup.review.desk.verdicts import VerdictIndex
+from neardup.review.source import Facet, FacetValue
+from neardup.tables import Bools, Int64s
+
+MOST_VALUES = 12
+"""Values of a facet that a page lists: those of the most groups."""
+_SIZES = (("2", "size:2", 2, 2), ("3 to 5", "size>=3 AND size<=5", 3, 5), ("6 or more", "size>=6", 6, None))
+
+
+class Facets:
+    """Counts groups by their decisions, sizes, kinds and folders, and by columns of their documents."""
+
+    def __init__(self, index: ResultIndex, verdicts: VerdictIndex, metadata: Metadata) -> None:
+        self._index, self._made, self._metadata = index, verdicts, metadata
+
+    def of(self, listed: Bools) -> tuple[Facet, ...]:
+        """Return the facets of the listed groups that divide them; those of kinds only where all are known."""
+        facets = [
+            Facet("Decided", tuple(self._decided(listed))),
+            Facet("Size", tuple(self._sizes(listed))),
+            Facet("Kind", tuple(self._kinds(listed))),
+            Facet("Folder", tuple(self._folders(listed))),
+            *(Facet(name.capitalize(), tuple(self._column(name, listed))) for name in self._metadata.sorts),
+        ]
+        return tuple(facet for facet in facets if len(facet.values) > 1)
+
+    def _decided(self, listed: Bools) -> Iterator[FacetValue]:
+        count, pairs = self._made.count[listed], self._made.pairs[listed]
+        counts = {
+            "no": int(((count == 0) & (pairs > 0)).sum()),
+            "partly": int(((count > 0) & (count < pairs)).sum()),
+            "yes": int((count == pairs).sum()),
+        }
+        yield from (FacetValue(name, f"decided:{name}", number) for name, number in counts.items() if number)
+
+    def _sizes(self, listed: Bools) -> Iterator[FacetValue]:
+        size = self._index.size[listed]
+        for words, clause, least, most in _SIZES:
+            number = int(((size >= least) & (size <= (size if most is None else most))).sum())
+            if number:
+                yield FacetValue(words, clause, number)
+
+    def _kinds(self, listed: Bools) -> Iterator[FacetValue]:
+        index, kinds = self._index, self._made.kinds
+        places = self._made.near & listed[index.group]
+        if not len(kinds) or (kinds[places] < 0).any():
+            return
+        counts = self._counted(index.group[places], kinds[places].astype(np.int64), len(KINDS))
+        for kind in np.argsort(-counts, kind="stable").tolist():
+            if counts[kind]:
+                yield FacetValue(KINDS[kind], _clause("kind", KINDS[kind]), int(counts[kind]))
+
+    def _folders(self, listed: Bools) -> Iterator[FacetValue]:
+        """Yield the folders in which the listed documents first part."""
+        code, folders = self._folder_of
+        groups = self._index.group[listed[self._index.group]]
+        codes = code[self._index.members[listed[self._index.group]]]
+        there = [folders[one] for one in np.unique(codes).tolist()]
+        if len(there) < 2:
+            return
+        shared = commonpath(there) if all(there) else ""
+        start = len(shared) + 1 if shared else 0
+        names = ["/".join((*filter(None, [shared]), folder[start:].partition("/")[0])) for folder in folders]
+        distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        number_of = np.array([distinct[name] for name in names], np.int64)
+        if len(distinct) > 16 * MOST_DISTINCT:
+            return
+        counts = self._counted(groups, number_of[codes], len(distinct))
+        named = list(distinct)
+        for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
+            if counts[number] and (folder := named[number].strip("/")):
+                yield FacetValue(f"{folder[start:]}/", _clause("path", f"{folder}/"), int(counts[number]))
+
+    def _column(self, name: str, listed: Bools) -> Iterator[FacetValue]:
+        values, codes = self._metadata.sorts[name]
+        documents = self._index.members[listed[self._index.group]]
+        groups = self._index.group[listed[self._index.group]]
+        known = codes[documents] >= 0
+        counts = self._counted(groups[known], codes[documents][known].astype(np.int64), len(values))
+        for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
+            if counts[number]:
+                yield FacetValue(values[number], _clause(name, values[number], "="), int(counts[number]))
+
+    def _counted(self, groups: Int64s, codes: Int64s, size: int) -> Int64s:
+        """Return the number of different groups of each code."""
+        _, first = np.unique(groups * size + codes, return_index=True)
+        return np.bincount(codes[first], minlength=size)
+
+    @cached_property
+    def _folder_of(self) -> tuple[Int64s, list[str]]:
+        """The folder of each document, by number, and the folders."""
+        folders: dict[str, int] = {}
+        inside = (path.replace("\\", "/").rpartition("/")[0] for path in self._metadata.paths)
+        codes = [folders.setdefault(folder, len(folders)) for folder in inside]
+        return np.array(codes, np.int64), list(folders)
+
+
+def _clause(field: str, value: str, operator: str = ":") -> str:
+    """Return a comparison as it is typed."""
+    name = field if is_bare_word(field) else quoted(field)
+    return f"{name}{operator}{value if is_bare_word(value) else quoted(value)}"

@@ -1,0 +1,149 @@
+"""The other values of documents as columns, and their paths: for filters, facets and the order of versions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup.collection.query.syntax import FieldClause
+from neardup.io.decisions.records import Id
+from neardup.review.desk.index import ResultDocuments
+from neardup.review.desk.texts import Whereabouts
+from neardup.run.records import Texts
+from neardup.tables import Int64s
+
+DATE = "date"
+"""The column of results that has the dates of documents."""
+MOST_DISTINCT = 64
+"""A column with more different values is not one of few values."""
+LOOKED_AT, HELD_COLUMNS = 1000, 3
+"""Documents that are read for the names of columns, and columns that are kept."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
+_COMPARED = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+
+
+class Metadata:
+    """The other values of documents: their names, the columns asked for, and those of few values."""
+
+    def __init__(self, documents: ResultDocuments, texts: Texts | None, whereabouts: Whereabouts) -> None:
+        self._documents, self._texts, self._whereabouts = documents, texts, whereabouts
+        self._held: dict[str, dict[int, str]] = {}
+        self.sorts: dict[str, tuple[list[str], NDArray[np.int8]]] = {}
+        """Columns of few values, once ``warm`` has read them: the values, and the one of each document or −1."""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the first documents, in the order in which they occur."""
+        names: dict[str, None] = {}
+        for _, values in self._values(self._documents.rows[:LOOKED_AT]):
+            names.update(dict.fromkeys(values))
+        return tuple(names)
+
+    @cached_property
+    def dates(self) -> dict[int, str]:
+        """The date of each document that has one."""
+        return self.column(DATE) if DATE in self.names else {}
+
+    def column(self, name: str) -> dict[int, str]:
+        """Return the values of a column by document, without those that have none."""
+        values = self._held.pop(name, None)
+        if values is None:
+            every = self._values(self._documents.rows)
+            values = {document: str(of[name]) for document, of in every if name in of}
+        self._held = {**dict(list(self._held.items())[1 - HELD_COLUMNS :]), name: values}
+        return values
+
+    def warm(self) -> None:
+        """Read the columns of few different values."""
+        if not self.names:
+            return
+        sorts: dict[str, tuple[dict[str, int], NDArray[np.int8]]] = {
+            name: ({}, np.full(len(self._documents), -1, np.int8)) for name in self.names
+        }
+        for document, values in self._values(self._documents.rows):
+            for name in [name for name in values if name in sorts]:
+                codes, column = sorts[name]
+                if len(codes) == MOST_DISTINCT and values[name] not in codes:
+                    del sorts[name]
+                else:
+                    column[document] = codes.setdefault(str(values[name]), len(codes))
+        self.sorts = {name: (list(codes), column) for name, (codes, column) in sorts.items() if len(codes) > 1}
+
+    def _values(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        if self._texts is not None:
+            for row, values in self._texts.others(rows):
+                yield int(np.searchsorted(self._documents.rows, row)), values
+
+    def where(self, clause: FieldClause) -> Int64s:
+        """Return the documents for whose value a comparison holds.
+
+        ``:`` and ``!=`` look for a part of the value, in any case; ``=`` compares all of it. ``<`` and the like
+        compare numbers, or else text, in which dates are in order.
+        """
+        wanted, operator = clause.value.casefold(), clause.operator
+        if operator in _COMPARED:
+            holds = [(document, _order(value, clause.value)) for document, value in self._of(clause)]
+            return np.array([document for document, order in holds if order in _COMPARED[operator]], np.int64)
+        values = ((document, value.casefold()) for document, value in self._of(clause))
+        same = [
+            document for document, value in values if (value == wanted if operator == "=" else wanted in value)
+        ]
+        return np.array(same, np.int64)
+
+    def in_path(self, part: str) -> Int64s:
+        """Return the documents below a folder, or with a file whose name begins like this."""
+        wanted = "/" + part.replace("\\", "/").lstrip("/").casefold()
+        return np.array([n for n, path in enumerate(self.paths) if wanted in f"/{path.casefold()}"], np.int64)
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The path of each document: its id if that is the name of a file in the input, or else its file."""
+        ids = self._documents
+        return [self._whereabouts.relative(number, ids.id(number)) for number in range(len(ids))]
+
+    def _of(self, clause: FieldClause) -> Iterator[tuple[int, str]]:
+        yield from self.column(clause.field).items()
+
+
+def _order(value: str, wanted: str) -> int:
+    """Return −1, 0 or 1: whether a value is less than the wanted one, as a number if both are numbers."""
+    if _NUMBER.fullmatch(value) and _NUMBER.fullmatch(wanted):
+        return (float(value) > float(wanted)) - (float(value) < float(wanted))
+    return (value > wanted) - (value < wanted)
+
+
+_PARTS = re.compile(r"\d+|[^\W\d_]+")
+_STAGES = {"outline": -2, "draft": -1, "copy": 1, "new": 1, "rev": 1, "revised": 1, "final": 2, "signed": 3}
+"""Words of names that say how far a version is; 0 for all others."""
+Version: TypeAlias = tuple[tuple[int, int, str], ...]
+
+
+def version_of(id: Id) -> Version:
+    """Return a key of an id: numbers in it count as numbers, and "draft" is before "final".
+
+    >>> sorted(["terms_FINAL.pdf", "terms_v10.pdf", "terms_v2.pdf", "terms_draft.pdf"], key=version_of)
+    ['terms_draft.pdf', 'terms_v2.pdf', 'terms_v10.pdf', 'terms_FINAL.pdf']
+    """
+    parts = (part.casefold() for part in _PARTS.findall(str(id)))
+    return tuple(
+        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (_STAGES.get(part, 0), -1, part)
+        for part in parts
+    )
+
+
+def is_earlier(one: tuple[str, Id], other: tuple[str, Id]) -> bool:
+    """Return whether a document, as its date (ISO 8601, "" if unknown) and its id, is earlier than another one.
+
+    Dates decide if both are known; otherwise the ids, which are often names with a number.
+
+    >>> is_earlier(("", "terms_v2.txt"), ("", "terms_v10.txt")), is_earlier(("2024-03", "a"), ("2024-01", "b"))
+    (True, False)
+    """
+    if one[0] and other[0] and one[0] != other[0]:
+        return one[0] < other[0]
+    return version_of(one[1]) < version_of(other[1])
