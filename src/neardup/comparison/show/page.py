@@ -190,21 +190,21 @@ class ComparisonBody:
     @cached_property
     def stretches(self) -> list[tuple[int, int, bool]]:
         """The rows on the page as stretches [begin, end), each with a flag: whether it is folded."""
-        found = []
+        parts: list[tuple[int, int, bool]] = []
         room = self.most
         for begin, end, folded in self._all_stretches():
             if room is not None and not folded:
                 left = room - np.cumsum([self.rows.characters(row) for row in range(begin, end)])
                 fits = int((left >= 0).sum())
-                found += [(begin, begin + fits, False)] * bool(fits)
+                parts += [(begin, begin + fits, False)] * bool(fits)
                 if begin + fits < end:
                     break
                 room = int(left[-1])
             else:
-                found.append((begin, end, folded))
+                parts.append((begin, end, folded))
         if room is not None:
-            self.rows.show_only([(begin, end) for begin, end, folded in found if not folded])
-        return found
+            self.rows.show_only([(begin, end) for begin, end, folded in parts if not folded])
+        return parts
 
     @property
     def is_whole(self) -> bool:
