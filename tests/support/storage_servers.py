@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import http.client
 import re
 import socket
 import subprocess
@@ -82,14 +83,14 @@ def serving(server: FileServer) -> Iterator[FileServer]:
 
         def log_message(self, format: str, *args: object) -> None: ...
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
-        server.url = f"http://127.0.0.1:{http.server_port}"
-        thread = Thread(target=http.serve_forever)
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as inner:
+        server.url = f"http://127.0.0.1:{inner.server_port}"
+        thread = Thread(target=inner.serve_forever)
         thread.start()
         try:
             yield server
         finally:
-            http.shutdown()
+            inner.shutdown()
             thread.join()
 
 
@@ -135,6 +136,77 @@ def gcs() -> str:
     port = _free_port()
     words = ["-m", "gcp_storage_emulator", "start", "--in-memory", "--host", "127.0.0.1", "--port", str(port)]
     return _started([sys.executable, *words, "--default-bucket", "box"], port)
+
+
+_HOP = ("transfer-encoding", "content-length", "expect", "connection")
+
+
+class Relay:
+    """Requests to another server, of which those that ``refused`` matches are answered by an error.
+
+    ``sent`` counts the bytes of the bodies of answers by path.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address, self.url = address, ""
+        self.refused = re.compile("(?!)")
+        self.sent: dict[str, int] = {}
+
+
+@contextmanager
+def relaying(relay: Relay) -> Iterator[Relay]:
+    """Pass requests on within the block."""
+    host = relay.address.removeprefix("http://")
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _pass(self) -> None:
+            body = self._body()
+            if relay.refused.search(f"{self.command} {self.path}"):
+                self.send_error(503)
+                return
+            inner = http.client.HTTPConnection(host, timeout=60)
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
+            inner.request(self.command, self.path, body, headers)
+            answer = inner.getresponse()
+            data = answer.read()
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("connection", "transfer-encoding", "date", "server"):
+                    self.send_header(name, value)
+            if answer.getheader("Content-Length") is None:
+                self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+            path = self.path.partition("?")[0]
+            relay.sent[path] = relay.sent.get(path, 0) + len(data)
+            inner.close()
+
+        def _body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            parts = []
+            while size := int(self.rfile.readline().partition(b";")[0], 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            while self.rfile.readline().strip():
+                pass
+            return b"".join(parts)
+
+        do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _pass  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        relay.url = f"http://127.0.0.1:{server.server_port}"
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield relay
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 S3_KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "secret-of-the-test", "AWS_REGION": "us-east-1"}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 import neardup as nd
 from neardup.io.storage.systems import filesystem
+from neardup.io.writers.mirrors import Mirror
+from neardup.io.writers.object_stores import UNFINISHED
 from support import storage_servers
 from support.command_line import Run
 
@@ -53,3 +56,133 @@ def test_what_is_missing_is_said_in_words(box: str, run: Run) -> None:
         assert result.status == 2
         assert name in result.err
         assert "secret-of-the-test" not in result.err
+
+
+def names_at(url: str) -> list[str]:
+    system, path = filesystem(url)
+    return sorted(name[len(path) + 1 :] for name in system.find(path))
+
+
+def test_a_result_is_written_read_and_replaced_there(box: str, run: Run, tmp_path: Path) -> None:
+    put(f"{box}/in/a.jsonl", jsonl(ROWS))
+    here = run("dedup", f"{box}/in/a.jsonl", "-o", tmp_path / "here")
+    there = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out")
+    assert (here.status, there.status) == (0, 0)
+    assert names_at(f"{box}/out") == sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert f"{box}/out: copies.parquet" in there.out
+    system, path = filesystem(f"{box}/out/kept.jsonl")
+    assert system.cat_file(path) == (tmp_path / "here" / "kept.jsonl").read_bytes()
+    again = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out")
+    assert again.status == 2
+    assert f"{box}/out exists" in again.err
+    assert run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out", "--overwrite").status == 0
+    assert nd.load(f"{box}/out").run.counts == nd.load(tmp_path / "here").run.counts
+    nd.load(tmp_path / "here").save(f"{box}/saved")
+    assert nd.load(f"{box}/saved").groups == nd.load(tmp_path / "here").groups
+    for words in (["show", f"{box}/out", "d0"], ["verify", f"{box}/out"], ["compare", f"{box}/out", "d0", "d7"]):
+        result = run(*words)
+        assert (result.status, "/fetched/" in result.out) == (0, False), result.err
+    for command, name in (("report", "page.html"), ("export", "groups.csv")):
+        assert run(command, f"{box}/out", "-o", f"{box}/{name}").status == 0
+        assert names_at(box).count(name) == 1
+        assert run(command, f"{box}/out", "-o", f"{box}/{name}").status == 2
+    assert run("compare", f"{box}/in/a.jsonl#0", f"{box}/in/a.jsonl#1").status == 0
+
+
+def test_only_results_are_replaced(box: str, run: Run) -> None:
+    put(f"{box}/in/a.jsonl", jsonl(ROWS))
+    put(f"{box}/out/mine.txt", b"mine")
+    result = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out", "--overwrite")
+    assert result.status == 2
+    assert f"error: {box}/out" in result.err
+    assert names_at(f"{box}/out") == ["mine.txt"]
+
+
+def test_decisions_about_a_result_are_put_beside_it(box: str, run: Run, tmp_path: Path) -> None:
+    put(f"{box}/in/a.jsonl", jsonl(ROWS))
+    assert run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out").status == 0
+    (tmp_path / "tags.csv").write_text("id,tags\nd7,keep\n")
+    imported = run("import", f"{box}/out", tmp_path / "tags.csv", "--by", "ann")
+    assert imported.status == 0, imported.err
+    assert "decisions.sqlite" in names_at(f"{box}/out")
+    applied = run("apply", f"{box}/out", "-o", f"{box}/applied")
+    assert applied.status == 2
+    assert "recorded" in applied.err or "URL" in applied.err
+
+
+def test_parts_are_fingerprinted_merged_and_grown_there(box: str, run: Run, tmp_path: Path) -> None:
+    key = tmp_path / "key"
+    assert run("fingerprint", "--new-key", key).status == 0
+    for number in range(2):
+        put(f"{box}/in/{number}.jsonl", jsonl(ROWS[number * 20 : number * 20 + 20]))
+        words = ["fingerprint", f"{box}/in/{number}.jsonl", "-o", f"{box}/fp/part-{number}"]
+        assert run(*words).status == 2
+        assert run(*words, "--key", key).status == 0
+    merged = run("merge", f"{box}/fp", "--key", key, "-o", f"{box}/merged", "--json")
+    assert merged.status == 0, merged.err
+    expected = nd.find([row["text"] for row in ROWS]).run.counts.removed
+    assert json.loads(merged.out)["counts"]["removed"] == expected
+    put(f"{box}/in/new.jsonl", jsonl([{"id": "n", "text": ROWS[3]["text"]}, {"id": "m", "text": "all new " * 30}]))
+    grown = run(
+        "dedup",
+        f"{box}/in/new.jsonl",
+        "--against",
+        f"{box}/fp",
+        "--update",
+        f"{box}/fp",
+        *("--key", key, "-o", f"{box}/day1", "--json"),
+    )
+    assert grown.status == 0, grown.err
+    assert json.loads(grown.out)["counts"]["removed"] == 1
+    assert len([name for name in names_at(f"{box}/fp") if name.endswith("fingerprints.json")]) == 3
+
+
+def test_an_upload_that_fails_leaves_nothing_that_reads_as_a_result(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in storage_servers.S3_KEYS.items():
+        monkeypatch.setenv(name, value)
+    box = f"s3://box/{tmp_path.name}"
+    with storage_servers.relaying(storage_servers.Relay(storage_servers.s3())) as relay:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", relay.url)
+        put(f"{box}/in/a.jsonl", jsonl(ROWS))
+        relay.refused = re.compile(r"(PUT|POST) .*/out/run\.json")
+        failed = run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out", "--resume")
+        assert failed.status == 2
+        assert f"{box}/out" in failed.err
+        assert S3_SECRET not in failed.err
+        whole = re.search(r"whole in (\S+)", failed.err.replace("\n", " "))
+        assert whole
+        assert nd.load(whole[1]).run.counts.read == len(ROWS)
+        assert UNFINISHED in names_at(f"{box}/out")
+        assert not {"run.json", "manifest.json"} & {*names_at(f"{box}/out")}
+        shown = run("show", f"{box}/out", "d0")
+        assert shown.status == 2
+        assert "whole" in shown.err
+        relay.refused = re.compile("(?!)")
+        relay.sent.clear()
+        assert run("dedup", f"{box}/in/a.jsonl", "-o", f"{box}/out", "--resume").status == 0
+        assert UNFINISHED not in names_at(f"{box}/out")
+        assert run("show", f"{box}/out", "d0").status == 0
+
+
+S3_SECRET = storage_servers.S3_KEYS["AWS_SECRET_ACCESS_KEY"]
+
+
+def test_a_copy_is_refreshed_by_what_changed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in storage_servers.S3_KEYS.items():
+        monkeypatch.setenv(name, value)
+    box = f"s3://box/{tmp_path.name}"
+    with storage_servers.relaying(storage_servers.Relay(storage_servers.s3())) as relay:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", relay.url)
+        for name in ("a", "b"):
+            put(f"{box}/fp/{name}", b"x" * 1000)
+        for changed, expected in (("", 2000), ("", 0), ("a", 700)):
+            if changed:
+                put(f"{box}/fp/{changed}", b"y" * 700)
+            relay.sent.clear()
+            mirror = Mirror(f"{box}/fp", ())
+            folder = mirror.fetch()
+            assert sum(size for path, size in relay.sent.items() if path.endswith(("/a", "/b"))) == expected
+            del mirror
+        assert (folder / "a").read_bytes() == b"y" * 700

@@ -1,4 +1,4 @@
-"""Outputs, results and collections are on this machine: a URL is refused before any work, by every command."""
+"""Only object stores hold outputs and results: any other URL is refused before any work, by every command."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ import pytest
 
 import neardup
 from neardup.cli.commands import COMMANDS
-from neardup.cli.option import REQUIRED, Option, options_of
+from neardup.cli.option import OUTPUT_AT_URL, REQUIRED, Option, options_of
 from support.command_line import ROWS, Run
 
 URLS = [
-    "s3://bucket/out",
-    "gs://bucket/out",
-    "az://box/out",
     "hdfs://host:9000/a b",
     "https://host/x",
     "memory://x",
 ]
+STORES = ["s3://bucket/out", "gs://bucket/out", "az://box/out"]
 
 
 def paths() -> Iterator[tuple[str, Option]]:
-    """Yield every option that names a file or folder of this machine, with its command."""
+    """Yield every option that names a file or folder that is written, with its command."""
     for command, record in ((name, one.record) for name, one in COMMANDS.items()):
         types = get_type_hints(record)
         for option in options_of(record):
             kind = types.get(option.name)
-            if kind is Path or Path in get_args(kind):
+            if (kind is Path or Path in get_args(kind)) and option.at_url in ("", OUTPUT_AT_URL):
                 yield command, option
 
 
@@ -50,7 +48,8 @@ def test_a_url_is_refused_where_a_path_is_needed(
     command: str, option: Option, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    url = URLS[len(command + option.name) % len(URLS)]
+    urls = URLS if option.at_url else [*URLS, *STORES]
+    url = urls[len(command + option.name) % len(urls)]
     result = run(*typed(command, option, url))
     assert result.status == 2
     assert f"{url} is a URL" in result.err
@@ -76,8 +75,8 @@ def test_dedup_writes_no_folder_with_the_name_of_a_url(
 def test_urls_are_refused_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = neardup.find([str(row["text"]) for row in ROWS])
-    with pytest.raises(neardup.OutputError, match="s3://bucket/out is a URL"):
-        found.save("s3://bucket/out")
+    with pytest.raises(neardup.OutputError, match="https://host/out is a URL"):
+        found.save("https://host/out")
     with pytest.raises(neardup.OutputError, match=r"s3://bucket/a\.neardup is a URL"):
         neardup.Collection("s3://bucket/a.neardup")
     with (

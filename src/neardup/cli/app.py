@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -16,8 +16,11 @@ from neardup.cli.commands import COMMANDS, LOOK, Command
 from neardup.cli.compilation import watched
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
-from neardup.cli.option import Option, filled
-from neardup.io.names import require_local
+from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, Option, filled
+from neardup.io.names import require_local, url_in
+
+if TYPE_CHECKING:
+    from neardup.io.writers.mirrors import Mirror
 
 T = TypeVar("T")
 
@@ -153,22 +156,58 @@ def _program(name: str, command: Command) -> Callable[[Any], int]:
 
 
 def _with_local_paths(command: Callable[[T], int]) -> Callable[[T], int]:
-    """Wrap a command: raise OutputError for an option that names a file or folder here and is a URL.
+    """Wrap a command, which receives paths of this machine for the URLs in its options.
 
-    These are outputs, results, collections and keys; names of inputs are not paths. Spark itself writes to URLs.
+    Outputs are put to their URLs when they are whole; results and fingerprints are copied here, and the
+    additions of the command are put there. Raises OutputError for a URL where none can be, such as that of a
+    collection. Names of inputs are not paths. Spark itself writes to URLs.
     """
 
     @functools.wraps(command)
     def run(options: T) -> int:
-        if getattr(options, "engine", None) != "spark":
-            for field in dataclasses.fields(options):  # type: ignore[arg-type]
-                given = getattr(options, field.name)
-                for path in given if isinstance(given, list) else [given]:
-                    if isinstance(path, Path):
-                        require_local(path)
-        return command(options)
+        if getattr(options, "engine", None) == "spark":
+            return command(options)
+        changed: dict[str, Any] = {}
+        copies: dict[str, Mirror] = {}
+        for field in dataclasses.fields(options):  # type: ignore[arg-type]
+            given = getattr(options, field.name)
+            declared = field.metadata.get("declared")
+            kind = declared.at_url if declared else ""
+            if isinstance(given, list):
+                changed[field.name] = [_here(one, kind, copies) for one in given]
+            elif isinstance(given, Path):
+                changed[field.name] = _here(given, kind, copies)
+        status = command(dataclasses.replace(options, **changed))  # type: ignore[type-var]
+        for copy in copies.values():
+            copy.put()
+        return status
 
     return run
+
+
+def _here(given: Any, kind: str, copies: "dict[str, Mirror]") -> Any:
+    """Return the path here of a URL that an option of a kind names; any other value as it is."""
+    is_path = isinstance(given, Path)
+    if not (is_path or (isinstance(given, str) and kind == FINGERPRINTS_AT_URL)):
+        return given
+    url = url_in(given)
+    if url is None or not kind:
+        if is_path:
+            require_local(given)
+        return given
+    from neardup.io.writers.mirrors import LEFT_OUT, Mirror, holds_fingerprints
+    from neardup.io.writers.object_stores import staged, url_of
+
+    if kind == OUTPUT_AT_URL:
+        if url_of(given) is None:
+            require_local(given)
+        return staged(url)
+    if kind == FINGERPRINTS_AT_URL and not is_path and not holds_fingerprints(url):
+        return given
+    if url not in copies:
+        copies[url] = Mirror(url, LEFT_OUT if kind == RESULT_AT_URL else ())
+        copies[url].fetch()
+    return copies[url].folder if is_path else str(copies[url].folder)
 
 
 def _parameter(option: Option) -> inspect.Parameter:

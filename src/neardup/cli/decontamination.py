@@ -11,6 +11,7 @@ import typer
 
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
+from neardup.cli.option import typed
 from neardup.cli.options.on_files import DecontaminateOptions
 from neardup.cli.output import STREAM, WIDTH, open_output, refuse_unusable_out, reports_aside, watcher
 from neardup.contamination.contamination import Contamination, rules_of, weighed
@@ -144,7 +145,11 @@ def _show(result: Contamination, options: DecontaminateOptions, account: dict[st
         typer.echo(f"written: {_written(options)}")
     if result.problems:
         written = not options.dry_run and options.out != STREAM
-        where = f"{options.out}/problems.jsonl says where and why" if written else "run with -o DIR to list them"
+        where = (
+            f"{typed(options.out)}/problems.jsonl says where and why"
+            if written
+            else "run with -o DIR to list them"
+        )
         warn(f"{display.counted(len(result.problems), 'row')} could not be read: {display.printable(where)}")
     return REJECTED if result.problems else DONE
 
@@ -154,4 +159,6 @@ def _written(options: DecontaminateOptions) -> str:
         return "nothing (dry run)"
     if options.out == STREAM:
         return "the rows, to standard output"
-    return display.printable(f"{options.out}: {', '.join(sorted(path.name for path in options.out.iterdir()))}")
+    from neardup.io.writers.object_stores import names_in
+
+    return display.printable(f"{typed(options.out)}: {', '.join(names_in(options.out))}")

@@ -22,6 +22,7 @@ from neardup.cli.options.on_files import CompareOptions, ExplainOptions
 from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError
+from neardup.io.names import url_in
 from neardup.io.place import DatabaseURL, Place, is_url, place_of
 from neardup.settings import as_compared
 
@@ -124,6 +125,8 @@ def pair_of(options: CompareOptions) -> TwoTexts:
         ids = options.b, options.other
         if is_url(options.a):
             return _of_collection(place_of(options.a), ids)
+        if url_in(options.a) is not None:
+            return _of_result(options.a, ids)
         place = Path(options.a)
         if not place.exists():
             raise InputError(
@@ -145,7 +148,7 @@ def _refuse_other_options(options: CompareOptions) -> None:
         )
 
 
-def _of_result(folder: Path, ids: tuple[str, str]) -> TwoTexts:
+def _of_result(folder: str | Path, ids: tuple[str, str]) -> TwoTexts:
     from neardup.run.findings import load
     from neardup.run.places import fate, typed_id
 
@@ -188,12 +191,13 @@ def _of_collection(path: Place, ids: tuple[str, str]) -> TwoTexts:
 
 def _text_of(name: str, options: CompareOptions) -> str:
     from neardup.io.readers import read_document, read_stream
+    from neardup.io.readers.folders import format_of
 
     if name == "-":
         return read_stream(sys.stdin.buffer)
     file, mark, row = name.rpartition("#")
     is_number = bool(mark) and row.isascii() and row.isdecimal() and len(row) <= MOST_DIGITS
-    if is_number and not os.path.exists(name) and "://" not in name:
+    if is_number and not os.path.exists(name) and (url_in(name) is None or format_of(file) != "text"):
         return _row(file, row, options)
     if os.path.isfile(os.path.join(name, "run.json")):
         raise InputError(

@@ -38,6 +38,7 @@ TOP, TABLE, NEVER = "top", "table", "never"
 """Where an option may be in ``neardup.toml``: at the top, for all commands; in the table of its command; nowhere,
 because a folder of another person must neither replace files nor open the network.
 """
+OUTPUT_AT_URL, RESULT_AT_URL, WHOLE_AT_URL, FINGERPRINTS_AT_URL = "output", "result", "whole", "fingerprints"
 T = TypeVar("T")
 
 
@@ -49,6 +50,8 @@ class Declared:
 
     ``read`` makes the value from the typed text, such as .8 from 80%. ``panel`` is the purpose under which a long
     help shows it, ``from_file`` the place in ``neardup.toml``, and ``choices`` the words that a shell completes.
+    ``at_url`` names the thing that may be at a URL: an output, a result (also with its documents), or
+    fingerprints.
     """
 
     spelling: tuple[str, ...]
@@ -59,6 +62,7 @@ class Declared:
     panel: str = OTHER
     from_file: str = TABLE
     choices: tuple[str, ...] = ()
+    at_url: str = ""
 
     @classmethod
     def of_field(cls, field: Field, *, more: str = "", from_file: str = TOP) -> "Declared":
@@ -89,9 +93,10 @@ def option(
     *,
     panel: str = OTHER,
     from_file: str = TABLE,
+    at_url: str = "",
 ) -> Any:
     """Return a field with an option that only this command has."""
-    return Declared((spelling,), default, help, metavar, read, panel, from_file).field()
+    return Declared((spelling,), default, help, metavar, read, panel, from_file, at_url=at_url).field()
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -256,6 +261,6 @@ def typed_path(text: str | None) -> Path | None:
     return path
 
 
-def typed(path: Path) -> str:
-    """Return the text that a path was made of."""
-    return path.typed if isinstance(path, TypedPath) else str(path)
+def typed(path: Path | None) -> str:
+    """Return the text that a path was made of, or the URL that it stands for."""
+    return str(getattr(path, "typed", path))

@@ -17,6 +17,7 @@ import typer
 from neardup import display
 from neardup.cli.compilation import compiling_now, shown_by_bars
 from neardup.cli.messages import DONE, REJECTED, Noted, warn
+from neardup.cli.option import typed
 from neardup.errors import OutputError, SettingError
 from neardup.run import show
 from neardup.runtime import Advance, Progress, Silent
@@ -79,7 +80,7 @@ def refuse_unusable_out(options: OutputOptions) -> None:
             "",
             "Give -o DIR, -o - for the kept rows on standard output, or --dry-run to write nothing",
         )
-    if out.exists() and not options.overwrite:
+    if typed(out) == str(out) and out.exists() and not options.overwrite:
         raise OutputError(
             f"{out} exists already",
             "A folder that does not exist yet",
@@ -150,7 +151,9 @@ def _files(options: OutputOptions) -> dict[str, Any]:
         return {"out": None, "files": []}
     if options.out == STREAM:
         return {"out": "-", "files": []}
-    return {"out": str(options.out), "files": sorted(path.name for path in options.out.iterdir())}
+    from neardup.io.writers.object_stores import names_in
+
+    return {"out": typed(options.out), "files": names_in(options.out)}
 
 
 def _show(result: Found, options: OutputOptions) -> None:
@@ -163,7 +166,8 @@ def _show(result: Found, options: OutputOptions) -> None:
         them = "it" if len(result.problems) == 1 else "them"
         warn(
             _rejected(
-                result, "" if files["out"] in (None, "-") else f"; problems.jsonl in {options.out} lists {them}"
+                result,
+                "" if files["out"] in (None, "-") else f"; problems.jsonl in {files['out']} lists {them}",
             )
         )
 

@@ -18,6 +18,7 @@ import typer
 from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
+from neardup.cli.option import typed
 from neardup.cli.options.on_files import ApplyOptions, RegroupOptions
 from neardup.cli.options.on_results import (
     ExportOptions,
@@ -142,7 +143,7 @@ class _Shown:
             yield (
                 "compare",
                 display.printable(
-                    shlex.join(["neardup", "compare", str(self._options.out), str(self._id), str(other)])
+                    shlex.join(["neardup", "compare", typed(self._options.out), str(self._id), str(other)])
                 ),
             )
 
@@ -239,9 +240,8 @@ def report(options: ReportOptions) -> int:
             written=date.today().isoformat(),
         )
         page.write(content)
-    typer.echo(
-        f"written  {display.printable(options.page)}: {display.size(len(content.encode('utf-8', 'replace')))}"
-    )
+    name, size = display.printable(typed(options.page)), len(content.encode("utf-8", "replace"))
+    typer.echo(f"written  {name}: {display.size(size)}")
     return DONE
 
 
@@ -329,7 +329,7 @@ def _write(parts: Iterable[bytes], described: str, options: ExportOptions) -> in
     ) as file:
         for part in parts:
             file.write_bytes(part)
-    typer.echo(f"{described} written to {printable(options.file)}")
+    typer.echo(f"{described} written to {printable(typed(options.file))}")
     return DONE
 
 
@@ -386,7 +386,7 @@ def _export_documents(options: ExportOptions) -> int:
             sys.stdout.buffer.flush()
             return DONE
         count = collection.export(options.file, options.form, overwrite=options.overwrite, kept=kept)
-    typer.echo(f"{counted(count, 'document')} written to {printable(options.file)}")
+    typer.echo(f"{counted(count, 'document')} written to {printable(typed(options.file))}")
     return DONE
 
 

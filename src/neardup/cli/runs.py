@@ -17,7 +17,7 @@ import typer
 from neardup import display
 from neardup.cli.config import applied_here, given_settings
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
-from neardup.cli.option import options_of
+from neardup.cli.option import options_of, typed
 from neardup.cli.options.on_files import (
     DedupOptions,
     DemoOptions,
@@ -517,7 +517,7 @@ def pairs(options: PairsOptions) -> int:
         for line in (*result.notes, *lines_of(result)):
             typer.echo(display.printable(line))
         if options.out is not None:
-            typer.echo(f"written: {display.printable(options.out)}")
+            typer.echo(f"written: {display.printable(typed(options.out))}")
     if result.problems:
         warn(f"{display.counted(len(result.problems), 'row')} could not be read; --json lists all. The first:")
     for problem in islice(result.problems, PROBLEMS):
@@ -576,7 +576,7 @@ def passages(options: PassagesOptions) -> int:
             if cut.short:
                 few = display.counted(cut.short, "document")
                 typer.echo(f"{few} with fewer than {options.min_tokens} tokens left: short.parquet has them")
-        written = "nothing (dry run)" if options.dry_run else str(options.out)
+        written = "nothing (dry run)" if options.dry_run or options.out is None else typed(options.out)
         typer.echo(f"written: {display.printable(written)}")
         if problems := len(result.stream.problems):
             where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"

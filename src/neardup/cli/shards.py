@@ -11,6 +11,7 @@ import typer
 from neardup import display
 from neardup.cli.config import given_settings
 from neardup.cli.messages import DONE, REJECTED
+from neardup.cli.option import typed
 from neardup.cli.options.on_files import FingerprintOptions, MergeOptions, PartOptions
 from neardup.cli.output import open_output, print_result, refuse_unusable_out, reports_aside, watcher
 from neardup.errors import InputError, OutputError
@@ -27,15 +28,21 @@ def fingerprint(options: FingerprintOptions) -> int:
         raise InputError("No input was given", "Files, folders or patterns", "Name the documents of this part")
     if options.out is None:
         raise OutputError("No folder for the fingerprints was given", "", "Give -o FP/PART")
+    if options.key is None and typed(options.out) != str(options.out):
+        raise InputError(
+            f"{typed(options.out)} is a URL, and no key file was given",
+            "A key file on this machine, which is put nowhere else",
+            "Make one with neardup fingerprint --new-key FILE, and give it with --key FILE",
+        )
     folder = _fingerprinted(options, options.out)
     counts = {"documents": folder.documents, "rejected": folder.rejected}
     if options.json:
-        typer.echo(notation.dumps({"out": str(folder.folder), **counts, "notes": list(folder.notes)}, indent=2))
+        typer.echo(notation.dumps({"out": typed(folder.folder), **counts, "notes": list(folder.notes)}, indent=2))
     else:
         for remark in folder.notes:
             typer.echo(display.printable(remark))
         typer.echo(
-            f"{display.printable(str(folder.folder))}: {display.counted(folder.documents, 'document')}"
+            f"{display.printable(typed(folder.folder))}: {display.counted(folder.documents, 'document')}"
             + (f", {display.counted(folder.rejected, 'row')} rejected" if folder.rejected else "")
         )
     return REJECTED if folder.rejected else DONE
@@ -100,7 +107,7 @@ def part(options: PartOptions) -> int:
 
     with reports_aside(options.out):
         refuse_unusable_out(options)
-        result, name = load(options.merged), str(options.merged)
+        result, name = load(options.merged), typed(options.merged)
         settings = Settings.of(**result.run.settings)
         documents = open_files(options.inputs, reading=settings.reading)
         if options.out is None or options.dry_run:
@@ -111,7 +118,7 @@ def part(options: PartOptions) -> int:
                 folder.restrict(common_access((*options.inputs, options.merged)))
                 kept = kept_of_part(documents, result, name, folder, progress)
         counts = {"read": kept.read, "kept": kept.kept, "removed": kept.read - kept.kept}
-        written = None if options.dry_run else str(options.out)
+        written = None if options.dry_run or options.out is None else typed(options.out)
         if options.json:
             typer.echo(notation.dumps({"merged": name, "counts": counts, "out": written}, indent=2))
         else:

@@ -137,8 +137,10 @@ def _name_in(parameter: str) -> str:
 
 
 @contextmanager
-def reaching(url: str) -> Iterator[None]:
+def reaching(url: str, doing: str = "read") -> Iterator[None]:
     """Report the failures of another machine, and of the package that asks it, without the password of the URL.
+
+    ``doing`` says if something is read or written.
 
     Raises InputError for a file that is missing there, and NetworkError for any other failure.
     """
@@ -153,10 +155,21 @@ def reaching(url: str) -> Iterator[None]:
         reason = _REASON.search(str(error))
         said = _QUERY.sub(r"\1", _USER.sub("", (reason[0] if reason else str(error)).replace(url, shown)))
         raise NetworkError(
-            f"{shown} cannot be read: {type(error).__name__}: {printable(said)}",
-            "A URL that may be read, on a machine that can be reached",
+            f"{shown} cannot be {doing}: {type(error).__name__}: {printable(said)}",
+            f"A URL that may be {doing}, on a machine that can be reached",
             "Check the URL and the network, and run again",
         ) from error
+
+
+def url_in(path: str | os.PathLike[str]) -> str | None:
+    """Return the URL that a path is, also if it has lost a slash as a path does; None for a path of this machine.
+
+    >>> from pathlib import Path
+    >>> url_in(Path("s3://box/out")), url_in("C:/out")
+    ('s3://box/out', None)
+    """
+    match = _URL.fullmatch(os.fspath(path))
+    return None if match is None else f"{match[1]}://{match[2]}"
 
 
 def require_local(path: str | os.PathLike[str]) -> None:
@@ -165,13 +178,12 @@ def require_local(path: str | os.PathLike[str]) -> None:
     >>> require_local("s3://bucket/out")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    neardup.errors.OutputError: s3://bucket/out is a URL. Allowed: A path on this machine. Try: ...
+    neardup.errors.OutputError: s3://bucket/out is a URL. Allowed: A path on this machine; ...
     """
-    found = _URL.fullmatch(os.fspath(path))
-    if found:
-        shown = without_password(f"{found[1]}://{found[2]}")
+    url = url_in(path)
+    if url is not None:
         raise OutputError(
-            f"{shown} is a URL",
-            "A path on this machine",
+            f"{without_password(url)} is a URL",
+            "A path on this machine; results also s3://, gs:// and az://",
             "Write it to a folder here, and copy the folder there; inputs may be URLs",
         )

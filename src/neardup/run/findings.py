@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from neardup import display
 from neardup.errors import InputError
+from neardup.io.names import url_in
 from neardup.io.writers import OutputFolder, common_access
+from neardup.io.writers.mirrors import fetched
 from neardup.run import found_view, lost_text
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.found_view import ShownPairs, shown_pairs
@@ -308,12 +310,17 @@ class Found(ResultRecord):
 def load(folder: str | Path) -> Found:
     """Load the result in a folder that ``neardup dedup``, ``neardup group`` or :meth:`Found.save` has written.
 
+    One at a URL is copied into the folder for temporary files first.
+
     Raises InputError for a folder without a result, and FormatError for one of another format version.
 
     >>> load("nowhere")
     Traceback (most recent call last):
     neardup.errors.InputError: nowhere is not a result of neardup: there is no such folder. ...
     """
+    url = url_in(folder)
+    if url is not None:
+        folder = fetched(url)
     stored = read_result(Path(folder))
     access = common_access([folder, *Path(folder).iterdir()])
     places = StoredPlaces.of(stored)

@@ -1,9 +1,20 @@
 """Options that several commands have."""
 
 from dataclasses import replace
+from pathlib import Path
 
-from neardup.cli.option import NEVER, REQUIRED, TOP, Declared, typed_path
-from neardup.io.place import place_of
+from neardup.cli.option import (
+    FINGERPRINTS_AT_URL,
+    NEVER,
+    OUTPUT_AT_URL,
+    REQUIRED,
+    RESULT_AT_URL,
+    TOP,
+    Declared,
+    typed_path,
+)
+from neardup.io.names import url_in
+from neardup.io.place import Place, is_url, place_of
 from neardup.settings.rules import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
 
 SHARE = ("NUMBER", share_of)
@@ -16,6 +27,7 @@ OUT = Declared(
     "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
     panel=OUTPUT,
+    at_url=OUTPUT_AT_URL,
 )
 OUT_OR_STREAM = replace(
     OUT,
@@ -23,7 +35,16 @@ OUT_OR_STREAM = replace(
     "reports to standard error. Required unless --dry-run is given.",
     read=typed_path,
 )
-RESULT = Declared((), REQUIRED, "A result folder.", "OUT")
+RESULT = Declared((), REQUIRED, "A result folder.", "OUT", at_url=RESULT_AT_URL)
+
+
+def result_or_collection(text: str) -> Place:
+    """Return the path of a result, which may be at a URL, or the place of a collection."""
+    return Path(text) if url_in(text) is not None and not is_url(text) else place_of(text)
+
+
+RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=result_or_collection)
+
 TEXT = Declared(
     ("--text",),
     (),
@@ -55,6 +76,11 @@ AGAINST = Declared(
     "repeated.",
     "FILE",
     panel=INPUT,
+)
+AGAINST_OR_PARTS = replace(
+    AGAINST,
+    help=f"{AGAINST.help} Or folders that neardup fingerprint has written.",
+    at_url=FINGERPRINTS_AT_URL,
 )
 AGAINST_TEXT = Declared(
     ("--against-text",),

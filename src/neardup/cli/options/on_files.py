@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from neardup.cli.option import (
+    FINGERPRINTS_AT_URL,
     NEVER,
     REQUIRED,
+    RESULT_AT_URL,
     Declared,
     SettingOptions,
     all_settings,
@@ -51,9 +53,7 @@ class DedupOptions:
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
     settings: SettingOptions = all_settings()
-    against: list[str] = replace(
-        general.AGAINST, help=f"{general.AGAINST.help} Or folders that neardup fingerprint has written."
-    ).field()
+    against: list[str] = general.AGAINST_OR_PARTS.field()
     against_text: list[str] = general.AGAINST_TEXT.field()
     against_id: str | None = general.AGAINST_ID.field()
     ignore: list[str] = general.IGNORE.field()
@@ -64,6 +64,7 @@ class DedupOptions:
         "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
         "OUT",
         panel=EARLIER,
+        at_url=RESULT_AT_URL,
     )
     key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
     update: Path | None = option(
@@ -72,6 +73,7 @@ class DedupOptions:
         "With fingerprints in --against: add the new documents to this folder of fingerprints as another part.",
         "FP",
         panel=EARLIER,
+        at_url=FINGERPRINTS_AT_URL,
     )
     by: str | None = general.BY_COLUMN.field()
     shard_size: str | None = option(
@@ -145,9 +147,7 @@ class GroupOptions:
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
     settings: SettingOptions = all_settings(without=frozenset({"only_contained", "lose"}))
-    against: list[str] = replace(
-        general.AGAINST, help=f"{general.AGAINST.help} Or folders that neardup fingerprint has written."
-    ).field()
+    against: list[str] = general.AGAINST_OR_PARTS.field()
     against_text: list[str] = general.AGAINST_TEXT.field()
     against_id: str | None = general.AGAINST_ID.field()
     key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
@@ -386,7 +386,12 @@ class WarmOptions:
 
 
 PARTS = Declared(
-    (), REQUIRED, "Folders of fingerprints, or a folder of them, in the order of the documents.", "FP", panel=INPUT
+    (),
+    REQUIRED,
+    "Folders of fingerprints, or a folder of them, in the order of the documents.",
+    "FP",
+    panel=INPUT,
+    at_url=FINGERPRINTS_AT_URL,
 )
 
 
@@ -406,8 +411,8 @@ class FingerprintOptions:
     )
 
     inputs: list[str] = replace(general.INPUTS, default=()).field()
-    out: Path | None = Declared(
-        ("-o", "--out"), None, "Folder for the fingerprints of this part, written atomically.", "FP", panel=OUTPUT
+    out: Path | None = replace(
+        general.OUT, help="Folder for the fingerprints of this part, written atomically.", metavar="FP"
     ).field()
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
@@ -468,7 +473,9 @@ class PartOptions:
     """
 
     inputs: list[str] = replace(general.INPUTS, help="The files or folders of the part.").field()
-    merged: Path = Declared(("--of",), REQUIRED, "The result into which the part was merged.", "OUT").field()
+    merged: Path = Declared(
+        ("--of",), REQUIRED, "The result into which the part was merged.", "OUT", at_url=RESULT_AT_URL
+    ).field()
     out: Path | None = general.OUT_OR_STREAM.field()
     dry_run: bool = general.DRY_RUN.field()
     json: bool = general.JSON.field()
@@ -599,8 +606,8 @@ class PairsOptions:
     against: list[str] = replace(
         general.AGAINST, help="Reference set: list its nearest documents for each new one. May be repeated."
     ).field()
-    out: Path | None = Declared(
-        ("-o", "--out"), None, "File for the pairs: .parquet, .csv, .jsonl or .dat.", "FILE", panel=OUTPUT
+    out: Path | None = replace(
+        general.OUT, help="File for the pairs: .parquet, .csv, .jsonl or .dat.", metavar="FILE"
     ).field()
     top: int = option(
         "--top", 100, "Number of pairs; with --against, for each new document.", "NUMBER", panel=SEARCH

@@ -6,13 +6,15 @@ from typing import ClassVar
 
 from neardup.cli.option import (
     NEVER,
+    OUTPUT_AT_URL,
     REQUIRED,
+    WHOLE_AT_URL,
     Declared,
     argument,
     option,
 )
 from neardup.cli.options import general
-from neardup.io.place import Place, place_of
+from neardup.io.place import Place
 
 # ruff: noqa: RUF009  the calls return fields
 
@@ -41,7 +43,7 @@ class VerifyOptions:
 
     EXAMPLES: ClassVar = (("neardup verify cleaned", "every pair, group, fate and kept row is counted again"),)
 
-    out: Path = general.RESULT.field()
+    out: Path = replace(general.RESULT, at_url=WHOLE_AT_URL).field()
     inputs: list[str] = Declared(
         (), (), "The inputs, if they are elsewhere: files of the same names.", "IN"
     ).field()
@@ -56,8 +58,10 @@ class ReportOptions:
     The page needs no network and runs no script. Exit status: 0 done; 2 error.
     """
 
-    result: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
-    page: Path = Declared(("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE").field()
+    result: Path = general.RESULT.field()
+    page: Path = Declared(
+        ("-o", "--out"), REQUIRED, "The HTML page to write.", "FILE", at_url=OUTPUT_AT_URL
+    ).field()
     most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
     most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
     overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
@@ -71,7 +75,7 @@ class ReviewOptions:
     decide, and nobody else. Needs the extra service. Ctrl-C stops.
     """
 
-    out: Path = Declared((), REQUIRED, "A result folder.", "OUT").field()
+    out: Path = general.RESULT.field()
     by: str = general.BY_NAME.field()
     host: str = general.HOST.field()
     port: int = option("--port", 8322, "Port to listen at; 0 for any free port.", "NUMBER", from_file=NEVER)
@@ -87,8 +91,12 @@ class ExportOptions:
     collection. Exit status: 0 done; 2 error.
     """
 
-    out: Place = replace(general.RESULT, help="A result folder, or a collection.", read=place_of).field()
-    file: Path = Declared(("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE").field()
+    out: Place = replace(
+        general.RESULT, help="A result folder, or a collection.", read=general.result_or_collection
+    ).field()
+    file: Path = Declared(
+        ("-o", "--out"), REQUIRED, "File to write; - is standard output.", "FILE", at_url=OUTPUT_AT_URL
+    ).field()
     what: str = option(
         "--what",
         "groups",
@@ -128,7 +136,9 @@ class ImportOptions:
     semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
     """
 
-    out: Place = replace(general.RESULT, help="A result folder, or a collection.", read=place_of).field()
+    out: Place = replace(
+        general.RESULT, help="A result folder, or a collection.", read=general.result_or_collection
+    ).field()
     file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
     by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
     form: str | None = option(

@@ -482,7 +482,7 @@ class FingerprintFolder(WholeFolder):
             if not names or (MANIFEST in names and names <= {*FILES, MANIFEST}):
                 return
         raise OutputError(
-            f"{self.target} is not a folder of fingerprints",
+            f"{self.shown} is not a folder of fingerprints",
             "Only an empty folder or one that neardup fingerprint has written is overwritten",
             "Choose another name, or remove it yourself",
         )

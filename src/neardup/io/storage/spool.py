@@ -1,4 +1,4 @@
-"""What was fetched from a URL, kept on the disk: each byte is asked for once, and read as often as needed."""
+"""The fetched bytes of URLs, kept on the disk: each byte is asked for once, and read as often as needed."""
 
 import os
 import shutil

@@ -46,6 +46,7 @@ def _s3() -> Any:
         region=region,
         endpoint_override=endpoint,
         connect_timeout=_SECONDS,
+        request_timeout=6 * _SECONDS,  # the default of 3 seconds ends slow uploads
         retry_strategy=AwsStandardS3RetryStrategy(max_attempts=1),  # ``asked`` tries again
     )
 
@@ -90,10 +91,24 @@ _CHOSEN_BY = ("AWS_", "GOOGLE_", "STORAGE_", "AZURE_")
 def _store(extra: str, _: tuple[tuple[str, str], ...]) -> Any:
     """Return a store of Arrow under the interface of fsspec, for one state of the environment."""
     from fsspec.implementations.arrow import ArrowFSWrapper
+    from pyarrow.fs import FileSelector, FileType
 
-    protocol, opened = _STORES[extra]
-    wrapped = type(f"{extra}_store", (ArrowFSWrapper,), {"protocol": protocol, "root_marker": ""})
-    return wrapped(opened(), skip_instance_cache=True)
+    scheme, opened = _STORES[extra]
+
+    class _Store(ArrowFSWrapper):  # type: ignore[misc]
+        """A store whose folders are listed by one request for a thousand files, not one for each folder."""
+
+        protocol, root_marker = scheme, ""
+
+        def find(self, path: str, maxdepth: int | None = None, withdirs: bool = False, **given: Any) -> Any:
+            if maxdepth is not None or withdirs:
+                return super().find(path, maxdepth=maxdepth, withdirs=withdirs, **given)
+            infos = self.fs.get_file_info(FileSelector(path.rstrip("/"), recursive=True, allow_not_found=True))
+            infos = [info for info in infos or [self.fs.get_file_info(path)] if info.type is FileType.File]
+            entries = {info.path: self._make_entry(info) for info in infos}
+            return entries if given.get("detail") else list(entries)
+
+    return _Store(opened(), skip_instance_cache=True)
 
 
 def filesystem(url: str) -> tuple[Any, str]:
@@ -145,12 +160,12 @@ def _is_refusal(error: Exception) -> bool:
     return _REFUSED.search(str(error)) is not None
 
 
-def asked(url: str, request: Callable[[], T], pauses: Sequence[float] = PAUSES) -> T:
+def asked(url: str, request: Callable[[], T], pauses: Sequence[float] = PAUSES, doing: str = "read") -> T:
     """Return the answer to a request, which is made again after failures of the network, with growing pauses.
 
     Raises InputError for a file that is missing there, and NetworkError when all attempts have failed.
     """
-    with reaching(url):
+    with reaching(url, doing):
         for pause in pauses:
             try:
                 return request()

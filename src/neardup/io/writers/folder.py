@@ -48,7 +48,7 @@ class OutputFolder(WholeFolder):
         except ChangedError as changed:
             why = str(changed)
         raise OutputError(
-            f"{self.target} is not a result of neardup: {why}",
+            f"{self.shown} is not a result of neardup: {why}",
             "Only an empty folder or a result as neardup has written it is overwritten",
             "Choose another name, or remove it yourself",
         )

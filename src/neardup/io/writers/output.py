@@ -2,8 +2,9 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 from neardup.errors import OutputError
 from neardup.io.names import require_local
 from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict
+from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staged, url_of
 from neardup.runtime import installed_version
 
 
@@ -29,8 +31,12 @@ class Output:
     """Where this output can be written, and what to do otherwise."""
 
     def __init__(self, path: str | Path, overwrite: bool) -> None:
-        require_local(path)
-        self.target = Path(os.path.abspath(os.path.expanduser(path)))
+        url = url_of(path)
+        if url is None:
+            require_local(path)
+        self.remote = None if url is None else RemoteOutput(url)
+        self.target = Path(os.path.abspath(os.path.expanduser(path if url is None else staged(url))))
+        self.shown = str(self.target) if self.remote is None else self.remote.shown
         self.overwrite = overwrite
         self.place = WorkingPlace(self.target)
 
@@ -57,17 +63,43 @@ class Output:
                 self.end(whole=error is None)
         finally:
             self.place.remove()
+            if self.remote is not None:
+                with suppress(OSError):  # --resume keeps its parts beside the output
+                    self.target.parent.rmdir()
 
     def exists_already(self) -> bool:
         """Return whether the target exists. Raises OutputError if it does and may not be replaced."""
-        exists = os.path.lexists(self.target)
+        if self.remote is not None:
+            names = self.remote.names()
+            exists = not self.remote.free_or_unfinished(names)
+        else:
+            exists = os.path.lexists(self.target)
         if exists and not self.overwrite:
             raise OutputError(
-                f"{self.target} exists already",
+                f"{self.shown} exists already",
                 self.new_target,
                 "Choose another name, or give --overwrite (overwrite=True) to replace it",
             )
         return exists
+
+    @contextmanager
+    def existing(self) -> Iterator[Path]:
+        """Yield the path of the existing target: itself, or of a URL a copy that shows whose it is."""
+        if self.remote is None:
+            yield self.target
+            return
+        names = [name for name in self.remote.names() if name != UNFINISHED]
+        copy = self.remote.sketch_of(names)
+        try:
+            yield copy
+        finally:
+            shutil.rmtree(copy if copy.is_dir() else copy.parent, ignore_errors=True)
+
+    def put(self) -> None:
+        """Put a published output to its URL, if it has one; the one here is removed."""
+        if self.remote is not None:
+            self.remote.put(self.target)
+            remove_staged(self.target)
 
     @contextmanager
     def explained(self, name: str = "") -> Iterator[None]:
@@ -79,6 +111,14 @@ class Output:
             raise OutputError(
                 f"Cannot write {self.target / name}: {error.strerror or error}", allowed, do
             ) from error
+
+
+def remove_staged(place: Path) -> None:
+    """Remove an output here that has a URL."""
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
 
 
 class WholeFolder(Output):
@@ -98,6 +138,8 @@ class WholeFolder(Output):
     def begin(self) -> None:
         """Make the private folder."""
         self.target.parent.mkdir(parents=True, exist_ok=True)
+        if self.remote is not None:  # whole, but not put by an earlier run
+            remove_staged(self.target)
         self._check_target()
         self.place.open()
         self._check_target()  # a folder that a killed run had set aside may be back
@@ -124,6 +166,7 @@ class WholeFolder(Output):
         except BaseException:
             self.place.put_back()
             raise
+        self.put()
 
     def require_own(self, folder: Path) -> None:
         """Raise OutputError unless this folder, which has or had the target's name, may be replaced."""
@@ -131,7 +174,8 @@ class WholeFolder(Output):
 
     def _check_target(self) -> None:
         if self.exists_already():
-            self.require_own(self.target)
+            with self.existing() as folder:
+                self.require_own(folder)
 
 
 class OutputFile(Output):
@@ -152,6 +196,8 @@ class OutputFile(Output):
 
     def begin(self) -> None:
         """Open the file."""
+        if self.remote is not None:  # whole, but not put by an earlier run
+            remove_staged(self.target)
         self._check_target()
         self.place.open()
         self._file = open(self.place.new, "xb")  # noqa: SIM115 - closed in end
@@ -183,13 +229,16 @@ class OutputFile(Output):
         except FileExistsError:
             self._check_target()
             raise
+        self.put()
 
     def _check_target(self) -> None:
         if not self.exists_already():
             return
-        if self.target.is_symlink() or not self.target.is_file() or not self.is_own(self.target):
+        with self.existing() as file:
+            own = not file.is_symlink() and file.is_file() and self.is_own(file)
+        if not own:
             raise OutputError(
-                f"{self.target} is not {self.kind} of neardup",
+                f"{self.shown} is not {self.kind} of neardup",
                 f"Only {self.kind} of an earlier run is overwritten",
                 "Choose another name, or remove it yourself",
             )
