@@ -193,3 +193,34 @@ def test_sampled_look_ups_keep_their_promise(tmp_path: Path, percent: int) -> No
     assert {one.of for one in done.near} <= originals.keys()
     assert all(one.id[1:] == one.of[1:] for one in done.near)
     assert done.repeats >= 0.98 * len(copies)
+
+
+def chapters(seed: int, count: int) -> list[str]:
+    """Texts with a common header, more than are read of a posting list; a third are near copies."""
+    draw, made = random.Random(seed), list[str]()
+    header = " ".join(f"header{number}" for number in range(40))
+    for number in range(count):
+        words = [f"own{draw.randrange(9000)}" for _ in range(draw.choice((10, 60, 150)))]
+        if number % 3 == 2:
+            words = draw.choice(made).split()[40:]
+            words[draw.randrange(len(words))] = "changed"
+        made.append(f"{header} {' '.join(words)}")
+    return made
+
+
+@pytest.mark.parametrize("on_near", ["keep", "link", "reject"])
+def test_batches_repeat_what_single_documents_repeat(
+    tmp_path: Path, on_near: Literal["keep", "link", "reject"]
+) -> None:
+    """Documents of a batch are counted together, also with replaced ones and with those before them."""
+    texts, found = chapters(3, 400), []
+    records = [{"id": f"d{number % 370}", "text": text} for number, text in enumerate(texts)]
+    for size in (1, 90):
+        with Collection(tmp_path / f"{size}.neardup", scale=4) as collection:
+            near = list[Any]()
+            for begin in range(0, len(records), size):
+                batch = records[begin : begin + size]
+                near += collection.add(batch, near=0.8, on_near=on_near, on_duplicate="replace").near
+            found.append([(one.id, one.of, one.shared, one.size, one.action) for one in near])
+    assert found[0] == found[1]
+    assert len(found[0]) > 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -321,6 +322,22 @@ def test_shingles_are_kept_for_a_stored_text_and_for_no_other() -> None:
     assert known.of([0, 1, 1], [b"text 0", b"text 1", b"changed"]) == [sets[0], None, sets[0]]
     known.keep(2, b"text 2", sets[2])  # 2,400 bytes: those kept first are forgotten
     assert known.of([0, 1, 2], [b"text 0", b"changed", b"text 2"]) == [None, None, sets[2]]
+
+
+def test_known_shingles_make_the_same_query_document(tmp_path: Path) -> None:
+    texts = {**made_texts(7), "short": "two words", "base": " ".join(WORDS[:20])}
+    with Collection(tmp_path / "made.neardup", scale=4) as collection:
+        collection.add([{"id": "base", "text": texts.pop("base")}], role="base")
+        collection.add([{"id": id, "text": text} for id, text in texts.items() if id != "none"])
+        with collection.view() as view:
+            documents = view.everything()
+            view.shared(np.arange(3, dtype=np.uint64), documents, view.sizes(documents))
+            for id in set(texts) - {"none"}:
+                target = plan(parse(f'FINGERPRINT:"{id}"_50_95'), view).fingerprints[0].target
+                read = replace(target, in_order=None)
+                assert target.in_order is not None
+                assert all(map(np.array_equal, target.placed, read.placed))
+                assert (target.hashes.tolist(), target.is_short) == (read.hashes.tolist(), read.is_short)
 
 
 def test_answers_are_the_same_before_and_after_outlines_are_kept(tmp_path: Path) -> None:

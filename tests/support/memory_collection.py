@@ -100,6 +100,9 @@ class MemoryCollection(View):
     def ids(self, documents: Int64s) -> list[str]:
         return [self.names[k] for k in documents]
 
+    def known_shingles(self, document: int) -> None:
+        """No document has been compared."""
+
     def text(self, document: int) -> str:
         return self.texts[document]
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,9 +30,10 @@ from neardup.collection.entries import unpack
 from neardup.collection.query.plan import most_hits, plan
 from neardup.collection.query.syntax import Fingerprint, Pasted, Query
 from neardup.collection.search import Evaluation
-from neardup.collection.sets import Sets, shared_with
+from neardup.collection.sets import Sets, shared_of_pairs, shared_with
 from neardup.collection.store import Store
 from neardup.collection.view import View
+from neardup.kernels.postings import tally
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import ratio
 from neardup.settings.rules import required_share
@@ -45,8 +47,8 @@ _AT_ONCE = 4000
 """Shingles looked up between two checks of the time limit."""
 AHEAD = 100
 """Documents for whose candidates sizes and texts are read together."""
-_MOST_AHEAD = 1000
-"""The most candidates that are read ahead."""
+_MOST_AHEAD, _SHINGLES_AHEAD = 1000, 1 << 23
+"""The most candidates that are counted ahead, and the most of their shingles, 64 MB."""
 _FEW_BITS = 32
 """A number of a document has at most this many bits."""
 
@@ -84,6 +86,14 @@ class Repeated:
     size: int
 
 
+class _Foreseen(NamedTuple):
+    """The hits of stored candidates, the rarest of the looked-up shingles, and whether their lists were cut."""
+
+    hits: dict[int, int]
+    rarest: list[int]
+    cut: bool
+
+
 class Finder:
     """Finds repeated documents for the documents of a transaction in their order, chunk by chunk.
 
@@ -112,6 +122,8 @@ class Finder:
         self._entries, self.sizes = entries, entries.shingles.tolist()
         self._own: dict[int, UInt64s] = {}
         self._known_sizes: dict[int, int] = {}
+        self._foreseen: dict[int, _Foreseen] = {}
+        self._counted: dict[tuple[int, int], tuple[int, int]] = {}
         self._samples = [entries.hashes[begin:end] for begin, end in pairwise(entries.offsets.tolist())]
         if len(self._base):
             self.sizes = [len(self._set_of(place)) for place in range(len(entries))]
@@ -148,35 +160,64 @@ class Finder:
             self._stored.update(zip(part.tolist(), map(self._cut, self._store.postings(part)), strict=True))
 
     def read_ahead(self, first: int) -> None:
-        """Read the likely candidates of ``AHEAD`` documents from the place ``first`` on, all at once.
+        """Count the likely candidates of ``AHEAD`` documents from the place ``first`` on, all at once.
 
-        It changes no result: what is compared and has not been read ahead is read then.
+        It changes no result: other candidates are counted when they are compared.
         """
         places = [k for k in range(first, min(first + AHEAD, len(self.sizes))) if k not in self._alone]
-        pairs = [
-            (place << _FEW_BITS) + self._stored[hash]
-            for place in places
-            for hash in self._samples[place][: self._drawn[place][0]].tolist()
-            if len(self._stored[hash])
-        ]
-        if not pairs:
-            return
-        found, counts = np.unique(np.concatenate(pairs), return_counts=True)
-        enough = counts >= np.array([hits for _, hits in self._drawn])[found >> _FEW_BITS]
-        of, candidates = found[enough] >> _FEW_BITS, found[enough] & ((1 << _FEW_BITS) - 1)
-        numbers = np.unique(candidates)[:_MOST_AHEAD]
+        self._foreseen = self._foresee(places)
+        numbers = list({number: None for one in self._foreseen.values() for number in one.hits})[:_MOST_AHEAD]
         self._deadline.check()
-        self._known_sizes = dict(zip(numbers.tolist(), self._store.sizes(numbers).tolist(), strict=True))
-        fitting = [
+        known = self._store.sizes(np.array(numbers, np.int64)) if numbers else np.empty(0, np.int64)
+        few = int(np.searchsorted(np.cumsum(known), _SHINGLES_AHEAD, side="right"))
+        self._known_sizes = dict(zip(numbers[:few], known[:few].tolist(), strict=True))
+        pairs = [
             (place, number)
-            for place, number in zip(of.tolist(), candidates.tolist(), strict=True)
+            for place, one in self._foreseen.items()
+            for number in one.hits
             if number in self._known_sizes and self._may_be_near(self.sizes[place], self._known_sizes[number])
         ]
-        self._sets.of(list({number: None for _, number in fitting}))
-        compared = list({place: None for place, _ in fitting if place not in self._own})
-        self._own.update(
-            zip(compared, self._sets.made([self._entries.packed[place] for place in compared]), strict=True)
+        self._make_own(places, pairs)
+        candidates = list({number: None for _, number in pairs})
+        sets = dict(zip(candidates, self._sets.of(candidates), strict=True))
+        rows = {key: k for k, key in enumerate((*(-place - 1 for place in self._own), *candidates))}
+        counts = shared_of_pairs(
+            [*self._own.values(), *sets.values()],
+            np.array([rows[-place - 1] for place, _ in pairs], np.int64),
+            np.array([rows[number] for _, number in pairs], np.int64),
         )
+        sizes = (len(sets[number]) for _, number in pairs)
+        self._counted = dict(zip(pairs, zip(counts.tolist(), sizes, strict=True), strict=True))
+
+    def _make_own(self, places: Sequence[int], pairs: Sequence[tuple[int, int]]) -> None:
+        """Make the sets of the documents that have candidates, or enough hits in others of the chunk."""
+        hits = {place: self._drawn[place][1] for place in places}
+        meeting = [place for place in places if hits[place] and len(self._common[place]) >= hits[place]]
+        new = [k for k in dict.fromkeys((*(place for place, _ in pairs), *meeting)) if k not in self._own]
+        self._own.update(zip(new, self._sets.made([self._entries.packed[place] for place in new]), strict=True))
+
+    def _foresee(self, places: Sequence[int]) -> dict[int, "_Foreseen"]:
+        """Find the stored candidates of documents by their sampled shingles."""
+        last = max((int(one[-1]) for one in self._stored.values() if len(one)), default=0)
+        seen, found, foreseen = np.zeros(last + 1, np.int64), np.empty(_DRAWN * READ, np.int64), {}
+        for place in places:
+            drawn, hits = self._drawn[place]
+            sampled = self._samples[place][:drawn].tolist()
+            if not hits or not 0 < len(sampled) <= _DRAWN:
+                continue
+            lists = [self._stored[hash] for hash in sampled]
+            lengths = [len(one) for one in lists]
+            rarest = sorted(range(len(sampled)), key=lengths.__getitem__)[: len(sampled) - hits + 1]
+            n_cut = sum(length >= READ for length in lengths)
+            documents = np.concatenate(lists)
+            candidates = found[: tally(documents, max(1, hits - n_cut), seen, found)]
+            if n_cut:  # else a candidate is in one of the rarest lists, whichever these are
+                candidates = candidates[np.isin(candidates, np.concatenate([lists[k] for k in rarest]))]
+            counts = dict(zip(candidates.tolist(), seen[candidates].tolist(), strict=True))
+            seen[documents] = 0
+            cut = any(lengths[k] >= READ for k in rarest)
+            foreseen[place] = _Foreseen(counts, [sampled[k] for k in rarest], cut)
+        return foreseen
 
     def repeated(self, place: int, old: int) -> list[Repeated]:
         """Return the stored documents that a document repeats, the most similar first, then the earliest.
@@ -196,8 +237,9 @@ class Finder:
         if old:
             self._gone.add(old)
             self._sets.forget([old])
-        packed = self._entries.packed[place]
-        self._sets.waiting[number] = packed
+        self._sets.waiting[number] = self._entries.packed[place]
+        if place in self._own:
+            self._sets.hold(number, self._own[place])
         self._new_sizes[number] = self.sizes[place]
         for hash in self._common[place]:
             self._new[hash].append(number)
@@ -225,6 +267,19 @@ class Finder:
         return (self._floor, 1) if self._smallest else (0, 0)
 
     def _by_sample(self, place: int, hashes: UInt64s, hits: int, old: int) -> list[Repeated]:
+        last = int(hashes[-1])
+        new = [self._new[hash] for hash in self._common[place] if hash <= last and hash in self._new]
+        foreseen = self._foreseen.get(place)
+        if foreseen is None or any(len(one) > READ for one in new):
+            return self._by_lists(place, hashes, hits, old)
+        counts = {k: n for k, n in foreseen.hits.items() if k not in self._gone}
+        counts |= {k: n for k, n in Counter(chain.from_iterable(new)).items() if n >= hits}
+        candidates = sorted(counts, key=lambda number: (-counts[number], number))
+        near = self._compared(place, candidates, old)
+        return near if near or not foreseen.cut else self._by_scan(place, foreseen.rarest, candidates, old)
+
+    def _by_lists(self, place: int, hashes: UInt64s, hits: int, old: int) -> list[Repeated]:
+        """The same for a document whose candidates are not foreseen."""
         asked = hashes.tolist()
         stored, new = [self._stored[hash] for hash in asked], [self._new.get(hash, ()) for hash in asked]
         lengths = [len(one) + len(other) for one, other in zip(stored, new, strict=True)]
@@ -242,14 +297,18 @@ class Finder:
         near = self._compared(place, candidates, old)
         if near or not any(cut[k] for k in rarest):
             return near
+        return self._by_scan(place, [asked[k] for k in rarest], candidates, old)
+
+    def _by_scan(self, place: int, rarest: Sequence[int], compared: Sequence[int], old: int) -> list[Repeated]:
+        """The documents of whole posting lists that are near, without those that were compared."""
         # one at a time, with a check of the time limit: each may be in most of the documents
         scanned: list[Int64s] = []
-        for k in rarest:
+        for hash in rarest:
             self._deadline.check()
-            scanned += self._store.postings(np.array([asked[k]], np.uint64))
-        added = [np.array(self._new.get(asked[k], ()), np.int64) for k in rarest]
+            scanned += self._store.postings(np.array([hash], np.uint64))
+        added = [np.array(self._new.get(hash, ()), np.int64) for hash in rarest]
         everybody = np.unique(np.concatenate([*map(self._still, scanned), *added]))
-        return self._compared(place, np.setdiff1d(everybody, np.array(candidates, np.int64)).tolist(), old)
+        return self._compared(place, np.setdiff1d(everybody, np.array(compared, np.int64)).tolist(), old)
 
     def _completely(self, place: int, old: int) -> list[Repeated]:
         text = unpack(self._entries.packed[place], self._entries.ids[place]).decode("utf-8", "replace")
@@ -288,10 +347,21 @@ class Finder:
         near: list[Repeated] = []
         for begin in range(0, len(fitting), READ):
             part = fitting[begin : begin + READ]
-            sets = self._sets.of(part)
-            for number, other, shared in zip(part, sets, shared_with(hashes, sets).tolist(), strict=True):
-                if shared * self._q >= self._p * (n + len(other) - shared):
-                    near.append(Repeated(number, shared, len(other)))
+            counts = {
+                k: self._counted[place, k]
+                for k in part
+                if (place, k) in self._counted and k not in self._new_sizes
+            }
+            unknown = [number for number in part if number not in counts]
+            if unknown:
+                sets = self._sets.of(unknown)
+                counts |= zip(
+                    unknown, zip(shared_with(hashes, sets).tolist(), map(len, sets), strict=True), strict=True
+                )
+            for number in part:
+                shared, size = counts[number]
+                if shared * self._q >= self._p * (n + size - shared):
+                    near.append(Repeated(number, shared, size))
             if near and not everybody:
                 break
         # equal ratios of whole numbers below 2²⁶ are equal as floats, different ones are not

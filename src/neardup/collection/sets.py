@@ -170,6 +170,12 @@ class Sets:
             self._shingles -= len(hashes)
         return found
 
+    def hold(self, document: int, hashes: UInt64s) -> None:
+        """Put the set of a document into the cache."""
+        self.forget([document])
+        self._held[document] = hashes
+        self._shingles += len(hashes)
+
     def forget(self, documents: Sequence[int]) -> None:
         """Drop these from the cache: their texts have changed."""
         for number in documents:
@@ -332,11 +338,16 @@ def outlines_of(store: Store) -> ShingleOutlines | None:
 
 def shared_with(hashes: UInt64s, others: Sequence[UInt64s]) -> Int64s:
     """int64[n]: the number of elements that a sorted set has in common with each of the others."""
-    offsets = np.zeros(len(others) + 2, np.int64)
-    np.cumsum([len(hashes), *map(len, others)], out=offsets[1:])
-    shared = np.empty(len(others), np.int64)
     own = np.zeros(len(others), np.int64)
-    verify_pairs(np.concatenate([hashes, *others]), offsets, own, np.arange(1, len(others) + 1), _ANY, shared)
+    return shared_of_pairs([hashes, *others], own, np.arange(1, len(others) + 1))
+
+
+def shared_of_pairs(sets: Sequence[UInt64s], first: Int64s, second: Int64s) -> Int64s:
+    """int64[n]: the number of elements that set ``first[k]`` has in common with set ``second[k]``, both sorted."""
+    offsets = np.zeros(len(sets) + 1, np.int64)
+    np.cumsum([len(hashes) for hashes in sets], out=offsets[1:])
+    shared = np.empty(len(first), np.int64)
+    verify_pairs(np.concatenate([np.empty(0, np.uint64), *sets]), offsets, first, second, _ANY, shared)
     return shared
 
 

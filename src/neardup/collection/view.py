@@ -1,6 +1,6 @@
 """The state of a collection at one moment: the look-ups of a search, in terms of texts and words."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -56,6 +56,28 @@ class _Compared:
     texts: list[bytes]
 
 
+class _KeptTexts:
+    """Texts by document, ``_KEPT_BYTES`` of them at most, which are read once."""
+
+    def __init__(self) -> None:
+        self._held: dict[int, bytes] = {}
+        self._bytes = 0
+
+    def of(self, numbers: list[int], read: Callable[[list[int]], list[bytes]]) -> list[bytes]:
+        """The texts, in this order; ``read`` returns those of other documents."""
+        missing = [number for number in numbers if number not in self._held]
+        if not missing:
+            return [self._held[number] for number in numbers]
+        texts = read(missing)
+        new = dict(zip(missing, texts, strict=True))
+        found = [new[number] if number in new else self._held[number] for number in numbers]
+        size = sum(map(len, texts))
+        if self._bytes + size <= _KEPT_BYTES:
+            self._held |= new
+            self._bytes += size
+        return found
+
+
 class View:
     """The documents of a store, identified by numbers; valid within ``Collection.view()``, in that thread.
 
@@ -69,8 +91,8 @@ class View:
         self._total: int | None = None
         self._numbers: dict[str, int | None] = {}
         self._ids: dict[int, str] = {}
-        self._texts: dict[int, bytes] = {}
-        self._texts_bytes = 0
+        self._texts = _KeptTexts()
+        self._packed_texts = _KeptTexts()
         self._lists: dict[int, Int64s] = {}
         self._facts_of: Int64s | None = None
         self._facts: dict[str, dict[int, list[Value]]] = {}
@@ -135,6 +157,11 @@ class View:
     def contents(self, documents: list[int]) -> list[str]:
         """The texts of documents, in this order. Raises FormatError for a damaged one."""
         return [text.decode("utf-8", "replace") for text in self._loaded(documents)]
+
+    def known_shingles(self, document: int) -> UInt64s | None:
+        """The shingles of a document (uint64, in text order, with repeats), if it has been compared; else None."""
+        [hashes] = known_shingles(self._store).of([document], self._packed([document]))
+        return hashes
 
     def row(self, document: int) -> StoredRow:
         """The row of a document. Raises FormatError if it is missing."""
@@ -270,17 +297,13 @@ class View:
         return np.array([number for number in numbers if holds(known.get(number, ()), operator, value)], np.int64)
 
     def _loaded(self, numbers: list[int]) -> list[bytes]:
-        missing = [number for number in numbers if number not in self._texts]
-        read = dict(zip(missing, self._unpacked(missing, self._packed(missing)), strict=True)) if missing else {}
-        found = [read[number] if number in read else self._texts[number] for number in numbers]
-        size = sum(map(len, read.values()))
-        if self._texts_bytes + size <= _KEPT_BYTES:
-            self._texts |= read
-            self._texts_bytes += size
-        return found
+        return self._texts.of(numbers, lambda missing: self._unpacked(missing, self._packed(missing)))
 
     def _packed(self, numbers: list[int]) -> list[bytes]:
         self._deadline.check()
+        return self._packed_texts.of(numbers, self._read_packed)
+
+    def _read_packed(self, numbers: list[int]) -> list[bytes]:
         try:
             return self._store.packed(np.array(numbers, np.int64))
         except KeyError as error:

@@ -36,6 +36,10 @@ _SMALL = 32 << 10
 """Bytes of a body that is read at once, in less than a millisecond."""
 
 
+PATIENCE = 0.02
+"""Seconds for which a read keeps the next one waiting: most are over by then."""
+
+
 class Executor:
     """A collection with its threads; ``close`` finishes pending work and closes the collection, too."""
 
@@ -44,14 +48,15 @@ class Executor:
 
     def __init__(self, collection: Collection, limits: Limits) -> None:
         self.collection, self.names = collection, {str(collection.path): "the collection"}
-        self._begin(limits, limits.threads)
-        self._writer = Writer(self._together, self.metrics.batches.observe)
+        # a database computes elsewhere, so threads that wait for it do not contend
+        self._begin(limits, limits.threads, 0.0 if isinstance(collection.path, DatabaseURL) else PATIENCE)
+        self._writer = Writer(self._together, self.metrics.batches.observe, lambda: self._workers.waiting > 0)
         self._file = file_identity(collection.path)
         self.metrics.watch("write", lambda: self._writer.waiting)
 
-    def _begin(self, limits: Limits, threads: int) -> None:
+    def _begin(self, limits: Limits, threads: int, patience: float = 0.0) -> None:
         self.limits, self.metrics = limits, Metrics()
-        self._workers = Workers(threads)
+        self._workers = Workers(threads, patience)
         # a separate thread: a comparison stops only between its steps, and must not delay reads
         self._comparing = Workers(1)
         self.warmed, self.closed = threading.Event(), False
@@ -341,19 +346,25 @@ def _without_near(field: str, given: str) -> RefusedError:
 
 MOST_TOGETHER = 64
 """Largest number of requests in a transaction, so that the first need not wait long for the last."""
+GATHERING, _LOOK = 0.01, 0.002
+"""The longest time in seconds for which changes let waiting reads go first, and between two looks at these."""
 
 
 class Writer:
     """``together`` is ``Collection.together``: one transaction, on the disk at the end of its block.
 
     ``observe`` receives the number of requests in each commit. A result is returned only when it is on the disk.
-    If a batch cannot be committed, its requests are retried one by one.
+    If a batch cannot be committed, its requests are retried one by one. While reads wait (``reads_wait``), changes
+    are gathered for a short time: together, they take less of the processor.
     """
 
     def __init__(
-        self, together: Callable[[], AbstractContextManager[None]], observe: Callable[[int], None]
+        self,
+        together: Callable[[], AbstractContextManager[None]],
+        observe: Callable[[int], None],
+        reads_wait: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._together, self._observe = together, observe
+        self._together, self._observe, self._reads_wait = together, observe, reads_wait
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -394,11 +405,14 @@ class Writer:
     def _turn(self) -> bool:
         """Write one batch; return False after the last."""
         batch = [self._queue.get()]
-        try:
-            while len(batch) < MOST_TOGETHER:
-                batch.append(self._queue.get_nowait())
-        except Empty:
-            pass
+        gathering = Deadline(GATHERING)
+        while len(batch) < MOST_TOGETHER and batch[-1] is not None:
+            wait = _LOOK if self._reads_wait() and not gathering.passed else 0.0
+            try:
+                batch.append(self._queue.get(timeout=wait) if wait else self._queue.get_nowait())
+            except Empty:
+                if not wait:
+                    break
         # the request of a lost client is not begun
         writes = [write for write in batch if write and write.future.set_running_or_notify_cancel()]
         for outcome in self._committed(writes) if writes else ():

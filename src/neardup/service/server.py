@@ -2,6 +2,7 @@
 
 import gc
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -28,6 +29,8 @@ from neardup.web.limits import Limits
 from neardup.web.middleware import Tokens
 from neardup.web.server import address_of, run
 
+SWITCHING = 0.001
+"""Seconds after which a thread that computes lets another one run, such as the one that listens."""
 LOADING = 10.0
 """Seconds to wait, after the last request, for the thread that uses the collection once at the start."""
 
@@ -86,19 +89,21 @@ def _serve(
     warmer: Callable[[], "Warming"],
     warm_first: bool,
 ) -> bool:
-    limits, warming = executor.limits, list[Warming]()
+    limits, warming, before = executor.limits, list[Warming](), sys.getswitchinterval()
 
     def begin() -> None:
         started(address_of(listening))
         if not warm_first:
             warming.append(warmer())
 
+    sys.setswitchinterval(SWITCHING)
     try:
         if warm_first:
             warming.append(warmer())
             executor.warmed.wait()
         run(Beside(make_app(executor, tokens), pages or {}), limits, listening, begin)
     finally:
+        sys.setswitchinterval(before)
         executor.closed = True
         shown = [page.close(limits.stop_seconds) for page in (pages or {}).values()]
         warmed = [thread.let_go(LOADING) for thread in warming]

@@ -6,8 +6,11 @@ import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from math import inf
+from queue import Empty, SimpleQueue
+from time import monotonic, sleep
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -122,13 +125,20 @@ class Job:
 class Workers:
     """``threads`` threads. ``Middleware`` limits the number of requests, and thereby of waiting jobs.
 
+    With ``patience`` (seconds), a job begins beside others only when all of these have lasted so long: short jobs
+    run one after the other, so that threads do not contend for the interpreter, and long ones hold up no others.
     They are daemon threads, so that an uninterruptible computation does not keep the program from ending.
     """
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, patience: float = 0.0) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._closed = False
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(threads)]
+        self._patience, self._closed = patience, False
+        self._begun: dict[int, float] = {}
+        """When the job of each thread began."""
+        self._crowded = threading.Event()
+        """Set while jobs wait behind others."""
+        works = [self._help if patience and number else self._work for number in range(threads)]
+        self._threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self._threads:
             thread.start()
 
@@ -146,6 +156,8 @@ class Workers:
             raise stopping()
         job = Job(work, deadline)
         self._jobs.put(job)
+        if self._begun:
+            self._crowded.set()
         try:
             most = None if to_its_end else deadline.left + GRACE
             result: Result = await asyncio.wait_for(asyncio.wrap_future(job.future), most)
@@ -158,6 +170,7 @@ class Workers:
         self._closed = True
         for _ in self._threads:
             self._jobs.put(None)
+        self._crowded.set()
         deadline = Deadline(seconds)
         for thread in self._threads:
             thread.join(max(0.0, deadline.left))
@@ -165,12 +178,36 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            if not job.future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = job.done()
-            except BaseException as error:
-                job.future.set_exception(error)
-            else:
-                job.future.set_result(result)
+            self._do(job)
             del job  # frees the text before the next request
+
+    def _help(self) -> None:
+        """Do jobs that wait behind long ones."""
+        while self._crowded.wait():
+            self._crowded.clear()  # before the look: a job that arrives after it sets it again
+            while self._jobs.qsize():
+                latest = max(self._begun.copy().values(), default=inf)
+                if not self._closed and latest > monotonic() - self._patience:
+                    sleep(self._patience / 4)
+                    continue
+                with suppress(Empty):
+                    job = self._jobs.get_nowait()
+                    if job is None:
+                        return
+                    self._do(job)
+                    del job
+
+    def _do(self, job: Job) -> None:
+        if not job.future.set_running_or_notify_cancel():
+            return
+        self._begun[threading.get_ident()] = monotonic()
+        if self._jobs.qsize():
+            self._crowded.set()
+        try:
+            result = job.done()
+        except BaseException as error:
+            job.future.set_exception(error)
+        else:
+            job.future.set_result(result)
+        finally:
+            del self._begun[threading.get_ident()]

@@ -208,6 +208,51 @@ def test_workers_end_and_begin_nothing_more() -> None:
     assert workers.close(SOON)
 
 
+def test_short_jobs_run_one_after_the_other() -> None:
+    workers, at_work, most = Workers(3, patience=SOON), set[int](), list[int]()
+
+    def work() -> None:
+        at_work.add(threading.get_ident())
+        time.sleep(0.001)  # lets other threads run
+        most.append(len(at_work))
+        at_work.discard(threading.get_ident())
+
+    async def run() -> None:
+        await asyncio.gather(*(workers.run(work, Deadline(SOON)) for _ in range(30)))
+
+    asyncio.run(run())
+    assert most == [1] * 30
+    assert workers.close(SOON)
+
+
+def test_a_long_job_holds_up_no_other() -> None:
+    """Each is as long as the others together: all have to run at once."""
+    workers, all_run = Workers(3, patience=0.001), threading.Barrier(3)
+
+    async def run() -> None:
+        long = [workers.run(lambda: all_run.wait(SOON), Deadline(SOON)) for _ in range(3)]
+        await asyncio.gather(*long, *(workers.run(lambda: None, Deadline(SOON)) for _ in range(20)))
+
+    asyncio.run(run())
+    assert workers.close(SOON)
+
+
+def test_changes_are_gathered_while_reads_wait(tmp_path: Path) -> None:
+    more = [_write(lambda: None) for _ in range(4)]
+    together: list[int] = []
+
+    def reads_wait() -> bool:
+        while more:  # as if they arrived now
+            writer._queue.put(more.pop())
+        return writer.waiting > 0
+
+    with Collection(tmp_path / "mail.neardup") as collection:
+        writer = Writer(collection.together, together.append, reads_wait)
+        asyncio.run(writer.run(lambda: None, Deadline(SOON)))
+        assert writer.close(SOON)
+    assert together == [5]
+
+
 def test_look_ups_are_stopped_inside_of_sqlite(tmp_path: Path) -> None:
     """A statement that would run for minutes: what the clock stops is the statement, not what comes after it."""
     endless = "WITH RECURSIVE n (k) AS (VALUES (0) UNION ALL SELECT k + 1 FROM n) SELECT COUNT(*) FROM n"

@@ -40,7 +40,8 @@ class Target:
     """The query document, A: its text, and the requested overlap and probability.
 
     ``number`` is its number in the collection, None for a text that came with the query. ``overlap`` and
-    ``probability`` are in per cent, None as in ``syntax.Fingerprint``.
+    ``probability`` are in per cent, None as in ``syntax.Fingerprint``. ``in_order`` are its shingles (uint64, in
+    text order, with repeats), if they are known: then its words are read only for a passage.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Target:
     key: Key
     base: CollectionBase = NO_BASE
     cleaner: Cleaner | None = None
+    in_order: UInt64s | None = None
 
     @cached_property
     def units(self) -> Units:
@@ -65,7 +67,7 @@ class Target:
     @cached_property
     def placed(self) -> tuple[UInt64s, Int64s]:
         """All its shingles, sorted, and the token at which each begins; equal ones in the order of the text."""
-        found = self.shingles_in_order(self.units)
+        found = self.shingles_in_order(self.units) if self.in_order is None else self.in_order
         order = np.argsort(found, kind="stable")
         return found[order], order.astype(np.int64)
 
@@ -96,7 +98,7 @@ class Target:
     @property
     def is_short(self) -> bool:
         """Whether it has fewer words than a shingle, and so a single shingle of all its words."""
-        return len(self.units) < self.length
+        return len(self.placed[0]) < 2 and len(self.units) < self.length
 
     def shingles_in_order(self, units: Units) -> UInt64s:
         """The shingles of words hashed with the same key, in the order of the text, with repeats."""
@@ -124,7 +126,7 @@ def target_of(clause: Fingerprint, query: Query, view: View, open_file: Open | N
         reading, number = _existing(given, clause, query, view)
         name = f"document {_shown(reading.id)}"
         asked = reading.overlap, reading.probability
-        target = form(name, view.text(number), number, *asked)
+        target = form(name, view.text(number), number, *asked, in_order=view.known_shingles(number))
     if not target.n and target.full_size:
         what = f"All text in {target.name} is base text, which does not count"
         raise _error(clause, query, what, "A text with shingles that no base text of this collection contains")

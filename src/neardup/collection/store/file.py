@@ -18,7 +18,7 @@ import sqlite3
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -337,11 +337,15 @@ _PRAGMAS = (
     "mmap_size = 8589934592",
     "temp_store = MEMORY",
     "secure_delete = ON",
-    "cell_size_check = ON",
     "trusted_schema = OFF",
 )
-WRITER_CACHE, READER_CACHE = 256 << 10, 32 << 10
-"""The most KiB of pages that a connection keeps."""
+READING = (*_PRAGMAS, f"cache_size = -{32 << 10}")
+"""The settings of a connection that reads; a cache is in KiB."""
+WRITING = (*_PRAGMAS, f"cache_size = -{256 << 10}", "cell_size_check = ON")
+"""Those of a connection that writes, so that damage does not spread.
+
+To check the cells of each page takes half the time of reading texts (measured); rows have checksums of their own.
+"""
 
 
 def create_file(path: Path, settings: CollectionSettings) -> None:
@@ -402,8 +406,10 @@ def has_changed(path: Path, frozen: State) -> bool:
     return (status.st_dev, status.st_ino) == frozen[:2] and frozen_state(path) != frozen
 
 
-def connect(path: Path, *, readonly: bool, frozen: bool, wait: float, cache: int) -> sqlite3.Connection:
-    """A connection with ``_PRAGMAS`` and ``cache`` KiB of pages; usable from any thread, one at a time.
+def connect(
+    path: Path, pragmas: Sequence[str], *, readonly: bool, frozen: bool, wait: float
+) -> sqlite3.Connection:
+    """A connection with ``pragmas``, ``READING`` or ``WRITING``; usable from any thread, one at a time.
 
     With ``frozen`` it makes no files for its locks beside the collection, and does not notice changes.
     """
@@ -414,9 +420,8 @@ def connect(path: Path, *, readonly: bool, frozen: bool, wait: float, cache: int
         timeout=wait,
         check_same_thread=False,
     )
-    for pragma in _PRAGMAS:
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
-    connection.execute(f"PRAGMA cache_size = -{cache}")
     return connection
 
 

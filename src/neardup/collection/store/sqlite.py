@@ -5,7 +5,7 @@ import shutil
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from random import uniform
@@ -18,8 +18,8 @@ from neardup.collection.settings import CollectionSettings, GivenSettings
 from neardup.collection.store.failures import busy, explained, explanation, is_busy, well_formed
 from neardup.collection.store.file import (
     LOG_KEY,
-    READER_CACHE,
-    WRITER_CACHE,
+    READING,
+    WRITING,
     checked_settings,
     connect,
     create_file,
@@ -92,14 +92,14 @@ _STEPS = 10_000
 """Steps of SQLite's machine between two checks of the time limit: less than a millisecond."""
 
 
-_PAUSE = 0.002, 0.02
-"""Seconds between two attempts to begin a transaction, drawn at random."""
+_PAUSE = 0.0005, 0.003
+"""Seconds between two attempts to begin a transaction, drawn at random: less than a small transaction takes."""
 
 
 class SqliteStore(SqliteLookups):
     """The store in an SQLite file, with a connection for each thread that reads; see ``Store``."""
 
-    pause = sum(_PAUSE)
+    pause = 0.02  # several attempts of each
 
     def __init__(
         self,
@@ -301,13 +301,13 @@ class SqliteStore(SqliteLookups):
         mine: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if mine is None or self._closed or (self._has_changed() and not mine.in_transaction):
             self._local.frozen = frozen_state(self._path) if self.readonly else None
-            mine = self._local.reader = self._connect(READER_CACHE, frozen=self._local.frozen is not None)
+            mine = self._local.reader = self._connect(READING, frozen=self._local.frozen is not None)
         return mine
 
-    def _connect(self, cache: int, *, frozen: bool = False) -> sqlite3.Connection:
+    def _connect(self, pragmas: Sequence[str], *, frozen: bool = False) -> sqlite3.Connection:
         self._require_open()
         with explained(self._place, self._wait):
-            made = connect(self._path, readonly=self.readonly, frozen=frozen, wait=self._wait, cache=cache)
+            made = connect(self._path, pragmas, readonly=self.readonly, frozen=frozen, wait=self._wait)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
@@ -318,7 +318,7 @@ class SqliteStore(SqliteLookups):
         """The connection that writes."""
         with self._alone():
             if self._writer is None or self._closed:
-                self._writer = self._connect(WRITER_CACHE)
+                self._writer = self._connect(WRITING)
             yield self._writer
 
 
