@@ -21,6 +21,7 @@ import neardup.join.prefix_join
 from neardup.io.readers import choose_columns, open_documents
 from neardup.join.candidates import HUB
 from neardup.join.search import ExactJoin
+from neardup.kernels import components as component_kernels
 from neardup.kernels import leaders as leader_kernels
 from neardup.kernels.join import met_pairs as met_kernels
 from neardup.kernels.join import prefix_index as hub_kernels
@@ -102,7 +103,7 @@ def test_twenty_thousand_copies_are_one_class_without_a_pair() -> None:
 # --- counted work
 
 
-KERNELS = (hub_kernels, met_kernels, leader_kernels)
+KERNELS = (hub_kernels, met_kernels, leader_kernels, component_kernels)
 COMPARISONS = ("shared_of", "shared_rest")
 
 

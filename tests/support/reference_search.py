@@ -179,3 +179,18 @@ def components(found: Collection[Pair], rank: Sequence[int]) -> list[int]:
             changed |= (leader[a], leader[b]) != (best, best)
             leader[a] = leader[b] = best
     return leader
+
+
+def links(found: Collection[Pair], united: Collection[Pair], sizes: Sequence[int]) -> list[Pair]:
+    """Return the pairs that unite components of the ``united`` ones, in order.
+
+    ``found`` are pairs of documents of these ``sizes``; they come in the order of (size, number) of both ends.
+    """
+    place = {d: k for k, d in enumerate(sorted(range(len(sizes)), key=lambda d: (sizes[d], d)))}
+    together, linking = list(united), []
+    for a, b in sorted(found, key=lambda pair: sorted(place[d] for d in pair)):
+        leader = components(together, range(len(sizes)))
+        if leader[a] != leader[b]:
+            together.append((a, b))
+            linking.append((a, b))
+    return linking

@@ -18,7 +18,7 @@ from neardup.join.criterion import criterion_of, every_pair, formula_of_old, who
 from neardup.join.pairs import PairRoom, Pairs, PairSorter, keys_of
 from neardup.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
 from neardup.join.search import ExactJoin, FoundPairs
-from neardup.kernels.components import best_of_tree, crowd_links, unite, unite_by
+from neardup.kernels.components import Balls, best_of_tree, crowd_links, link_ends, unite, unite_by
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.leaders import Groups, Links, OldDocuments, lead
 from neardup.kernels.sets import Criterion
@@ -28,6 +28,20 @@ from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 _LOOKED_AT = 1 << 22
 """Entries of partner lists that are looked at together."""
+
+
+class LinkLimits(NamedTuple):
+    """Two limits of the search for links that change its time, and not what it finds.
+
+    After ``passed`` pairs of documents, about a second, the trees are counted again. A group of ``many`` members
+    is passed at once where its leader is too far.
+    """
+
+    passed: int = 1 << 25
+    many: int = 64
+
+
+LIMITS = LinkLimits()
 
 
 @dataclass(frozen=True)
@@ -156,7 +170,8 @@ def group(
     for some in reported.batches():
         unite(parent, column(some, "a"), column(some, "b"))
     if limited.any():
-        linking = _linking(pairs_with_leaders, hubs, criterion, limited, parent, first_new)
+        links = link_crowds(hubs, criterion, groups, limited[hubs.documents], alive, parent, first_new)
+        linking = merged(verified(hubs, links), *_linking(pairs_with_leaders, parent))
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
 
@@ -191,33 +206,55 @@ def _with_leader(groups: Groups, hubs: PrefixIndex) -> pa.Table:
     return verified(hubs, np.column_stack((x, y, groups.shared[follows])))
 
 
-def _linking(
-    pairs: Pairs, hubs: PrefixIndex, criterion: Criterion, limited: Bools, parent: Int64s, first_new: int
-) -> pa.Table:
-    """The pairs of ``limited`` documents that chains need besides those that ``parent`` has united.
-
-    Unites them in ``parent``.
-    """
-    linking = np.empty((0, 3), np.int64)
-    if limited[hubs.documents].any():
-        linking = link_crowds(hubs, criterion, limited[hubs.documents], parent, first_new)
-    outside = [verified(hubs, linking)]
-    for some in pairs.batches():  # of documents that are not in the index
+def _linking(pairs: Pairs, parent: Int64s) -> Iterator[pa.Table]:
+    """Unite in ``parent`` the ends of ``pairs`` in order, and yield those that united two trees."""
+    for some in pairs.batches():
         ends = np.column_stack((column(some, "a"), column(some, "b")))
-        outside.append(some.filter(pa.array(unite_by(ends, parent))).cast(VERIFIED))
-    return merged(*outside)
+        yield some.filter(pa.array(unite_by(ends, parent))).cast(VERIFIED)
 
 
-def link_crowds(hubs: PrefixIndex, criterion: Criterion, crowded: Bools, parent: Int64s, first_new: int) -> Int64s:
-    """Unite in ``parent`` (a forest over document numbers) all pairs with a member of a crowd.
+def link_crowds(
+    hubs: PrefixIndex,
+    criterion: Criterion,
+    groups: Groups,
+    limited: Bools,
+    alive: Bools,
+    parent: Int64s,
+    first_new: int,
+    limits: LinkLimits = LIMITS,
+) -> Int64s:
+    """Unite in ``parent`` (a forest over document numbers) all pairs with a ``limited`` end.
 
-    ``crowded`` is bool[hubs]. All other pairs must be united already. Returns int64[m, 3] of x, y, |x∩y| for the
-    pairs that united something: the first ones by component and place, independent of the order of the lists.
+    ``limited`` and ``alive`` (False: without a partner) are bool[hubs]. All other pairs must be united already.
+    Returns int64[m, 3] of x, y, |x∩y| for the pairs that united something: the first ones in the order of (x, y),
+    for any ``groups`` and ``limits``.
     """
-    links = crowd_links(hubs, criterion, crowded, parent, first_new)
-    links = links[np.lexsort(links.T[::-1])]
-    linking: Int64s = links[unite_by(links, parent)][:, 2:]
-    return linking
+    found, first, total = [np.empty((0, 3), np.int64)], 0, len(hubs.documents)
+    if not (limited & alive).any():
+        return found[0]
+    balls = _balls(hubs, groups, alive, parent, limits.many)
+    while first < total:
+        ends = link_ends(hubs, limited, alive, balls, parent)
+        links, first = crowd_links(hubs, criterion, ends, parent, first_new, first, limits.passed)
+        found.append(links)
+    return np.concatenate(found)
+
+
+def _balls(hubs: PrefixIndex, groups: Groups, alive: Bools, parent: Int64s, many: int) -> Balls:
+    """The groups of ``many`` members, around their leaders; what ``parent`` has not united is in no group."""
+    x = np.flatnonzero(alive)
+    documents, family = hubs.documents[x], best_of_tree(parent, np.arange(len(parent)))
+    head = hubs.local[groups.leader[documents]]
+    head[family[documents] != family[groups.leader[documents]]] = -1
+    members = np.bincount(head[head >= 0], minlength=len(hubs.documents))
+    inside = (head >= 0) & (members[head] >= many)
+    order = np.argsort(head[inside], kind="stable")
+    members, head = x[inside][order], head[inside][order]
+    centres, first = np.unique(head, return_index=True)
+    apart = hubs.sizes[members] + hubs.sizes[head] - 2 * groups.shared[hubs.documents[members]]
+    apart[members == head] = 0
+    radius = np.maximum.reduceat(apart, first) if len(first) else first
+    return Balls(centres, radius, np.append(first, len(members)), members, x[~inside])
 
 
 def _reported(pairs: pa.Table, limited: Bools, leader: Int64s) -> Bools:

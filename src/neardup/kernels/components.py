@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from neardup.kernels.compiled import njit
-from neardup.kernels.join.prefix_index import FARTHEST, may_pair, shared_of
-from neardup.kernels.sets import differ_in_more, least_shared
+from neardup.kernels.join.met_pairs import first_above
+from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
+from neardup.kernels.sets import differ_in_more, least_shared, shared_at_least
+from neardup.kernels.sorting import heap_sort
 
 
 @njit(cache=True, nogil=True)
@@ -51,80 +53,205 @@ def best_of_tree(parent, rank):
     return leader
 
 
-@njit(cache=True, nogil=True)
-def _find_link(hubs, criterion, part, other, crowded, reference):
-    """Return (x, y, |x∩y|) of the first pair that links two components by a member of a crowd, or −1s."""
-    for x in part:
-        for y in other:
-            if not (crowded[x] or crowded[y]) or not may_pair(hubs, min(x, y), max(x, y), reference):
-                continue
-            shared = shared_of(hubs, criterion, min(x, y), max(x, y))
-            if shared >= 0:
-                return x, y, shared
-    return -1, -1, -1
+class Balls(NamedTuple):
+    """Groups of documents around a centre: |A Δ centre| ≤ radius for each member A. All are numbers of an index.
 
-
-@njit(cache=True, nogil=True)
-def _components_of(hubs, k, parent):
-    """Group the members of list k by component: (members, cuts), component c is ``members[cuts[c]:cuts[c + 1]]``.
-
-    Components ascend by root, and members ascend within each.
+    Group g is ``members[first[g]:first[g + 1]]``, ascending, and its members are in one tree. ``free`` are the
+    other documents that may be an end of a link.
     """
-    inside = hubs.members[hubs.first[k] : hubs.first[k + 1]]
-    roots = np.empty(inside.size, np.int64)
-    for i in range(inside.size):
-        roots[i] = tree_root(parent, hubs.documents[inside[i]])
-    order = np.argsort(roots, kind="mergesort")
-    members, cuts = np.empty(inside.size, np.int64), np.empty(inside.size + 1, np.int64)
-    n = 0
-    for i in range(order.size):
-        members[i] = inside[order[i]]
-        if i == 0 or roots[order[i]] != roots[order[i - 1]]:
-            cuts[n] = i
+
+    centres: Any  # int64[groups]
+    radius: Any  # int64[groups]
+    first: Any  # int64[groups + 1]
+    members: Any  # int64
+    free: Any  # int64, ascending
+
+
+class LinkEnds(NamedTuple):
+    """The documents that a link may connect, by number of an index. At least one end of a link is ``limited``."""
+
+    limited: Any  # bool[hubs]
+    alive: Any  # bool[hubs] the others have no partner
+    balls: Any  # Balls
+    mixed: Any  # bool[lists] the list has a limited member, and members of several trees
+    rows: Any  # four int64[·], ascending: all free ends, the limited ones, and both outside the trunk
+    trunk: Any  # int64 a document number in the largest tree
+
+
+@njit(cache=True, nogil=True)
+def _largest_tree(hubs, alive, parent):
+    """Return a document number in the tree with most ``alive`` (bool[hubs]) documents."""
+    sizes, largest = np.zeros(parent.size, np.int64), np.int64(0)
+    for x in range(hubs.documents.size):
+        if alive[x]:
+            root = tree_root(parent, hubs.documents[x])
+            sizes[root] += 1
+            if sizes[root] > sizes[largest]:
+                largest = root
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def link_ends(hubs, limited, alive, balls, parent):
+    """Return the ``LinkEnds`` of the forest ``parent`` (int64[documents])."""
+    lists, documents, trunk = hubs.first.size - 1, hubs.documents, _largest_tree(hubs, alive, parent)
+    mixed = np.zeros(lists, np.bool_)
+    for k in range(lists):
+        one, several, some = np.int64(-1), False, False
+        for i in range(hubs.first[k], hubs.first[k + 1]):
+            x = hubs.members[i]
+            if alive[x]:
+                root = tree_root(parent, documents[x])
+                several |= one >= 0 and root != one
+                some |= limited[x]
+                one = root
+        mixed[k] = several and some
+    rows, used = np.empty((4, balls.free.size), np.int64), np.zeros(4, np.int64)
+    for x in balls.free:
+        outside = tree_root(parent, documents[x]) != tree_root(parent, trunk)
+        for row in range(4):
+            if (limited[x] or row % 2 == 0) and (outside or row < 2):
+                rows[row, used[row]] = x
+                used[row] += 1
+    of_rows = rows[0, : used[0]], rows[1, : used[1]], rows[2, : used[2]], rows[3, : used[3]]
+    return LinkEnds(limited, alive, balls, mixed, of_rows, trunk)
+
+
+@njit(cache=True, nogil=True)
+def _places(hubs, x, mixed, most):
+    """Return how many places the mixed lists of x hold after it; counting stops above ``most``."""
+    places = 0
+    for e in range(hubs.begin[x], hubs.probes[x]):
+        k = hubs.list_of[e]
+        if mixed[k]:
+            places += hubs.first[k + 1] - hubs.first[k] - hubs.place[e] - 1
+            if places > most:
+                break
+    return places
+
+
+@njit(cache=True, nogil=True)
+def _met_ends(hubs, x, ends, seen, met):
+    """Write the ends that x meets first in its mixed lists to ``met`` (int64[hubs]); return how many."""
+    members, reach, run_end, across = hubs.members, hubs.reach, hubs.run_end, hubs.across
+    alive, size, n = ends.alive, hubs.sizes[x], 0
+    for e in range(hubs.begin[x], hubs.probes[x]):
+        k = hubs.list_of[e]
+        if not ends.mixed[k]:
+            continue
+        own = hubs.first[k] + hubs.place[e]
+        j, until = own + 1, above(hubs, own + 1, hubs.first[k + 1], farthest(hubs, own, x))
+        while j < until:
+            y = members[j]
+            if one_side(across, x, y):
+                j = run_end[j]
+                continue
+            if seen[y] != x and alive[y] and (reach[j] >= size or reach[j] == FARTHEST):
+                seen[y] = x
+                met[n] = y
+                n += 1
+            j += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _out_of_reach(hubs, criterion, x, centre, radius, sizes):
+    """Return whether no document of ``sizes`` = (smallest, largest) within ``radius`` of a centre pairs with x.
+
+    A partner y of x has |x Δ y| ≤ |x| + |y| − 2·least(|x|, |y|), which is linear in |y| ≥ |x| but for rounding,
+    and |x Δ centre| ≤ |x Δ y| + |y Δ centre|.
+    """
+    size, apart = hubs.sizes[x], np.int64(0)
+    for other in sizes:
+        apart = max(apart, size + other - 2 * least_shared(size, other, criterion) + 2)
+    apart += radius
+    if differ_in_more(hubs.parities, hubs.parity_at, x, centre, apart):
+        return True
+    begin, other = hubs.starts[centre], hubs.sizes[centre]
+    least = (size + other - apart + 1) // 2
+    ends = hubs.starts[x], hubs.starts[x] + size, begin, begin + other
+    return least > 0 and shared_at_least(hubs.hashes, ends[0], ends[1], ends[2], ends[3], least) < 0
+
+
+@njit(cache=True, nogil=True)
+def _near_ends(hubs, criterion, x, row, ends, parent, met):
+    """Write the members of groups near x in other trees, and those of a ``row``, to ``met``; return how many."""
+    balls, n = ends.balls, 0
+    root, largest = tree_root(parent, hubs.documents[x]), hubs.largest[x]
+    for g in range(balls.centres.size):
+        if tree_root(parent, hubs.documents[balls.centres[g]]) == root:
+            continue
+        members = balls.members[balls.first[g] : balls.first[g + 1]]
+        at, until = np.searchsorted(members, x + 1), first_above(hubs, members, largest)
+        if at >= until:
+            continue
+        sizes = hubs.sizes[members[at]], hubs.sizes[members[until - 1]]
+        if not _out_of_reach(hubs, criterion, x, balls.centres[g], balls.radius[g], sizes):
+            met[n : n + until - at] = members[at:until]
+            n += until - at
+    met[n : n + row.size] = row
+    return n + row.size
+
+
+@njit(cache=True, nogil=True)
+def _may_link(hubs, criterion, x, ends, parent, reference, met):
+    """Leave in ``met`` only those that sizes, sides and parities let pair with x, sorted; return how many."""
+    documents, sizes, largest = hubs.documents, hubs.sizes, hubs.largest
+    across, within, words, words_at = hubs.across, hubs.within, hubs.parities, hubs.parity_at
+    limited, size, n, root = ends.limited, sizes[x], 0, tree_root(parent, documents[x])
+    for y in met:
+        if tree_root(parent, documents[y]) == root or size > largest[y] or not (limited[x] or limited[y]):
+            continue
+        if not related(across, within, documents, reference, x, y):
+            continue
+        apart = size + sizes[y] - 2 * least_shared(size, sizes[y], criterion)
+        if not differ_in_more(words, words_at, x, y, apart):
+            met[n] = y
             n += 1
-    cuts[n] = inside.size
-    return members, cuts[: n + 1]
+    heap_sort(met, 0, n)
+    return n
 
 
 @njit(cache=True, nogil=True)
-def crowd_links(hubs, criterion, crowded, parent, reference):
-    """Return, for every two components that meet in a list, its first pair there by a member of a crowd, if any.
+def crowd_links(hubs, criterion, ends, parent, reference, first, most):
+    """Unite in ``parent`` the trees that a pair with a limited end connects, by Kruskal's algorithm (1956).
 
-    ``crowded`` bool[hubs]; ``parent`` is a forest over document numbers in which all other pairs are already
-    united. Pairs of two documents below ``reference`` do not count. Each row of int64[m, 5] has the two roots, the
-    smaller one first, then x and y in these components, and |x∩y|. For any lists, the first pair of two components
-    in the order of (x, y) is among them, because its documents meet in one. A crowd is one component and by itself
-    costs nothing.
+    ``ends`` are the ``link_ends`` of ``parent``, a forest over document numbers. Pairs of two documents below
+    ``reference`` do not count. Pairs come in the order of (x, y), x ≥ ``first`` before y: those that unite two
+    trees are the minimum spanning forest in this order, for any lists. Returns (links int64[m, 3] of x,
+    y, |x∩y|, the document to continue with), and stops after the document that brings the number of pairs passed
+    to ``most``. A document passes those in its lists, or if they are fewer the groups near it and the free
+    documents; in the largest tree only the free ones outside of it.
     """
-    links, used = np.empty((16, 5), np.int64), 0
-    for k in range(hubs.first.size - 1):
-        members, cuts = _components_of(hubs, k, parent)
-        has_crowd = np.zeros(cuts.size - 1, np.bool_)
-        for c in range(cuts.size - 1):
-            for i in range(cuts[c], cuts[c + 1]):
-                has_crowd[c] |= crowded[members[i]]
-        for c in range(cuts.size - 1):
-            if not has_crowd[c]:
-                continue
-            for o in range(cuts.size - 1):
-                if o == c or (o < c and has_crowd[o]):
-                    continue
-                low, high = min(c, o), max(c, o)
-                part, other = members[cuts[low] : cuts[low + 1]], members[cuts[high] : cuts[high + 1]]
-                x, y, shared = _find_link(hubs, criterion, part, other, crowded, reference)
-                if shared < 0:
-                    continue
+    links, used, passed = np.empty((16, 3), np.int64), 0, 0
+    seen, met = np.full(hubs.documents.size, -1, np.int64), np.empty(hubs.documents.size, np.int64)
+    for x in range(first, hubs.documents.size):
+        if passed >= most:
+            return links[:used], x
+        if not ends.alive[x]:
+            continue
+        inside = tree_root(parent, hubs.documents[x]) == tree_root(parent, ends.trunk)
+        row = ends.rows[(0 if ends.limited[x] else 1) + (2 if inside else 0)]
+        row = row[np.searchsorted(row, x + 1) : first_above(hubs, row, hubs.largest[x])]
+        others = row.size + ends.balls.centres.size
+        places = _places(hubs, x, ends.mixed, others)
+        if places == 0:
+            continue
+        if places <= others:
+            n = _met_ends(hubs, x, ends, seen, met)
+        else:
+            n = _near_ends(hubs, criterion, x, row, ends, parent, met)
+        passed += others + n
+        for y in met[: _may_link(hubs, criterion, x, ends, parent, reference, met[:n])]:
+            root, root_y = tree_root(parent, hubs.documents[x]), tree_root(parent, hubs.documents[y])
+            shared = np.int64(-1) if root == root_y else shared_of(hubs, criterion, x, y)
+            if shared >= 0:
+                parent[max(root, root_y)] = min(root, root_y)
                 if used == links.shape[0]:
-                    larger = np.empty((2 * used, 5), np.int64)
-                    for i in range(used):
-                        for column in range(5):
-                            larger[i, column] = links[i, column]
-                    links = larger
-                links[used, 0] = tree_root(parent, hubs.documents[part[0]])
-                links[used, 1] = tree_root(parent, hubs.documents[other[0]])
-                links[used, 2], links[used, 3], links[used, 4] = x, y, shared
+                    links = more_rows(links, used)
+                links[used, 0], links[used, 1], links[used, 2] = x, y, shared
                 used += 1
-    return links[:used]
+    return links[:used], hubs.documents.size
 
 
 @njit(cache=True, nogil=True)

@@ -16,9 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import neardup.join.prefix_join
-from neardup.group.leaders import link_crowds
+from neardup.group.leaders import LinkLimits, _balls, link_crowds
 from neardup.join.prefix_join import HubSearch, join_hubs, no_hubs, pairs_of, searched
+from neardup.kernels.components import crowd_links, link_ends, tree_root
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats, rare_prefixes, with_partners
+from neardup.kernels.leaders import Groups
 from support import made_sets, reference, reference_search, strategies
 from support.made_sets import THRESHOLDS, MadeStore
 
@@ -262,21 +264,42 @@ def test_no_hubs() -> None:
 def test_links_of_crowds_complete_the_components(
     sets: list[set[int]], threshold: Fraction, old: int, data: st.DataObject
 ) -> None:
-    """Uniting all pairs without a crowded end, and then the links, gives the components of all pairs."""
-    hubs = join(sets, threshold)
-    crowded = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
+    """Uniting all pairs without a limited end, and then the links, gives the components of all pairs."""
+    hubs, sizes, numbers = join(sets, threshold), [len(values) for values in sets], range(len(sets))
+    limited = data.draw(st.lists(st.booleans(), min_size=len(sets), max_size=len(sets)))
+    limits = LinkLimits(data.draw(st.integers(1, 99)), data.draw(st.integers(1, 3)))
     pairs = reference_search.all_pairs(sets, threshold, old)
-    outside = [(a, b) for a, b in pairs if not (crowded[a] or crowded[b])]
-    numbers = range(len(sets))
+    leader = reference_search.principal(pairs, numbers, old)
+    shared = [len(values & sets[head]) for values, head in zip(sets, leader, strict=True)]
+    outside = [(a, b) for a, b in pairs if leader[b] == a or not (limited[a] or limited[b])]
     parent = np.array(reference_search.components(outside, numbers), np.int64)
-    among = np.array(crowded, np.bool_)[hubs.documents]
-    links = link_crowds(hubs, made_sets.criterion(threshold), among, parent, old)
+    among = np.array(limited, np.bool_)[hubs.documents]
+    groups = Groups(np.array(leader, np.int64), np.array(shared, np.int64))
+    links = link_crowds(
+        hubs, made_sets.criterion(threshold), groups, among, with_partners(hubs), parent, old, limits
+    )
     found = [tuple(sorted(hubs.documents[row[:2]].tolist())) for row in links]
-    assert set(found) <= set(pairs)
+    assert found == reference_search.links(pairs, outside, sizes)
     assert [len(sets[a] & sets[b]) for a, b in found] == [int(row[2]) for row in links]
-    whole = reference_search.components(pairs, numbers)
-    assert reference_search.components([*outside, *found], numbers) == whole
-    assert len(found) == len(set(reference_search.components(outside, numbers))) - len(set(whole))
+    assert [tree_root(parent, d) for d in numbers] == reference_search.components(pairs, numbers)
+
+
+def test_a_group_whose_leader_is_too_far_is_passed_at_once() -> None:
+    """Two crowds with half of their shingles in common: the members of one do not pass those of the other."""
+    both, own = set(range(40)), {0: set(range(100, 140)), 1: set(range(200, 240))}
+    n = 800  # shingles in more than 255 documents are equally rare, so that the crowds meet in lists
+    sets = made_sets.hashed([both | own[k % 2] | {1000 + k} for k in range(n)], reference.mix64)
+    hubs, everyone = join(sets, Fraction(4, 5)), np.ones(n, np.bool_)
+    leader, shared = np.arange(n) % 2, np.full(n, 80, np.int64)
+    criterion, found = made_sets.criterion(Fraction(4, 5)), {}
+    for many in (2, 1000):
+        parent = leader.copy()
+        balls = _balls(hubs, Groups(leader, shared), everyone, parent, many)
+        ends = link_ends(hubs, everyone, everyone, balls, parent)
+        links, found[many] = crowd_links(hubs, criterion, ends, parent, 0, 0, 5000)
+        assert len(links) == 0
+    assert found[2] == n
+    assert found[1000] < n // 10
 
 
 def test_many_links() -> None:
@@ -284,6 +307,7 @@ def test_many_links() -> None:
     core = set(range(30))
     sets = made_sets.hashed([core] + [core | {1000 + n} for n in range(50)], reference.mix64)
     hubs = join(sets, Fraction(9, 10))
-    parent = np.arange(len(sets))
-    links = link_crowds(hubs, made_sets.criterion(Fraction(9, 10)), np.ones(len(sets), np.bool_), parent, 0)
+    parent, everyone = np.arange(len(sets)), np.ones(len(sets), np.bool_)
+    groups = Groups(parent.copy(), parent.copy())
+    links = link_crowds(hubs, made_sets.criterion(Fraction(9, 10)), groups, everyone, everyone, parent, 0)
     assert len(links) == 50
