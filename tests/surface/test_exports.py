@@ -16,7 +16,8 @@ import neardup as nd
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
-from neardup.io.writers.exports import FORMS, protected, unprotected
+from neardup.io.decisions.tag_files import _ROWS_OF
+from neardup.io.writers.exports import FORMS, as_bytes_of, protected, unprotected
 from neardup.run.exchange import exported, import_into
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
@@ -54,9 +55,14 @@ def read(data: bytes, form: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in data.decode().split("\n") if line]
     if form == "csv":
         return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    if form == "xlsx":
+        sheet = pytest.importorskip("openpyxl").load_workbook(io.BytesIO(data)).active
+        assert not [cell for row in sheet.iter_rows() for cell in row if cell.data_type == "f"]
+        names, *cells = sheet.iter_rows(values_only=True)
+        return [dict(zip(names, row, strict=True)) for row in cells]
     lines = data.decode("utf-8-sig").split("\r\n")
     assert lines.pop() == ""
-    values = [line.strip("\u00fe").split("\u00fe\x14\u00fe") for line in lines]
+    values = [line[1:-1].split("\u00fe\x14\u00fe") for line in lines]
     return [dict(zip(values[0], row, strict=True)) for row in values[1:]]
 
 
@@ -111,8 +117,8 @@ def test_a_dat_file_refuses_ids_that_it_cannot_hold(tmp_path: Path) -> None:
     found = reviewed(tmp_path / "out", ["a\nb", "b", "c"])
     with pytest.raises(InputError, match=r"The id a\\nb has a character"):
         exported(found, state_of(tmp_path / "out"), "groups", "dat")  # before the first byte
-    with pytest.raises(SettingError, match="One of csv, jsonl, parquet, dat"):
-        exported(found, state_of(tmp_path / "out"), "groups", "xlsx")
+    with pytest.raises(SettingError, match="One of csv, jsonl, parquet, dat, xlsx"):
+        exported(found, state_of(tmp_path / "out"), "groups", "xls")
 
 
 def test_a_dat_file_has_the_characters_that_review_platforms_expect(tmp_path: Path) -> None:
@@ -142,7 +148,7 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     assert run("export", out, "-o", tmp_path / "mine.csv", "--overwrite").status == 2
     assert "Give --format" in run("export", out, "-o", "-").err
     assert run("export", out, "-o", "-", "--format", "csv", "--what", "tags").out == "id,tags\nc,cold; hot\n"
-    assert ".csv, .jsonl, .parquet, .dat" in run("export", out, "-o", tmp_path / "x.txt").err
+    assert has_parts(run("export", out, "-o", tmp_path / "x.txt").err, *(f".{form}" for form in FORMS))
     (tmp_path / "t.csv").write_text("DocID,Tags\na,hot; new\nzz,hot\n'=d,x\nb,\n")
     said = run("import", out, tmp_path / "t.csv", "--by", "Cy", "--id", "docid")
     assert said.status == 1
@@ -173,3 +179,54 @@ def test_groups_and_decisions_of_a_collection_are_exported(run: Run, tmp_path: P
     (row,) = read((tmp_path / "d.csv").read_bytes(), "csv")
     assert (row["decision"], row["id"], row["other"], row["by"]) == ("duplicate", "a", "c", "Ann")
     assert run("export", path, "-o", "-", "--format", "csv", "--what", "tags").out == "id,tags\n"
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+def test_decisions_go_to_a_spreadsheet_and_come_back(run: Run, tmp_path: Path, form: str) -> None:
+    """A table that nobody changed changes nothing; changed cells are decisions of the person who imports them."""
+    out, file = tmp_path / "out", tmp_path / f"groups.{form}"
+    reviewed(out, ["a", "b", "c", "d", "e"])
+    assert run("export", out, "-o", file).status == 0
+    assert run("import", out, file, "--by", "Cy").out == "nothing to add\n"
+    table = pa.Table.from_pylist([dict(row) for row in _ROWS_OF[form](file)])
+    changed = {
+        "c": ("verdict", "duplicate"),
+        "d": ("verdict", "Not alike"),
+        "b": ("fate", "none"),
+        "e": ("fate", "keep"),
+    }
+    rows = [
+        {**row, changed[row["id"]][0]: changed[row["id"]][1]} if row["id"] in changed else row
+        for row in table.to_pylist()
+    ]
+    file.write_bytes(b"".join(as_bytes_of(pa.Table.from_pylist(rows, table.schema), form, ("id", "group"))))
+    assert has_parts(run("import", out, file, "--by", "Cy").out, "4 decisions", "action 3")
+    state = state_of(out)
+    assert [state.verdict(id, "b").verdict for id in "cd"] == ["duplicate", "not alike"]
+    assert (state.fates["e"].fate, state.fates["e"].by) == ("keep", "Cy")
+    assert "b" not in state.fates
+    assert run("import", out, file, "--by", "Cy").out == "nothing to add\n"
+    rows[0]["verdict"] = "perhaps"
+    file.write_bytes(b"".join(as_bytes_of(pa.Table.from_pylist(rows, table.schema), form, ("id", "group"))))
+    said = run("import", out, file, "--by", "Cy")
+    assert (said.status, has_parts(said.err, "perhaps", "duplicate, keep both")) == (2, True)
+
+
+def test_a_number_and_a_path_stay_when_the_representative_changes(tmp_path: Path) -> None:
+    for name, end in (("one.txt", ""), ("two.txt", " today")):
+        (tmp_path / "in" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "in" / name).write_text(TEXT * 3 + end)
+    found = nd.find(tmp_path / "in", threshold=0.5)
+    found.save(tmp_path / "out")
+    before = read(b"".join(exported(found, state_of(tmp_path / "out"), "groups", "jsonl")), "jsonl")
+    with DecisionStore(tmp_path / "out") as store:
+        lead = before[0]["group"]
+        other = next(row["id"] for row in before if row["id"] != lead)
+        store.act([Represents(lead, other)], by="Ann", what="w")
+    after = read(
+        b"".join(exported(nd.load(tmp_path / "out"), state_of(tmp_path / "out"), "groups", "jsonl")), "jsonl"
+    )
+    assert {row["group"] for row in after} == {other}
+    assert {row["id"]: (row["number"], row["path"]) for row in after} == {
+        row["id"]: (1, str(tmp_path / "in" / row["id"])) for row in before
+    }

@@ -414,7 +414,7 @@ def _table(path: Place, what: Exported) -> pa.Table:
 
 
 def import_tags(options: ImportOptions) -> int:
-    """Read tags from a file of another program into a result or a collection."""
+    """Read tags and decisions from a file of another program into a result or a collection."""
     place, form = options.out, options.form or form_of(options.file)
     if isinstance(place, DatabaseURL) or place.is_file():
         with opened(place) as collection:
@@ -424,12 +424,11 @@ def import_tags(options: ImportOptions) -> int:
 
         added = import_into(place, options.file, form, options.by, options.columns)
     if added.action is None:
-        typer.echo("no tags to add")
+        typer.echo("nothing to add")
     else:
-        number = added.action.number
-        typer.echo(
-            f"{counted(added.tags, 'tag')} of {counted(added.documents, 'document')} added (action {number:,})"
-        )
+        parts = [f"{counted(added.tags, 'tag')} of {counted(added.documents, 'document')}"] * bool(added.tags)
+        parts += [counted(added.decisions, "decision")] * bool(added.decisions)
+        typer.echo(f"{' and '.join(parts)} added (action {added.action.number:,})")
     if added.unknown:
         warn(_unknown(added.unknown))
     return REJECTED if added.unknown else DONE

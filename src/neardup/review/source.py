@@ -47,7 +47,7 @@ class Reviewed:
     marks: bool = True
     """Whether it stores chosen representatives and fates of documents, and decides all pairs of a kind."""
     exports: tuple[str, ...] = ("groups", "decisions", "tags")
-    forms: tuple[str, ...] = ("csv", "jsonl", "parquet", "dat")
+    forms: tuple[str, ...] = ("xlsx", "csv", "jsonl", "parquet", "dat")
     """The formats of exports."""
 
 

@@ -1,16 +1,17 @@
 """The groups, decisions and tags of a reviewed result as files for other programs, and tags from their files."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+import numpy as np
 import pyarrow as pa
 
-from neardup.display import counted
-from neardup.errors import SettingError
-from neardup.io.decisions.records import DecisionState, Id, JudgedPair, Tag
+from neardup.display import counted, printable
+from neardup.errors import InputError, SettingError
+from neardup.io.decisions.records import DecisionState, Fate, FateOf, Id, JudgedPair, Judgement, Tag, Verdict
 from neardup.io.decisions.store import DecisionStore
-from neardup.io.decisions.tag_files import Imported, read_tags
+from neardup.io.decisions.tag_files import WITHDRAWN, DecisionRow, Imported, read_decisions, read_tags
 from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
@@ -20,6 +21,9 @@ from neardup.run.stored_review import after_review
 
 Exported = Literal["groups", "decisions", "tags"]
 EXPORTS: tuple[Exported, ...] = ("groups", "decisions", "tags")
+
+VERDICTS: tuple[str, ...] = get_args(Verdict)
+FATES: tuple[str, ...] = get_args(Fate)
 
 _IDS = {"groups": ("id", "group"), "decisions": ("id", "other"), "tags": ("id",)}
 """The columns that hold ids."""
@@ -90,8 +94,29 @@ def _groups(result: ResultRecord, state: DecisionState) -> pa.Table:
             "tags": pa.array([list(state.tags.get(id, ())) for id in ids], pa.list_(pa.string())),
             "kept": groups["kept"],
             "reason": groups["reason"],
+            "number": pa.array(_numbers(result, ids, before), pa.int64()),
+            "path": pa.array(_paths(result, ids), pa.string()),
         }
     )
+
+
+def _numbers(result: ResultRecord, ids: Sequence[Id], before: Mapping[Id, Id]) -> list[int | None]:
+    """The number of the group of the run that each member is from: it stays when the representative changes."""
+    number_of = {lead: number for number, lead in enumerate(dict.fromkeys(before.values()), 1)}
+    return [number_of.get(before[id]) if id in before else None for id in ids]
+
+
+def _paths(result: ResultRecord, ids: Sequence[Id]) -> list[str | None]:
+    """The file of each member, as it was given to the run; None where no file is recorded."""
+    if result.places is None or not result.ranks.num_rows:
+        return [None] * len(ids)
+    rows = dict(zip(result.ranks["id"].to_pylist(), result.ranks["row"].to_pylist(), strict=True))
+    tables = result.places.tables(np.sort(np.array(list(rows.values()), np.int64)))
+    if not tables:
+        return [None] * len(ids)
+    path_of = dict(zip(*(tables["places"][name].to_pylist() for name in ("file", "path")), strict=True))
+    file_of = dict(zip(*(tables["located"][name].to_pylist() for name in ("row", "file")), strict=True))
+    return [path_of.get(file_of.get(rows.get(id))) for id in ids]
 
 
 def _judged(state: DecisionState, id: Id, leads: Sequence[Id | None]) -> JudgedPair | None:
@@ -161,24 +186,59 @@ def import_into(
 ) -> Imported:
     """Add the tags of a file to the documents of a result, in the name of ``by``, as one action.
 
-    ``columns`` name the column of ids and that of tags. Tags that a document has stay. Raises InputError for a
-    folder that is not a result, a file that cannot be read, or impossible tags; then nothing is stored.
+    ``columns`` name the column of ids and that of tags. Tags that a document has stay. Of a table of groups, as
+    ``exported`` makes it, verdicts and fates that differ from those of the result are stored, too; an empty cell
+    changes nothing, and "none" withdraws. Raises InputError for a folder that is not a result, a file that cannot
+    be read, or impossible values; then nothing is stored.
     """
     tables = read_result(folder).tables
     known: dict[str, Id] = {}
     for name in ("ranks", "not_judged"):
         known.update((str(id), id) for id in tables[name]["id"].to_pylist())
     with DecisionStore(folder) as store:
-        before = store.state().tags
-        changes: dict[tuple[Id, str], Tag] = {}
+        state = store.state()
+        tags: dict[tuple[Id, str], Tag] = {}
         unknown: dict[str, None] = {}
-        for text, tags in read_tags(file, form, *columns):
+        for text, words in read_tags(file, form, *columns):
             if text not in known:
-                unknown.update({text: None} if tags else {})
+                unknown.update({text: None} if words else {})
                 continue
             id = known[text]
-            changes.update({(id, tag): Tag(id, tag) for tag in tags if tag not in before.get(id, ())})
-        documents = len({id for id, _ in changes})
-        what = f"import {counted(len(changes), 'tag')} of {counted(documents, 'document')} from {file.name}"
-        action = store.act(list(changes.values()), by=by, what=what) if changes else None
-    return Imported(action, len(changes), documents, tuple(unknown))
+            tags.update({(id, word): Tag(id, word) for word in words if word not in state.tags.get(id, ())})
+        first = dict(zip(*(tables["groups"][name].to_pylist() for name in ("id", "group")), strict=True))
+        decisions = list(_decided(state, known, first, read_decisions(file, form, columns[0])))
+        documents = len({id for id, _ in tags})
+        parts = [f"{counted(len(tags), 'tag')} of {counted(documents, 'document')}"] * bool(tags)
+        parts += [counted(len(decisions), "decision")] * bool(decisions)
+        what = f"import {' and '.join(parts)} from {file.name}"
+        action = store.act([*tags.values(), *decisions], by=by, what=what) if parts else None
+    return Imported(action, len(tags), documents, tuple(unknown), len(decisions))
+
+
+def _decided(
+    state: DecisionState, known: Mapping[str, Id], first: Mapping[Id, Id], rows: Iterable[DecisionRow]
+) -> Iterator[Judgement | FateOf]:
+    """Yield the decisions of a table of groups that the result does not have yet; ``first`` are its own groups."""
+    for row in rows:
+        if row.id not in known or row.group not in known:
+            continue
+        id, lead = known[row.id], known[row.group]
+        judged, fate = _judged(state, id, (lead, first.get(id))), state.fates.get(id)
+        if verdict := _one_of(row.verdict, VERDICTS, row.id):
+            given = None if verdict == WITHDRAWN else verdict
+            if id != lead and given != (judged and judged.verdict):
+                yield Judgement(id, lead, given, row.note)  # type: ignore[arg-type]
+        if wanted := _one_of(row.fate, FATES, row.id):
+            given = None if wanted == WITHDRAWN else wanted
+            if given != (fate and fate.fate):
+                yield FateOf(id, given)  # type: ignore[arg-type]
+
+
+def _one_of(word: str, allowed: tuple[str, ...], id: str) -> str:
+    if word and word not in (*allowed, WITHDRAWN):
+        raise InputError(
+            f"The decision about {printable(id)} is {printable(word)}",
+            f"{', '.join(allowed)}, {WITHDRAWN}, or nothing",
+            "Correct the cell",
+        )
+    return word

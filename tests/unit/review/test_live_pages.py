@@ -187,7 +187,7 @@ def test_exports_are_files_to_save(pages: Pages) -> None:
     saved = pages.get("/export/tags.csv")
     assert saved.headers["content-disposition"] == 'attachment; filename="tags.csv"'
     assert saved.headers["content-type"].startswith("text/csv")
-    assert saved.text == "tags as csv\n"
+    assert saved.text == "\ufefftags as csv\n"  # by the mark a spreadsheet recognises UTF-8
 
 
 def test_a_decision_leads_to_the_next_pair_and_can_be_undone(pages: Pages, source: MadeReview) -> None:

@@ -86,7 +86,7 @@ class ReviewOptions:
 class ExportOptions:
     """Write the groups, decisions, tags or pairs of a reviewed result as a file for another program.
 
-    csv, jsonl, parquet, or dat, the load file of review platforms: þ around values, the control
+    csv, jsonl, parquet, xlsx, or dat, the load file of review platforms: þ around values, the control
     character 20 between them; pairs also as graphml. Also the groups, decisions, pairs and documents of a
     collection. Exit status: 0 done; 2 error.
     """
@@ -122,7 +122,7 @@ class ExportOptions:
     form: str | None = option(
         "--format",
         None,
-        "csv, jsonl, parquet or dat; pairs also graphml. Default: the suffix of the file.",
+        "csv, jsonl, parquet, dat or xlsx; pairs also graphml. Default: the suffix of the file.",
         "NAME",
     )
     overwrite: bool = replace(general.OVERWRITE, help="Replace an earlier export.").field()
@@ -130,10 +130,12 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ImportOptions:
-    """Read tags from a file of another program into a result or a collection.
+    """Read tags and decisions from a file of another program into a result; into a collection, tags.
 
-    The file is csv, jsonl, parquet or dat, with a column of ids and one of tags, separated by
-    semicolons. Exit status: 0 done; 1 done, but some ids are unknown and were left out; 2 error.
+    The file is csv, jsonl, parquet, dat or xlsx, with a column of ids and one of tags, separated by
+    semicolons. Of a table of groups that neardup export wrote, changed verdicts and fates of a result
+    are stored, too; an empty cell changes nothing, none withdraws. Exit status: 0 done; 1 done, but
+    some ids are unknown and were left out; 2 error.
     """
 
     out: Place = replace(
@@ -142,7 +144,7 @@ class ImportOptions:
     file: Path = Declared((), REQUIRED, "A file with ids and tags.", "FILE").field()
     by: str = Declared(("--by",), REQUIRED, "Name of the person who added the tags.", "NAME").field()
     form: str | None = option(
-        "--format", None, "csv, jsonl, parquet or dat. Default: the suffix of the file.", "NAME"
+        "--format", None, "csv, jsonl, parquet, dat or xlsx. Default: the suffix of the file.", "NAME"
     )
     id: str = option("--id", "id", "Column with the ids of the documents, as in the result.", "COLUMN")
     tags: str = option("--tags", "tags", "Column with the tags, separated by semicolons.", "COLUMN")

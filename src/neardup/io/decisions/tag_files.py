@@ -1,4 +1,4 @@
-"""Tags read from a file of another program: CSV, JSON Lines, Parquet, or a DAT load file."""
+"""Tags and decisions read from a file of another program: CSV, JSON Lines, Parquet, DAT, or a spreadsheet."""
 
 import csv
 import io
@@ -15,22 +15,37 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action
 from neardup.io.writers.exports import FORMS, QUOTE, SEPARATOR, unprotected
+from neardup.io.writers.spreadsheets import workbook_rows
 
 _MOST_BYTES = 1 << 30
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 Tagged = tuple[str, tuple[str, ...]]
 """An id as text, and its tags."""
+WITHDRAWN = "none"
+"""The word of a cell that withdraws a decision."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """The action that added tags (None if all were there), their number, and the ids that are unknown."""
+    """The action that added tags or decisions (None if all were there), their numbers, and the unknown ids."""
 
     action: Action | None
     tags: int
     documents: int
     unknown: tuple[str, ...]
+    decisions: int = 0
+
+
+@dataclass(frozen=True)
+class DecisionRow:
+    """A row of a table of groups that came back: an empty ``verdict`` or ``fate`` says nothing."""
+
+    id: str
+    group: str
+    verdict: str
+    fate: str
+    note: str
 
 
 def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iterator[Tagged]:
@@ -38,26 +53,43 @@ def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iter
 
     Several tags are separated by semicolons, or are a list. Raises InputError for a file that cannot be read.
     """
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} has {path.stat().st_size:,} bytes", f"At most {_MOST_BYTES:,}")
-        rows = _ROWS_OF[form](path)
-        for number, row in enumerate(rows, 1):
-            names = {str(name).strip().lower(): name for name in row}
-            missing = [name for name in (id, tags) if name.lower() not in names]
-            if missing:
+    for number, row in enumerate(_rows(path, form), 1):
+        for name in (id, tags):
+            if name.lower() not in row:
                 raise InputError(
-                    f'Row {number:,} of {path} has no column "{printable(missing[0])}"',
+                    f'Row {number:,} of {path} has no column "{printable(name)}"',
                     f"Columns of the file: {', '.join(map(printable, row))}",
                     "Name the columns with --id and --tags",
                 )
-            found = row[names[id.lower()]], row[names[tags.lower()]]
-            yield _text(found[0]), tuple(_tags(found[1]))
+        yield _text(row[id.lower()]), tuple(_tags(row[tags.lower()]))
+
+
+def read_decisions(path: Path, form: str, id: str = "id") -> Iterator[DecisionRow]:
+    """Yield the decisions of a table of groups; none of a file without its columns ``group`` and ``verdict``."""
+    for row in _rows(path, form):
+        if not {"group", "verdict", id.lower()} <= row.keys():
+            return
+        names = (id.lower(), "group", "verdict", "fate", "note")
+        document, group, verdict, fate, note = (_text(row.get(name)) for name in names)
+        yield DecisionRow(document, group, _word(verdict), _word(fate), note.strip())
+
+
+def _rows(path: Path, form: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, with names in lower case. Raises InputError for a file that cannot be read."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} has {path.stat().st_size:,} bytes", f"At most {_MOST_BYTES:,}")
+        for row in _ROWS_OF[form](path):
+            yield {str(name).strip().lower(): value for name, value in row.items()}
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}", "A file that may be read") from error
     except (UnicodeError, csv.Error, msgspec.MsgspecError, pa.ArrowException, ValueError, RecursionError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"{path} cannot be read as {form}: {reason}", f"One of {', '.join(FORMS)}") from error
+
+
+def _word(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _text(value: Any) -> str:
@@ -112,4 +144,4 @@ def _dat(path: Path) -> Iterator[Mapping[str, Any]]:
             names = values
 
 
-_ROWS_OF = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "dat": _dat}
+_ROWS_OF = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet, "dat": _dat, "xlsx": workbook_rows}

@@ -1,4 +1,4 @@
-"""Files for other programs: tables as CSV, JSON Lines, Parquet, DAT (for review platforms) and GraphML."""
+"""Files for other programs: tables as CSV, JSON Lines, Parquet, DAT (for review platforms), XLSX and GraphML."""
 
 import csv
 import io
@@ -18,6 +18,7 @@ from neardup.display import printable
 from neardup.errors import InputError, SettingError
 from neardup.io.writers.filesystem import EVERYBODY
 from neardup.io.writers.output import OutputFile, stamped
+from neardup.io.writers.spreadsheets import MULTIPLE, is_workbook_of_ours, workbook_bytes
 
 
 class OutputExport(OutputFile):
@@ -28,7 +29,9 @@ class OutputExport(OutputFile):
     def is_own(self, path: Path) -> bool:
         """Return whether the file begins like an export."""
         with open(path, "rb") as file:
-            return file.read(64).startswith(_BEGINNINGS)
+            if file.read(64).startswith(_BEGINNINGS):
+                return True
+        return is_workbook_of_ours(path)
 
 
 _BEGINNINGS = (
@@ -132,8 +135,6 @@ def as_bytes_of(table: pa.Table, form: str, ids: tuple[str, ...] = ("id",)) -> I
     return GRAPH_FORMS[form](table, ids)
 
 
-MULTIPLE = "; "
-"""Separates the values of a list in CSV and DAT."""
 QUOTE, SEPARATOR, NEWLINE = "\u00fe", "\x14", "\u00ae"
 """The characters of a DAT file: þ around values, the control character 20 between them, ® for a line end."""
 _ROWS, _BYTES = 10_000, 1 << 20
@@ -243,6 +244,7 @@ FORMS: dict[str, Callable[[pa.Table, tuple[str, ...]], Iterator[bytes]]] = {
     "jsonl": _jsonl,
     "parquet": _parquet,
     "dat": _dat,
+    "xlsx": workbook_bytes,
 }
 """The forms of a file, by the names that also are their suffixes."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from math import isfinite
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -265,7 +266,10 @@ FORMS = {
     "jsonl": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
     "dat": "application/octet-stream",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""By it a spreadsheet recognises a CSV file in UTF-8."""
 EXPORTS = ("groups", "decisions", "tags")
 
 
@@ -394,7 +398,8 @@ def saved(desk: Desk, request: ReviewRequest) -> Download:
     """A file to save."""
     given = ReviewRequest(query=request.path)
     what, form = given.one_of("what", EXPORTS), given.one_of("form", tuple(FORMS))
-    return Download(f"{what}.{form}", FORMS[form], desk.export(what, form))  # type: ignore[arg-type]
+    pieces = desk.export(what, form)  # type: ignore[arg-type]
+    return Download(f"{what}.{form}", FORMS[form], chain([BYTE_ORDER_MARK], pieces) if form == "csv" else pieces)
 
 
 def keys(desk: Desk, request: ReviewRequest) -> LivePage:
