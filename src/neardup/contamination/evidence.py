@@ -1,17 +1,16 @@
 """What proves that a text contains an item: text that is not common. Counts of all documents → weighed matches."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from neardup.contamination.items import TestItems
 from neardup.contamination.matches import MatchRules, Scanned
-from neardup.tables import Bools, Int64s
+from neardup.tables import Bools, Int32s, Int64s, UInt32s
 from neardup.text.units import words
 
 Evidence: TypeAlias = Literal["shingles", "run", "whole", "common"]
@@ -45,16 +44,16 @@ PHRASES = pa.schema([("shingle", pa.large_string()), ("documents", pa.int64()), 
 
 
 class WindowCounts:
-    """How many training texts there are, and how many have each distinct window of the items: int64[windows]."""
+    """How many training texts there are, and how many have each distinct window of the items: uint32[windows]."""
 
     def __init__(self, items: TestItems) -> None:
         self.texts = 0
-        self.documents = np.zeros(items.distinct, np.int64)
+        self.documents = np.zeros(items.distinct, np.uint32)
 
     def add(self, scanned: Scanned) -> None:
         """Count the windows of more training texts."""
         self.texts += scanned.texts
-        self.documents[scanned.windows] += scanned.documents
+        self.documents[scanned.windows] += scanned.documents.astype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,56 +63,63 @@ class Weights:
     items: TestItems
     rules: MatchRules
     texts: int
-    documents: Int64s
+    documents: UInt32s
 
     @cached_property
     def common(self) -> Bools:
         """Which distinct windows are common."""
         return (self.documents > self.rules.most_documents(self.texts)) | (self.items.sets_with > 1)
 
-    def evidence(self, item: int, matched: Sequence[int], run: int) -> Evidence:
-        """What proves a match of places in an item, or ``common``: nothing but common text."""
-        windows = self.items.windows_of(item)
-        places = np.array(matched)
-        where = places[~self.common[windows[places]]]
-        if not len(where):
-            return "common"
-        if len(windows) == 1:
-            return "whole"
-        if where[-1] - where[0] >= self.items.lengths[item]:
-            return "shingles"
-        tokens = int(self.items.token_counts[item])
-        return "run" if run >= min(self.rules.run, ceil(self.rules.share * tokens)) else "common"
-
     def judged(self, candidates: pa.RecordBatch) -> tuple[pa.RecordBatch, Bools, pa.RecordBatch]:
         """Weigh candidates: their MATCHES, which of them are proven, and the proven ones among ``candidates``.
 
         ``candidates`` have the columns ``id``, ``source`` and ``row`` besides CANDIDATES.
         """
-        rows = candidates.drop_columns(["context"]).to_pylist()
-        table = [self._row(row) for row in rows]
-        columns = zip(*table, strict=True) if table else ([] for _ in MATCHES)
-        arrays = [pa.array(column, kind.type) for column, kind in zip(columns, MATCHES, strict=True)]
+        item, shared, run = (candidates.column(name).to_numpy() for name in ("item", "shared", "run"))
+        lists = candidates.column("matched")
+        places, begins = lists.flatten().to_numpy(), lists.offsets.to_numpy()[:-1] - lists.offsets[0].as_py()
+        sizes = self.items.sizes[item]
+        names = [
+            self.items.items.column(name).take(candidates.column("item")) for name in ("test_set", "id", "field")
+        ]
+        columns = {
+            **{name: candidates.column(name) for name in candidates.schema.names if name in MATCHES.names},
+            **dict(zip(("test_set", "item", "field"), names, strict=True)),
+            "size": sizes,
+            "share": shared / sizes,
+            "evidence": self._evidence(item, places, begins, run),
+            "rarest": self._least(self.documents[self._windows(item, places, begins)], begins),
+        }
+        arrays = [pa.array(columns[kind.name]).cast(kind.type) for kind in MATCHES]
         matches = pa.RecordBatch.from_arrays(arrays, schema=MATCHES)
-        proven = np.array([row[10] != "common" for row in table], np.bool_)
+        proven = columns["evidence"] != "common"
         return matches, proven, candidates.filter(pa.array(proven))
 
-    def _row(self, row: dict[str, Any]) -> tuple[Any, ...]:
-        item, size = row["item"], int(self.items.sizes[row["item"]])
-        windows = self.items.windows_of(item)[row["matched"]]
-        return (
-            row["id"],
-            row["source"],
-            row["row"],
-            *self.items.items[item][:3],
-            row["shared"],
-            size,
-            row["shared"] / size,
-            row["run"],
-            self.evidence(item, row["matched"], row["run"]),
-            int(self.documents[windows].min()),
-            *(row[name] for name in MATCHES.names[12:]),
-        )
+    def _windows(self, item: Int32s, places: Int32s, begins: Int64s) -> Int32s:
+        """The numbers of the windows at ``places`` of items; those of match k begin at ``begins[k]``."""
+        counts = np.diff(begins, append=len(places))
+        windows: Int32s = self.items.windows[np.repeat(self.items.starts[item], counts) + places]
+        return windows
+
+    @staticmethod
+    def _least(values: Int32s | UInt32s, begins: Int64s) -> Int64s:
+        """The least of the values of each match, which has one at least."""
+        return np.minimum.reduceat(values, begins).astype(np.int64) if len(begins) else np.empty(0, np.int64)
+
+    def _evidence(self, item: Int32s, places: Int32s, begins: Int64s, run: Int64s) -> NDArray[np.str_]:
+        """What proves each match of places in an item, or ``common``: nothing but common text."""
+        weighty, far = ~self.common[self._windows(item, places, begins)], np.iinfo(np.int32).max
+        first = self._least(np.where(weighty, places, far), begins)
+        last = -self._least(np.where(weighty, -places, far), begins)
+        share, tokens = self.rules.share, self.items.token_counts[item]
+        long = np.minimum(self.rules.run, -(-tokens * share.numerator // share.denominator))
+        kinds = [
+            first == far,
+            np.diff(self.items.starts)[item] == 1,
+            last - first >= self.items.lengths[item],
+            run >= long,
+        ]
+        return np.select(kinds, ["common", "whole", "shingles", "run"], "common")
 
     @cached_property
     def phrases(self) -> pa.Table:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,13 @@ from neardup.io.readers.base import Chunk, Documents, Problem
 from neardup.io.readers.columns import ColumnOptions, find_column, types_of
 from neardup.io.readers.fields import joined, paths_of, texts_in
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.sketch.windows import HEAD
+from neardup.kernels.sketch.windows import HEAD, distinct_windows, number_windows
 from neardup.kernels.text.keyed import Key
 from neardup.run.pipeline import Meter
+from neardup.runtime import release_memory
 from neardup.settings import Settings
 from neardup.sketch.documents import ShingleSets, WantedWindows, shingle_sets
 from neardup.tables import Bools, Int32s, Int64s, UInt64s, one_array
-from neardup.text.units import words
 
 WHOLE = 10
 """Items with fewer tokens are looked for as a whole: a share of few shingles is a coincidence too often."""
@@ -39,6 +39,9 @@ QUESTIONS = ("question", "query", "problem", "prompt", "instruction", "messages"
 
 ITEM_OPTIONS = ColumnOptions("--fields", "--against-id")
 
+_AT_ONCE = 4096
+"""Items that are objects at a time, between two tables."""
+
 _LEAVES = ("content", "value", "text")
 """The fields of records that hold their text, in chats and in choices; the others have roles and labels."""
 
@@ -52,25 +55,83 @@ class ItemText(NamedTuple):
     text: str
 
 
+_COLUMNS = pa.schema(
+    [
+        ("test_set", pa.dictionary(pa.int32(), pa.large_string())),
+        ("id", pa.large_string()),
+        ("field", pa.dictionary(pa.int32(), pa.large_string())),
+        ("text", pa.large_string()),
+    ]
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTexts(Sequence[ItemText]):
+    """The texts of all items as a table: a few bytes a word, where objects would take many times that."""
+
+    table: pa.Table
+
+    @classmethod
+    def of(cls, items: Sequence[ItemText]) -> "ItemTexts":
+        """The table of some items."""
+        columns = zip(*items, strict=True) if items else ([] for _ in _COLUMNS)
+        arrays = [pa.array(column, kind.type) for column, kind in zip(columns, _COLUMNS, strict=True)]
+        return cls(pa.Table.from_arrays(arrays, schema=_COLUMNS))
+
+    @classmethod
+    def joined(cls, parts: Sequence["ItemTexts"]) -> "ItemTexts":
+        """All of the parts, one after the other."""
+        tables = [_COLUMNS.empty_table(), *(part.table for part in parts)]
+        return cls(pa.concat_tables(tables).unify_dictionaries().combine_chunks())
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    @overload
+    def __getitem__(self, index: int) -> ItemText: ...
+    @overload
+    def __getitem__(self, index: slice) -> "ItemTexts": ...
+    def __getitem__(self, index: int | slice) -> "ItemText | ItemTexts":
+        if isinstance(index, slice):
+            return ItemTexts(self.table.take(pa.array(np.arange(len(self))[index])))
+        return ItemText(*(column[index].as_py() for column in self.table.columns))
+
+    def column(self, name: str) -> pa.Array:
+        """One column, as one array."""
+        return one_array(self.table.column(name))
+
+    @property
+    def test_sets(self) -> tuple[list[str], Int64s]:
+        """The names of the test sets, in the order of the input, and the number of that of each item."""
+        sets = self.column("test_set")
+        numbers = sets.indices.to_numpy().astype(np.int64)
+        used = list(dict.fromkeys(numbers.tolist()))
+        rank = np.empty(len(sets.dictionary), np.int64)
+        rank[used] = np.arange(len(used))
+        return [sets.dictionary[number].as_py() for number in used], rank[numbers]
+
+
 @dataclass(frozen=True, eq=False)
 class TestItems:
-    """All items, their tokens (hashed by ``key``), and their windows.
+    """All items, and their windows, hashed by ``key``.
 
-    Item i has the tokens ``tokens[offsets[i]:offsets[i + 1]]``, and windows of ``lengths[i]`` tokens: its
-    shingles, or the item as a whole if it is short; 0 if it is too short to be looked for. In the order of the
-    text, they have the numbers ``windows[starts[i]:starts[i + 1]]``. The numbers are those of ``wanted``: shingles
-    first, each in the order of their first place, so they do not depend on the key.
+    Item i has ``token_counts[i]`` tokens, and windows of ``lengths[i]`` tokens: its shingles, or the item as a
+    whole if it is short; 0 if it is too short to be looked for. In the order of the text, they have the numbers
+    ``windows[starts[i]:starts[i + 1]]``. The numbers are those of ``wanted``: shingles first, each in the order of
+    their first place, so they do not depend on the key. ``sets_with`` are the test sets with each distinct window;
+    items with the same text count as one, since an item that was copied into a second test set is no common
+    phrase.
     """
 
     __test__ = False  # not a test of pytest
 
-    items: Sequence[ItemText]
-    tokens: UInt64s
-    offsets: Int64s
+    items: ItemTexts
+    token_counts: Int64s
     lengths: Int64s
     windows: Int32s
     starts: Int64s
     wanted: WantedWindows
+    sets_with: Int32s
     problems: Sequence[Problem] = ()
     notes: Sequence[str] = ()
 
@@ -78,11 +139,6 @@ class TestItems:
     def key(self) -> Key:
         """The key of the hashes."""
         return self.wanted.key
-
-    @property
-    def token_counts(self) -> Int64s:
-        """The number of tokens of each item."""
-        return np.diff(self.offsets)
 
     @property
     def too_short(self) -> int:
@@ -94,31 +150,15 @@ class TestItems:
         """The number of distinct windows."""
         return len(self.wanted.shingles) + len(self.wanted.whole)
 
-    def tokens_of(self, item: int) -> UInt64s:
-        """The tokens of an item."""
-        return self.tokens[self.offsets[item] : self.offsets[item + 1]]
-
     def windows_of(self, item: int) -> Int32s:
         """The numbers of the windows of an item, in the order of the text."""
         return self.windows[self.starts[item] : self.starts[item + 1]]
 
-    def spans_of(self, item: int) -> Int64s:
-        """The characters of each token of an item: int64[tokens, 2]."""
-        if item not in self._spans:
-            self._spans[item] = words(self.items[item].text, self.key).spans
-        return self._spans[item]
-
-    @cached_property
-    def _spans(self) -> dict[int, Int64s]:
-        return {}
-
     @cached_property
     def sets(self) -> tuple[Int32s, Int64s]:
         """The distinct windows of each item, ascending: numbers, and offsets int64[items + 1]."""
-        item = np.repeat(np.arange(len(self.items)), np.diff(self.starts))
-        pairs = _sorted_set(item * np.int64(self.distinct + 1) + self.windows)
-        item, window = np.divmod(pairs, self.distinct + 1)
-        return window.astype(np.int32), np.searchsorted(item, np.arange(len(self.items) + 1))
+        windows, offsets = distinct_windows(self.windows, self.starts)
+        return windows, offsets
 
     @cached_property
     def sizes(self) -> Int64s:
@@ -128,28 +168,14 @@ class TestItems:
     @cached_property
     def test_sets(self) -> list[str]:
         """The names of the test sets, in the order of the input."""
-        return list(dict.fromkeys(item.test_set for item in self.items))
-
-    @cached_property
-    def sets_with(self) -> Int64s:
-        """The number of test sets that have each distinct window; items with the same text count as one.
-
-        An item that was copied into a second test set is no common phrase.
-        """
-        first: dict[bytes, int] = {}
-        numbers = {name: number for number, name in enumerate(self.test_sets)}
-        set_of = np.array([numbers[item.test_set] for item in self.items], np.int64)
-        for item in range(len(self.items)):
-            set_of[item] = set_of[first.setdefault(self.tokens_of(item).tobytes(), item)]
-        windows, _ = self.sets
-        pairs = _sorted_set(windows * np.int64(len(numbers)) + np.repeat(set_of, self.sizes))
-        return np.bincount(pairs // max(len(numbers), 1), minlength=self.distinct)
+        return self.items.test_sets[0]
 
     @cached_property
     def digest(self) -> str:
         """A name for the items, their windows and their order."""
         hasher = hashlib.blake2b(digest_size=16)
-        hasher.update(np.ascontiguousarray(self.windows).tobytes() + self.lengths.tobytes())
+        hasher.update(self.windows.data)
+        hasher.update(self.lengths.data)
         for item in self.items:
             hasher.update("\0".join(item).encode("utf-8", "replace"))
         return hasher.hexdigest()
@@ -167,30 +193,41 @@ def read_items(
 
     Every file may have its own layout, and needs one of the fields at least. Raises InputError.
     """
-    items: list[ItemText] = []
+    parts: list[ItemTexts] = []
     problems: list[Problem] = []
     notes: list[str] = []
     with meter.stage("items", None, "items") as advance:
         for name in names:
             choices, of_file = _choices(name, fields, id, settings)
             notes += [f"test items: {note}" for note in of_file if f"test items: {note}" not in notes]
-            seen: set[tuple[str, str, str]] = set()
+            seen: set[bytes] = set()
             for label, columns in choices:
                 opened = open_files([name], reading=settings.reading)
                 chosen = choose_columns(opened, columns, id, ITEM_OPTIONS)
                 label = label or chosen.text
                 wanted = [chosen.text, *([chosen.id] if chosen.id else [])]
-                before = len(items)
                 for chunk in opened.chunks(None, wanted):
-                    for item in _items_of(chunk, chosen.text, chosen.id, label, problems):
-                        same = (item.test_set, item.id, item.text)
-                        if label != TOGETHER or same not in seen:  # together: with one field, it is that field
-                            items.append(item)
-                        seen.add(same)
-                advance(len(items) - before)
-        if not items:
+                    for items in _items_of(chunk, chosen.text, chosen.id, label, problems):
+                        if len(choices) > 1:
+                            digests = [_digest_of(item) for item in items]
+                            if label == TOGETHER:  # of a row with one field, it is that field
+                                pairs = zip(items, digests, strict=True)
+                                items = [item for item, digest in pairs if digest not in seen]
+                            seen.update(digests)
+                        parts.append(ItemTexts.of(items))
+                        advance(len(items))
+        items_of_all = ItemTexts.joined(parts)
+        del parts
+        release_memory()
+        if not items_of_all:
             raise InputError("The test sets have no item with a text", "At least one item", "Check --fields")
-        return items_with_windows(items, settings, key, problems, notes)
+        return items_with_windows(items_of_all, settings, key, problems, notes)
+
+
+def _digest_of(item: ItemText) -> bytes:
+    """A name of an item without its field: 16 bytes, while a test set is read."""
+    parts = "\0".join((item.test_set, item.id, item.text)).encode("utf-8", "replace")
+    return hashlib.blake2b(parts, digest_size=16).digest()
 
 
 Choice = tuple[str, str | None]
@@ -236,16 +273,24 @@ def _spelled(opened: Documents, field: str) -> str:
     return joined(texts or nested) or field
 
 
-def _items_of(chunk: Chunk, text: str, id: str | None, label: str, problems: list[Problem]) -> Iterator[ItemText]:
+def _items_of(
+    chunk: Chunk, text: str, id: str | None, label: str, problems: list[Problem]
+) -> Iterator[list[ItemText]]:
+    """Yield the items of a chunk, a few thousand at a time."""
     rows = chunk.read([text, id] if id else [text])
     problems += [problem for problem in rows.problems if problem not in problems]
-    texts = one_array(rows.table.column(text)).cast(pa.large_binary()).to_pylist()
-    ids = (
-        rows.table.column(id).to_pylist() if id else [f"{chunk.source}#{row}" for row in rows.row_numbers.tolist()]
-    )
-    for value, name in zip(texts, ids, strict=True):
-        if value:
-            yield ItemText(chunk.source, str(name), label, value.decode("utf-8", "replace"))
+    texts = one_array(rows.table.column(text))
+    for begin in range(0, len(texts), _AT_ONCE):
+        some = slice(begin, begin + _AT_ONCE)
+        if id:
+            ids = rows.table.column(id)[some].to_pylist()
+        else:
+            ids = [f"{chunk.source}#{row}" for row in rows.row_numbers[some].tolist()]
+        yield [
+            ItemText(chunk.source, str(name), label, value.decode("utf-8", "replace"))
+            for value, name in zip(texts[some].cast(pa.large_binary()).to_pylist(), ids, strict=True)
+            if value
+        ]
 
 
 def items_with_windows(
@@ -259,22 +304,38 @@ def items_with_windows(
 
     The windows of an item are its shingles; of an item with fewer than WHOLE tokens, the one window is the item.
     """
-    texts = pa.array([item.text for item in items], pa.large_string())
-    tokens = shingle_sets(texts, np.arange(len(items)), of_length(settings, 1), key, "tokens")
+    table = items if isinstance(items, ItemTexts) else ItemTexts.of(items)
+    texts = table.column("text")
+    tokens = shingle_sets(texts, np.arange(len(table)), of_length(settings, 1), key, "tokens")
     sizes, length = tokens.sizes, settings.shingles.length
     whole = sizes < max(WHOLE, length)
     lengths = np.where(sizes < SHORTEST, 0, np.where(whole, sizes, length))
     counts = np.where(lengths > 0, sizes - lengths + 1, 0)
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
     hashes = _hashes(tokens, lengths, starts, key)
-    short = np.repeat(whole, counts)
-    windows = np.empty(len(hashes), np.int32)
-    shingles, windows[~short] = _numbered(hashes[~short])
-    wholes, numbers = _numbered(hashes[short])
-    windows[short] = numbers + len(shingles)
     heads, of_lengths = _heads(tokens, np.flatnonzero(whole & (lengths > 0)), key)
+    set_of = _first_sets(table, tokens)
+    del tokens
+    short, windows = np.repeat(whole, counts), np.empty(len(hashes), np.int32)
+    shingles = number_windows(hashes, short, False, 0, windows)
+    wholes = number_windows(hashes, short, True, len(shingles), windows)
+    del hashes
     wanted = WantedWindows(shingles, wholes, heads, of_lengths, key)
-    return TestItems(items, tokens.hashes, tokens.offsets, lengths, windows, starts, wanted, problems, notes)
+    sets_with = np.zeros(len(shingles) + len(wholes), np.int32)
+    for number in np.unique(set_of).tolist():
+        sets_with[_sorted_set(windows[np.repeat(set_of == number, counts)])] += 1
+    return TestItems(table, sizes, lengths, windows, starts, wanted, sets_with, problems, notes)
+
+
+def _first_sets(items: ItemTexts, tokens: ShingleSets) -> Int64s:
+    """The number of the first test set that has an item with the tokens of each item."""
+    names, set_of = items.test_sets
+    first: dict[bytes, int] = {}
+    for item in range(len(items) if len(names) > 1 else 0):
+        own = tokens.hashes[tokens.offsets[item] : tokens.offsets[item + 1]].data
+        same = hashlib.blake2b(own, digest_size=16).digest()
+        set_of[item] = set_of[first.setdefault(same, item)]
+    return set_of
 
 
 def of_length(settings: Settings, length: int) -> Settings:
@@ -291,21 +352,12 @@ def _hashes(tokens: ShingleSets, lengths: Int64s, starts: Int64s, key: Key) -> U
     return hashes
 
 
-def _sorted_set(values: Int64s) -> Int64s:
+def _sorted_set(values: Int32s) -> Int32s:
     """The distinct values, ascending: np.unique, whose hash table takes ten times as long for millions of them."""
     values = np.sort(values)
     first: Bools = np.concatenate((np.ones(min(1, len(values)), np.bool_), values[1:] != values[:-1]))
-    distinct: Int64s = values[first]
+    distinct: Int32s = values[first]
     return distinct
-
-
-def _numbered(hashes: UInt64s) -> tuple[UInt64s, Int64s]:
-    """The distinct hashes in the order of their first place, and the number of each hash."""
-    distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return distinct[order], rank[inverse]
 
 
 def _heads(tokens: ShingleSets, short: Int64s, key: Key) -> tuple[UInt64s, UInt64s]:
@@ -314,7 +366,8 @@ def _heads(tokens: ShingleSets, short: Int64s, key: Key) -> tuple[UInt64s, UInt6
     for k, item in enumerate(short.tolist()):
         begin = tokens.offsets[item]
         shingle_hashes(tokens.hashes[begin : begin + HEAD], HEAD, HEAD, key.shingles, hashes[k : k + 1])
-    heads, numbers = _numbered(hashes)
+    numbers = np.empty(len(hashes), np.int32)
+    heads = number_windows(hashes, np.ones(len(hashes), np.bool_), True, 0, numbers)
     lengths = np.zeros(len(heads), np.uint64)
     np.bitwise_or.at(lengths, numbers, np.uint64(1) << tokens.sizes[short].astype(np.uint64))
     return heads, lengths

@@ -1,19 +1,22 @@
 """Training texts → the test items that they contain, by complete counts of windows; not yet weighed."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.contamination.items import TestItems
-from neardup.kernels.match.runs import longest_run
-from neardup.kernels.sketch.windows import items_met
+from neardup.kernels.match.runs import longest_runs
+from neardup.kernels.passages.streams import ascii_run_bytes, token_stream
+from neardup.kernels.sketch.documents import WORD
+from neardup.kernels.sketch.windows import items_met, places_matched, rarest_windows
+from neardup.kernels.text.keyed import Key
 from neardup.settings import Settings
-from neardup.tables import Int32s, Int64s
-from neardup.text.units import Units, words
+from neardup.sketch.cleaning import text_batch
+from neardup.tables import Int32s, Int64s, UInt64s
+from neardup.text.unicode import unicode_tables
+from neardup.text.units import words
 
 PASSAGE = 2000
 """The most characters of a passage that a match keeps."""
@@ -77,23 +80,15 @@ class ItemSearch:
     rules: MatchRules
     least: Int64s
     proposed: Int32s
-    starts: Int64s
+    starts: Int32s
     """A text with window w is searched for the items ``proposed[starts[w]:starts[w + 1]]``."""
 
     @classmethod
     def of(cls, items: TestItems, settings: Settings, rules: MatchRules) -> "ItemSearch":
         """Choose the windows that propose each item: the rarest among the items."""
-        windows, offsets = items.sets
-        sizes = items.sizes
-        least = rules.least_of(sizes)
-        item = np.repeat(np.arange(len(sizes)), sizes)
-        order = np.lexsort((windows, np.bincount(windows, minlength=items.distinct)[windows], item))
-        rank = np.arange(len(order)) - offsets[item]  # the order keeps the items together
-        chosen = rank < (sizes - least + 1)[item]
-        windows, item = windows[order][chosen], item[chosen]
-        by_window = np.argsort(windows, kind="stable")
-        starts = np.searchsorted(windows[by_window], np.arange(items.distinct + 1))
-        return cls(items, settings, rules, least, item[by_window].astype(np.int32), starts)
+        least = rules.least_of(items.sizes)
+        proposed, starts = rarest_windows(items.sets, least, items.distinct)
+        return cls(items, settings, rules, least, proposed, starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,33 +109,69 @@ def scan(texts: pa.Array, search: ItemSearch) -> Scanned:
     met = search.items.wanted.in_texts(texts, search.settings)
     windows, documents = np.unique(met[:, 1], return_counts=True)
     hits = items_met(met, (search.proposed, search.starts), search.items.sets, search.least)
-    rows = list(_matches(texts, hits, met, search.items))
-    columns = zip(*rows, strict=True) if rows else ([] for _ in CANDIDATES)
-    arrays = [pa.array(column, kind.type) for column, kind in zip(columns, CANDIDATES, strict=True)]
-    return Scanned(len(texts), pa.Table.from_arrays(arrays, schema=CANDIDATES), windows, documents)
+    return Scanned(len(texts), _candidates(texts, hits, met, search.items), windows, documents)
 
 
-def _matches(texts: pa.Array, hits: Int64s, met: Int64s, items: TestItems) -> Iterator[tuple[Any, ...]]:
-    """The rows of CANDIDATES; each text with a match is read once."""
-    begins = np.searchsorted(met[:, 0], hits[:, 0])
-    ends = np.searchsorted(met[:, 0], hits[:, 0], "right")
-    text, read = -1, words("", items.key)
-    for (row, item, shared), begin, end in zip(hits.tolist(), begins.tolist(), ends.tolist(), strict=True):
-        if row != text:
-            text, read = row, words(decoded(texts[row].as_buffer().to_pybytes()), items.key)
-        windows, here = items.windows_of(item), met[begin:end, 1]  # ascending
-        matched = np.flatnonzero(here[np.searchsorted(here[:-1], windows)] == windows)
-        yield row, item, shared, matched.tolist(), *_passage(items, item, read)
+def _candidates(texts: pa.Array, hits: Int64s, met: Int64s, items: TestItems) -> pa.Table:
+    """The CANDIDATES of ``hits`` (text, item, windows)."""
+    ranges = np.column_stack([np.searchsorted(met[:, 0], hits[:, 0], side) for side in ("left", "right")])
+    matched, ends = places_matched(met, ranges, hits[:, 1], items.windows, items.starts)
+    lists = pa.ListArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), pa.array(matched))
+    trained, tested = (
+        _Hit.of(texts, hits[:, 0], items.key),
+        _Hit.of(items.items.column("text"), hits[:, 1], items.key),
+    )
+    pairs = np.column_stack((tested.numbers, trained.numbers))
+    runs = longest_runs((tested.tokens, tested.ends), (trained.tokens, trained.ends), pairs)
+    in_text, in_item = trained.places(runs[:, 1], runs[:, 2]), tested.places(runs[:, 0], runs[:, 2])
+    passages, contexts = trained.passages(in_text)
+    numbers = hits[:, 0], hits[:, 1].astype(np.int32), hits[:, 2], lists, runs[:, 2]
+    places = in_text[:, 0], in_text[:, 1], in_item[:, 0], in_item[:, 1]
+    return pa.table([*map(pa.array, (*numbers, *places)), passages, contexts], schema=CANDIDATES)
 
 
-def _passage(items: TestItems, item: int, read: Units) -> tuple[int, int, int, int, int, str, str]:
-    """The longest common run, its characters in the text and in the item, and its text alone and in context."""
-    of_item, of_text, run = longest_run(items.tokens_of(item), read.hashes)
-    begin, end = int(read.spans[of_text, 0]), int(read.spans[of_text + run - 1, 1])
-    spans = items.spans_of(item)
-    context = read.text[max(0, begin - CONTEXT) : min(end, begin + PASSAGE) + CONTEXT]
-    places = begin, end, int(spans[of_item, 0]), int(spans[of_item + run - 1, 1])
-    return run, *places, shown(read.text[begin:end][:PASSAGE]), shown(context)
+@dataclass(frozen=True, eq=False)
+class _Hit:
+    """The texts of matches: ``numbers`` (int64[matches]) is that of each among ``texts``, which have tokens."""
+
+    numbers: Int64s
+    texts: pa.Array
+    tokens: UInt64s
+    ends: Int64s
+    key: Key
+
+    @classmethod
+    def of(cls, texts: pa.Array, chosen: Int64s, key: Key) -> "_Hit":
+        """Hash the ``chosen`` texts, each once."""
+        distinct, numbers = np.unique(chosen, return_inverse=True)
+        some = texts.take(pa.array(distinct)).cast(pa.large_binary())
+        tokens, ends = token_stream(text_batch(some), unicode_tables(), WORD, key)
+        return cls(numbers, some, tokens, ends, key)
+
+    def places(self, first: Int64s, count: Int64s) -> Int64s:
+        """The characters of ``count`` tokens from ``first`` on in the text of each match: int64[matches, 2]."""
+        order = np.argsort(self.numbers, kind="stable")
+        runs = np.column_stack((self.numbers, first, count))[order]
+        places = np.empty((len(runs), 2), np.int64)
+        places[order] = ascii_run_bytes(text_batch(self.texts), runs)
+        rest = order[places[order, 0] < 0]
+        text, spans = -1, np.empty((0, 2), np.int64)
+        for match in rest.tolist():
+            if self.numbers[match] != text:
+                text = int(self.numbers[match])
+                spans = words(decoded(self.texts[text].as_py()), self.key).spans
+            places[match] = spans[first[match], 0], spans[first[match] + count[match] - 1, 1]
+        return places
+
+    def passages(self, places: Int64s) -> tuple[pa.Array, pa.Array]:
+        """The characters at ``places`` of the text of each match, alone and with those around them."""
+        passages, contexts, read, text = [], [], -1, ""
+        for number, (begin, end) in zip(self.numbers.tolist(), places.tolist(), strict=True):
+            if number != read:
+                read, text = number, decoded(self.texts[number].as_py())
+            passages.append(shown(text[begin : min(end, begin + PASSAGE)]))
+            contexts.append(shown(text[max(0, begin - CONTEXT) : min(end, begin + PASSAGE) + CONTEXT]))
+        return pa.array(passages, pa.large_string()), pa.array(contexts, pa.large_string())
 
 
 def decoded(text: bytes) -> str:
@@ -150,4 +181,4 @@ def decoded(text: bytes) -> str:
 
 def shown(text: str) -> str:
     """The text without the bytes that are not UTF-8."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

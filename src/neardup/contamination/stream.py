@@ -62,7 +62,10 @@ class TrainingScan:
     def save(self, folder: OutputFolder) -> None:
         """Write the tables that the runs of other parts need to weigh their matches by all parts."""
         windows = np.flatnonzero(self.counts.documents)
-        counts = {"window": pa.array(windows), "documents": pa.array(self.counts.documents[windows])}
+        counts = {
+            "window": pa.array(windows),
+            "documents": pa.array(self.counts.documents[windows].astype(np.int64)),
+        }
         facts = ScanFacts(
             self.search.items.digest,
             str(self.search.rules.share),

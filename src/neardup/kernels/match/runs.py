@@ -108,3 +108,19 @@ def longest_run(first, second):
         if length > best:
             best, best_first, best_second = length, ends[state] - length, i + 1 - length
     return best_first, best_second, best
+
+
+@njit(cache=True, nogil=True)
+def longest_runs(first, second, pairs):
+    """Return ``longest_run`` of each of ``pairs`` (int64[n, 2]) of texts: int64[n, 3].
+
+    ``first`` and ``second`` = (tokens uint64, ends int64): the tokens of text k end before ``ends[k]``.
+    """
+    runs = np.empty((pairs.shape[0], 3), np.int64)
+    for k in range(pairs.shape[0]):
+        a, b = pairs[k, 0], pairs[k, 1]
+        begin_a, begin_b = first[1][a - 1] if a > 0 else 0, second[1][b - 1] if b > 0 else 0
+        runs[k, 0], runs[k, 1], runs[k, 2] = longest_run(
+            first[0][begin_a : first[1][a]], second[0][begin_b : second[1][b]]
+        )
+    return runs

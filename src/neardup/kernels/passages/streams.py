@@ -51,6 +51,24 @@ def ascii_token_bytes(batch, d):
 
 
 @njit(cache=True, nogil=True)
+def ascii_run_bytes(batch, runs):
+    """Return the bytes [begin, end) of ``runs`` (document, first token, tokens) of a TextBatch: int64[n, 2].
+
+    ``runs`` (int64[n, 3]) of one document follow each other, to read it once. −1 where a text is not ASCII.
+    """
+    places = np.full((runs.shape[0], 2), -1, np.int64)
+    edges, document = np.empty(0, np.int64), np.int64(-1)
+    for k in range(runs.shape[0]):
+        if runs[k, 0] != document:
+            document = runs[k, 0]
+            edges = ascii_token_bytes(batch, document)
+        if edges.size > 1:
+            places[k, 0] = edges[2 * runs[k, 1]]
+            places[k, 1] = edges[2 * (runs[k, 1] + runs[k, 2]) - 1]
+    return places
+
+
+@njit(cache=True, nogil=True)
 def anchors_of_windows(tokens, begin, end, form, grams, places):
     """Write the anchors of the windows of the document ``tokens[begin:end]``; return the number of windows.
 

@@ -30,7 +30,7 @@ def window_index(wanted):
     while bits < _BITS and (1 << bits) < 16 * wanted.size:
         bits += 1
     size = 16
-    while size < 2 * wanted.size:
+    while size < 3 * wanted.size // 2:
         size *= 2
     bitmap, table = np.zeros(1 << (bits - 6), np.uint64), np.full(size, -1, np.int32)
     shift, mask = np.uint64(64 - bits), size - 1
@@ -42,6 +42,113 @@ def window_index(wanted):
             cell = (cell + 1) & mask
         table[cell] = place
     return wanted, bitmap, table
+
+
+@njit(cache=True, nogil=True)
+def number_windows(hashes, whole, kind, base, numbers):
+    """Number the distinct ``hashes`` (uint64) of one kind from ``base`` on, in the order of their first places.
+
+    ``whole`` (bool[n]) is the kind of each. Fills ``numbers`` (int32[n]), and returns the distinct ones (uint64).
+    """
+    wanted = np.int64(0)
+    for i in range(hashes.size):
+        wanted += whole[i] == kind
+    size = 16
+    while size < 3 * wanted // 2:
+        size *= 2
+    table, mask = np.full(size, -1, np.int32), size - 1
+    distinct, used = np.empty(min(wanted, 1024), np.uint64), np.int64(0)
+    for i in range(hashes.size):
+        if whole[i] != kind:
+            continue
+        cell = np.int64(hashes[i] & np.uint64(mask))
+        while table[cell] >= 0 and distinct[table[cell]] != hashes[i]:
+            cell = (cell + 1) & mask
+        if table[cell] < 0:
+            if used == distinct.size:
+                larger = np.empty(min(wanted, 2 * used), np.uint64)
+                larger[:used] = distinct
+                distinct = larger
+            distinct[used] = hashes[i]
+            table[cell] = used
+            used += 1
+        numbers[i] = base + table[cell]
+    return distinct[:used].copy()
+
+
+@njit(cache=True, nogil=True)
+def distinct_windows(windows, starts):
+    """Return the distinct windows of each item, ascending: (int32, offsets int64[items + 1]).
+
+    Item i has ``windows[starts[i]:starts[i + 1]]`` (int32).
+    """
+    out, offsets = windows.copy(), np.zeros(starts.size, np.int64)
+    used = np.int64(0)
+    for item in range(starts.size - 1):
+        begin, end = starts[item], starts[item + 1]
+        heap_sort(out, begin, end)
+        for i in range(begin, end):
+            if i == begin or out[i] != out[used - 1]:
+                out[used] = out[i]
+                used += 1
+        offsets[item + 1] = used
+    return out[:used].copy(), offsets
+
+
+@njit(cache=True, nogil=True)
+def rarest_windows(sets, least, distinct):
+    """Return int32 (items, starts): the items by window, for the n - ``least`` + 1 rarest of its n windows.
+
+    ``sets`` as in ``items_met``; there are ``distinct`` windows. A window is rare if few items have it, and of
+    equally rare ones those with the lowest numbers are taken.
+    """
+    places, offsets = sets
+    frequency, starts = np.zeros(distinct, np.int32), np.zeros(distinct + 1, np.int32)
+    for place in places:
+        frequency[place] += 1
+    chosen, used = np.empty(places.size, np.int32), np.int64(0)
+    keys = np.empty(64, np.int64)
+    for item in range(least.size):
+        size = offsets[item + 1] - offsets[item]
+        keys = room(keys, size)
+        for i in range(size):
+            place = np.int64(places[offsets[item] + i])
+            keys[i] = (np.int64(frequency[place]) << 32) | place
+        heap_sort(keys, 0, size)
+        for i in range(size - least[item] + 1):
+            chosen[used] = keys[i] & 0xFFFFFFFF
+            starts[chosen[used] + 1] += 1
+            used += 1
+    for place in range(distinct):
+        starts[place + 1] += starts[place]
+        frequency[place] = starts[place]  # where the items of this window go on
+    items, used = np.empty(used, np.int32), np.int64(0)
+    for item in range(least.size):
+        for _ in range(offsets[item + 1] - offsets[item] - least[item] + 1):
+            items[frequency[chosen[used]]] = item
+            frequency[chosen[used]] += 1
+            used += 1
+    return items, starts
+
+
+@njit(cache=True, nogil=True)
+def places_matched(met, ranges, items, windows, starts):
+    """Return the places in items whose windows are in a text: (int32, ends int64[n]), in the order of the item.
+
+    Match k is of item ``items[k]`` and the rows ``ranges[k]`` (int64[n, 2]) of ``met``, those of one text.
+    """
+    ends, total = np.empty(items.size, np.int64), np.int64(0)
+    for item in items:
+        total += starts[item + 1] - starts[item]
+    matched, used = np.empty(total, np.int32), np.int64(0)
+    for k in range(items.size):
+        begin = starts[items[k]]
+        for i in range(begin, starts[items[k] + 1]):
+            if _has(met, ranges[k, 0], ranges[k, 1], windows[i]):
+                matched[used] = i - begin
+                used += 1
+        ends[k] = used
+    return matched[:used], ends
 
 
 @njit(cache=True, nogil=True)
