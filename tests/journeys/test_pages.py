@@ -41,6 +41,9 @@ NOT_RUN = {
         "neardup warm": "compiles for minutes; tests/surface/test_first_run.py runs it with one kernel"
     },
     "formats.md": {
+        'pip install ".[sql]"\nneardup dedup': "names a server; tests/surface/test_databases.py has one",
+        "neardup dedup https://example.org": "names servers; tests/unit/io/test_fetched_files.py has one",
+        "neardup dedup 's3://bucket": "names a bucket; tests/surface/test_object_storage.py has one",
         "neardup dedup crawl.warc.gz": "names archives of a crawl; tests/surface/test_web_archives.py makes some",
         "neardup dedup lake/documents": "names a table; tests/unit/io/test_versioned_tables.py makes some",
     },

@@ -66,6 +66,7 @@ ALLOWED: dict[str, list[Any]] = {
     "delimiter": ["auto", "tab", ",", ";", "\t", " "],
     "pages": ["all", "main"],
     "text_suffix": ["auto", "txt", ".caption.txt"],
+    "query": ["", "SELECT 1"],
     "threads": [0, 1, 1024],
 }
 REFUSED: dict[str, list[Any]] = {
@@ -110,6 +111,7 @@ REFUSED: dict[str, list[Any]] = {
     "delimiter": ["", "ab", "ä", '"', "'", "\n", None],
     "pages": ["", "none", None, 1],
     "text_suffix": ["", ".", "a/b", None, 1],
+    "query": [None, 1],
     "threads": [-1, 1025, 1.5, "2", False],
 }
 

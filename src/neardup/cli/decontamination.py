@@ -127,7 +127,7 @@ def _journal(
     )
     inputs = {"input": documents}
     for number, name in enumerate(options.against):
-        inputs[f"test set {number + 1}"] = open_files([name], reading=settings.reading)
+        inputs[f"test set {number + 1}"] = open_files([name], reading=settings.reading.of_references)
     journal = open_journal(options.out, command, settings, columns, inputs, None, None)
     with resumable(journal):
         yield journal

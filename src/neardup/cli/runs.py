@@ -326,7 +326,7 @@ def opened(options: Options | PairsOptions, settings: Settings) -> Opened:
 
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
-    old = open_files(options.against, reading=settings.reading) if options.against else None
+    old = open_files(options.against, reading=settings.reading.of_references) if options.against else None
     return documents, columns, reference_of(old, columns, options.against_text, options.against_id)
 
 

@@ -202,7 +202,7 @@ def read_items(
             notes += [f"test items: {note}" for note in of_file if f"test items: {note}" not in notes]
             seen: set[bytes] = set()
             for label, columns in choices:
-                opened = open_files([name], reading=settings.reading)
+                opened = open_files([name], reading=settings.reading.of_references)
                 chosen = choose_columns(opened, columns, id, ITEM_OPTIONS)
                 label = label or chosen.text
                 wanted = [chosen.text, *([chosen.id] if chosen.id else [])]
@@ -238,7 +238,7 @@ def _choices(
     name: str | Path, fields: Sequence[str], id: str | None, settings: Settings
 ) -> tuple[list[Choice], list[str]]:
     """The fields to look for in a file, and remarks about guesses and missing fields."""
-    opened = open_files([name], reading=settings.reading)
+    opened = open_files([name], reading=settings.reading.of_references)
     columns = {column.name for column in opened.columns}
     if not fields:
         known = next((field for field in QUESTIONS if field in columns), None)

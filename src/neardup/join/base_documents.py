@@ -58,7 +58,7 @@ def open_base(names: object, columns: Chosen, reading: ReadingSettings) -> BaseD
             "A path, or a list of paths, of files or folders with base texts",
             "Write the texts to files",
         )
-    opened = open_files([name for name in listed if isinstance(name, str | Path)], reading=reading)
+    opened = open_files([name for name in listed if isinstance(name, str | Path)], reading=reading.of_references)
     if not opened.columns:  # an empty file has no rows: nothing is ignored
         return BaseDocuments(opened, "", ())
     chosen = choose_columns(opened, text_here(opened, columns.text), None)

@@ -155,7 +155,7 @@ def find(
     chosen = Settings.of(**cast(SettingKeywords, settings))
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
-    old = None if against is None else open_documents(against, reading=chosen.reading)
+    old = None if against is None else open_documents(against, reading=chosen.reading.of_references)
     reference = reference_of(old, columns, *of_old)
     base = open_base(ignore, columns, chosen.reading)
     review = None if decisions is None else reviewed(decisions)
@@ -192,7 +192,8 @@ def dedup(
     """Return the documents that stay, in the type that was given, in their order and with all their columns.
 
     The arguments are those of :func:`neardup.find`, which also gives the reasons: this is
-    ``find(documents, …).kept``. A pandas frame keeps its index. No columns are added; those of ``count`` and
+    ``find(documents, …).kept``. A pandas frame keeps its index. The rows of a ``query`` of a database come as a
+    ``pyarrow.RecordBatchReader``. No columns are added; those of ``count`` and
     ``sources`` are in ``find(documents, …).groups``.
 
     Raises SettingError and InputError as ``find`` does, and InputError for names of files, whose documents
@@ -202,7 +203,8 @@ def dedup(
     >>> dedup([{"id": 1, "text": text}, {"id": 2, "text": text + " today"}], keep="first")
     [{'id': 1, 'text': 'the quick brown fox jumps over the lazy dog and runs far away'}]
     """
-    refuse_files(documents)
+    if not settings.get("query"):  # whose rows come back as a stream
+        refuse_files(documents)
     result = find(
         documents,
         text=text,
@@ -255,6 +257,12 @@ def _of_reference(against: Reference | None) -> dict[str, str | None]:
 def _files(documents: Documents) -> dict[str, Any]:
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     refuse_stdin(sources, "--resume goes on with documents")
+    if documents.format == "arrow":
+        raise InputError(
+            "--resume goes on with the same documents, and a query may return others",
+            "Documents in files",
+            "Leave out --resume, or write the rows to a file first",
+        )
     sizes = {without_secrets(source.path): {"size": source.size} for source in sources if source.file is None}
     files = dict.fromkeys(source.file for source in sources if source.file is not None)
     return {**sizes, **_described(map(Path, files))}

@@ -145,7 +145,7 @@ def top_pairs(
     chosen = Settings.of(**cast(SettingKeywords, settings))
     opened = open_documents(documents, reading=chosen.reading)
     columns = choose_columns(opened, text, id)
-    old = None if against is None else open_documents(against, reading=chosen.reading)
+    old = None if against is None else open_documents(against, reading=chosen.reading.of_references)
     base = open_base(ignore, columns, chosen.reading)
     inputs = Inputs(opened, columns, chosen, reference_of(old, columns, *of_old), ignore=base)
     return top_of(inputs, wanted, progress or Silent())

@@ -49,6 +49,7 @@ class SettingKeywords(TypedDict, total=False):
     delimiter: str
     pages: str
     text_suffix: str
+    query: str
     threads: int
 
 

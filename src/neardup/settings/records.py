@@ -483,6 +483,18 @@ class ReadingSettings:
         "Suffix of the text in samples of several files with one stem, whose files stay or go together. auto: the "
         "only file that is a document, beside labels, images and the like.",
     )
+    query: str = setting(
+        "",
+        Rule("a query in the SQL of the database", lambda value: isinstance(value, str)),
+        "The input is a database: postgresql://USER@HOST/DATABASE, or a file of SQLite or DuckDB; this query "
+        "returns the documents (the extra sql).",
+        metavar="SQL",
+    )
+
+    @property
+    def of_references(self) -> ReadingSettings:
+        """The same for references and base texts, which are files."""
+        return replace(self, query="")
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "delimiter": {"delimiter": ";"},
     "pages": {"pages": "main"},
     "text_suffix": {"text_suffix": "txt"},
+    "query": {"query": "SELECT 1"},
     "tokenizer": {"tokenizer": "code"},
     "mask": {"mask": ("[0-9]+",)},
     "ignore_numbers": {"ignore_numbers": True},

@@ -9,7 +9,7 @@ from neardup.io.names import without_secrets
 from neardup.io.readers.base import CHUNK_BYTES, Documents, Format
 from neardup.io.readers.columns import choose_columns, choose_reference
 from neardup.io.readers.csv import CsvDocuments
-from neardup.io.readers.discovery import find_files, root_of
+from neardup.io.readers.discovery import database_of, find_files, root_of
 from neardup.io.readers.folders import Discovered
 from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
@@ -96,6 +96,10 @@ def open_files(
     """Open files, folders, patterns and URLs as one input, ``without`` some files; all must be of one format."""
     if not names:
         raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
+    if reading.query or (len(names) == 1 and database_of(str(names[0])) is not None):
+        from neardup.io.frames.databases import from_query  # here, as frames are below
+
+        return from_query(names, reading.query, chunk_bytes)
     found = find_files(names, without)
     documents = _OPENED[found.format](found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside

@@ -231,6 +231,26 @@ def _exists(name: str) -> bool:
         return False
 
 
+_DATABASES = {"SQLite": (0, b"SQLite format 3\0"), "DuckDB": (8, b"DUCK")}
+"""Where the files of databases have which bytes."""
+
+
+def database_of(name: str) -> str | None:
+    """Return the kind of database that an input is: PostgreSQL by its URL, SQLite and DuckDB by their first bytes.
+
+    >>> database_of("postgresql://ann@host/letters"), database_of("letters.jsonl")
+    ('PostgreSQL', None)
+    """
+    if name.startswith(("postgresql://", "postgres://")):
+        return "PostgreSQL"
+    path = os.path.expanduser(name)
+    if "://" in name or not os.path.isfile(path):
+        return None
+    with open(path, "rb") as file:
+        head = file.read(32)
+    return next((kind for kind, (offset, mark) in _DATABASES.items() if head[offset:].startswith(mark)), None)
+
+
 def find_file(name: str | Path) -> Source:
     """Return the one file that a path or URL refers to."""
     shown = str(name)
