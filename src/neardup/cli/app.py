@@ -16,7 +16,7 @@ from neardup.cli.commands import COMMANDS, LOOK, Command
 from neardup.cli.compilation import watched
 from neardup.cli.config import config_parameters, configured
 from neardup.cli.messages import guarded
-from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, Option, filled
+from neardup.cli.option import FINGERPRINTS_AT_URL, OUTPUT_AT_URL, RESULT_AT_URL, TABLE_AT_URL, Option, filled
 from neardup.io.names import require_local, url_in
 
 if TYPE_CHECKING:
@@ -194,6 +194,8 @@ def _here(given: Any, kind: str, copies: "dict[str, Mirror]") -> Any:
     if url is None or not kind:
         if is_path:
             require_local(given)
+        return given
+    if kind == TABLE_AT_URL:  # its library writes there
         return given
     from neardup.io.writers.mirrors import LEFT_OUT, Mirror, holds_fingerprints
     from neardup.io.writers.object_stores import staged, url_of

@@ -39,6 +39,7 @@ TOP, TABLE, NEVER = "top", "table", "never"
 because a folder of another person must neither replace files nor open the network.
 """
 OUTPUT_AT_URL, RESULT_AT_URL, WHOLE_AT_URL, FINGERPRINTS_AT_URL = "output", "result", "whole", "fingerprints"
+TABLE_AT_URL = "table"
 T = TypeVar("T")
 
 
@@ -50,8 +51,8 @@ class Declared:
 
     ``read`` makes the value from the typed text, such as .8 from 80%. ``panel`` is the purpose under which a long
     help shows it, ``from_file`` the place in ``neardup.toml``, and ``choices`` the words that a shell completes.
-    ``at_url`` names the thing that may be at a URL: an output, a result (also with its documents), or
-    fingerprints.
+    ``at_url`` names the thing that may be at a URL: an output, a result (also with its documents),
+    fingerprints or a table.
     """
 
     spelling: tuple[str, ...]

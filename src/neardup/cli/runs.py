@@ -202,9 +202,11 @@ def _settings(options: Options) -> Settings:
 def _find_and_save(action: Action, options: Options, settings: Settings) -> Found:
     from neardup.io.readers.columns import find_labels
     from neardup.io.writers import common_access
+    from neardup.io.writers.exports import refuse_table, write_new_table
     from neardup.io.writers.scratch import discard, working_in
     from neardup.join.base_documents import open_base
     from neardup.run.by_value import by_value, with_values
+    from neardup.run.fates import require_rows, stream
     from neardup.run.find import run
     from neardup.run.save import RowFiles, check_before, fill
     from neardup.run.stages.records import Inputs
@@ -216,6 +218,10 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     given = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
         check_before(documents, options.out, action, settings.keep, **_others(options))
+    table = options.write_table if isinstance(options, DedupOptions) else None
+    if table is not None:
+        refuse_table(table)
+        require_rows(documents)
     say_before((documents, columns, against), options, settings)
     with watcher() as progress:
         if options.out is None or options.dry_run:
@@ -238,6 +244,8 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
                 result = fill(
                     _with_config(outcome), folder, action, progress, store_texts=store_texts, files=files
                 )
+                if table is not None:
+                    write_new_table(table, stream(outcome.found))
         discard(options.out)
     say_after(result, outcome)
     return result

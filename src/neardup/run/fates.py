@@ -107,11 +107,16 @@ def refuse_files(documents: object) -> None:
         raise _in_files()
 
 
+def require_rows(documents: Documents) -> None:
+    """Raise InputError for documents that have no rows with types."""
+    if documents.format not in ("arrow", "parquet", "ipc", "table"):
+        raise _in_files()
+
+
 def stream(result: ResultRecord) -> pa.RecordBatchReader:
     """The rows that stay with all their columns, chunk by chunk. Raises InputError as ``given_back`` does."""
     texts = _at_hand(result)
-    if texts.documents.format not in ("arrow", "parquet", "ipc", "table"):
-        raise _in_files()
+    require_rows(texts.documents)
     documents: Any = texts.documents
     schema = documents.native_schema if documents.format == "arrow" else documents.schema
     return pa.RecordBatchReader.from_batches(schema, _batches(texts, stays(result), schema))

@@ -9,6 +9,7 @@ from neardup.cli.option import (
     OUTPUT_AT_URL,
     REQUIRED,
     RESULT_AT_URL,
+    TABLE_AT_URL,
     TOP,
     Declared,
     typed_path,
@@ -130,6 +131,14 @@ STORE_TEXTS = Declared(
     "Do not store the texts of the documents in pairs and copies in the result, which then can show, compare and "
     "review no text.",
     panel=OUTPUT,
+)
+WRITE_TABLE = Declared(
+    ("--write-table",),
+    None,
+    "Write the rows that stay as a new table, too: of Delta Lake (NAME.delta) or Lance (NAME.lance), here or at s3://.",
+    "NAME",
+    panel=OUTPUT,
+    at_url=TABLE_AT_URL,
 )
 RESUME = Declared(
     ("--resume",),

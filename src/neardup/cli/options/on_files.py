@@ -57,15 +57,14 @@ class DedupOptions:
     against_text: list[str] = general.AGAINST_TEXT.field()
     against_id: str | None = general.AGAINST_ID.field()
     ignore: list[str] = general.IGNORE.field()
-    decisions: Path | None = option(
-        "--decisions",
-        None,
-        "Follow the decisions that people made about the result in this folder: documents that are duplicates or "
-        "not alike, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
-        "OUT",
+    decisions: Path | None = replace(
+        general.RESULT,
+        spelling=("--decisions",),
+        default=None,
+        help="Follow the decisions that people made about the result in this folder: documents that are alike or "
+        "not, that stay or go, and those that represent a group. Decisions that do not apply are listed.",
         panel=EARLIER,
-        at_url=RESULT_AT_URL,
-    )
+    ).field()
     key: Path | None = replace(general.KEY, help=f"With fingerprints in --against: {general.KEY.help}").field()
     update: Path | None = option(
         "--update",
@@ -87,10 +86,11 @@ class DedupOptions:
     write_removed: bool = option(
         "--write-removed",
         False,
-        "Write the rows that go, too, in the form of the input: removed.jsonl and so on, or the folder removed. "
+        "Write the rows that go, too, as the input has them: removed.jsonl and so on, or the folder removed. "
         "Rows of data files have the columns kept_id and reason.",
         panel=OUTPUT,
     )
+    write_table: Path | None = general.WRITE_TABLE.field()
     revisits: bool = option(
         "--revisits",
         False,

@@ -1,10 +1,12 @@
-"""Files for other programs: tables as CSV, JSON Lines, Parquet, DAT (for review platforms), XLSX and GraphML."""
+"""Files for other programs: CSV, JSON Lines, Parquet, DAT (for review platforms), XLSX, GraphML; new tables."""
 
 import csv
 import io
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.sax.saxutils import XMLGenerator
@@ -15,8 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from neardup.display import printable
-from neardup.errors import InputError, SettingError
+from neardup.errors import InputError, OutputError, SettingError, unusable
+from neardup.io.names import require_local, without_password
+from neardup.io.readers.base import failure_text
 from neardup.io.writers.filesystem import EVERYBODY
+from neardup.io.writers.object_stores import url_of
 from neardup.io.writers.output import OutputFile, stamped
 from neardup.io.writers.spreadsheets import MULTIPLE, is_workbook_of_ours, workbook_bytes
 
@@ -308,3 +313,53 @@ def _escaped(match: re.Match[str]) -> str:
 
 GRAPH_FORMS = {**FORMS, "graphml": _graphml}
 """The forms of a table of pairs."""
+
+
+_TABLES = {".delta": ("deltalake", "delta", "write_deltalake"), ".lance": ("lance", "lance", "write_dataset")}
+"""The packages that write tables with versions, their extras and functions, by the suffixes of the names."""
+
+
+def refuse_table(path: Path) -> None:
+    """Raise OutputError for a name of a new table that cannot be written, before the work."""
+    package, extra, _ = _table_writer(path)
+    try:
+        import_module(package)
+    except ImportError as error:
+        why, do = unusable(package, extra, error)
+        raise OutputError(f"{path} needs {package}, which {why}", "", do) from None
+    if url_of(path) is None:
+        require_local(path)
+        if os.path.lexists(os.path.expanduser(path)):
+            raise OutputError(f"{path} exists already", "A new table", "Choose another name")
+
+
+def write_new_table(path: Path, rows: pa.RecordBatchReader) -> None:
+    """Write rows as a new table of Delta Lake or Lance, by the library, which makes it visible when it is whole.
+
+    Also at a URL that the library writes to. Raises OutputError for a table that exists, and for any failure.
+    """
+    package, _, function = _table_writer(path)
+    url = url_of(path)
+    given: dict[str, Any] = {}
+    if url is not None and os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
+        given["storage_options"] = {"allow_http": "true", "aws_endpoint": os.environ["AWS_ENDPOINT_URL"]}
+    target = os.path.expanduser(path) if url is None else url
+    write: Any = getattr(import_module(package), function)
+    try:
+        write(*((target, rows) if package == "deltalake" else (rows, target)), **given)
+    except Exception as error:  # each library has its own kinds
+        why = printable(without_password(failure_text(error)))
+        raise OutputError(f"Cannot write {url or path}: {why}", "A new table", "Choose another place") from error
+
+
+def _table_writer(path: Path) -> tuple[str, str, str]:
+    suffix = path.suffix.lower()
+    if suffix in _TABLES:
+        return _TABLES[suffix]
+    catalog = suffix == ".iceberg"
+    raise OutputError(
+        f"{path} is not the name of a table that can be written"
+        + (": a table of Iceberg belongs to a catalog" if catalog else ""),
+        f"A name that ends in {' or '.join(_TABLES)}",
+        "Append the rows of kept.parquet with pyiceberg" if catalog else "Add the suffix of the format",
+    )
