@@ -245,6 +245,16 @@ def test_what_cannot_be_asked_is_refused(several: Collections, tmp_path: Path) -
         Collections([])
 
 
+def test_a_shard_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    places = [tmp_path / "0.neardup", tmp_path / "1.neardup"]
+    Collections.create(places).close()
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    for again in (places[0], tmp_path / "link" / "0.neardup"):
+        with pytest.raises(InputError) as caught:
+            Collections([*places, again])
+        assert all(part in caught.value.given for part in (str(again), "1", "3"))
+
+
 def test_a_document_that_repeats_one_of_another_shard_is_not_stored(tmp_path: Path) -> None:
     text = " ".join(DRAW.choices(WORDS, k=40))
     with Collections.create([tmp_path / f"{number}.neardup" for number in range(3)]) as several:

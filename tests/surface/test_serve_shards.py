@@ -1,5 +1,6 @@
 """``neardup serve --shard``: shards that are killed, that hang and that come back, while many write and search."""
 
+import json
 import os
 import signal
 import time
@@ -129,6 +130,26 @@ def shortest_pause() -> float:
     from neardup.service.shard_client import PAUSE
 
     return PAUSE
+
+
+def test_a_search_of_services_and_files(tmp_path: Path, run: Run) -> None:
+    places = [tmp_path / "0.neardup", tmp_path / "1.neardup"]
+    with Collections.create(places) as shards:
+        for number in range(8):
+            shards.put(f"d{number}", f"{TEXT} {number}")
+    with serving(places[0]) as service:
+        url = address(service)
+        page = json.loads(run("search", url, places[1], "FINGERPRINT:d1_20", "--json").out)
+        with Collections(places) as shards:
+            expected = shards.search("FINGERPRINT:d1_20")
+        assert [hit["id"] for hit in page["hits"]] == [hit.id for hit in expected.hits]
+        assert (page["found"], page.get("missing", [])) == (7, [])
+        assert run("search", url, places[1], "FINGERPRINT:d1_20", "--explain").status == 2
+    gone = run("search", url, places[1], "NOT nothing", "--shard-seconds", 1)
+    assert (gone.status != 0, "Shard 1 of 2" in gone.err) == (True, True)
+    part = run("search", url, places[1], "NOT nothing", "--partial", "--shard-seconds", 1)
+    assert (part.status, "Shard 1 of 2" in part.err) == (0, True)
+    assert run("search", places[1], "NOT nothing", "--partial").status == 2
 
 
 def test_options_that_contradict_one_another(tmp_path: Path, run: Run) -> None:

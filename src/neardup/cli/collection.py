@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as notation
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
@@ -29,7 +29,7 @@ from neardup.cli.options.on_collections import (
     TagOptions,
 )
 from neardup.cli.output import CountedStages, watcher
-from neardup.errors import InputError, SettingError
+from neardup.errors import InputError, SettingError, install
 from neardup.io.decisions.records import Verdict
 from neardup.io.place import Place, place_of
 from neardup.settings import COLLECTION_FIELDS
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from neardup.collection.pages import Hit, Page
     from neardup.collection.query import Query
     from neardup.collection.records import GroupedPending
+    from neardup.collection.shards import Collections
 
 
 def opened(path: Place, wait: float = 10.0, *, upgrade: bool = False, readonly: bool = False) -> Collection:
@@ -55,6 +56,64 @@ def require_there(path: Place) -> None:
 
     if not is_there(path):
         raise InputError(f"There is no collection {path}", "A file made by neardup add", "Check the name")
+
+
+SERVICES = ("http://", "https://")
+"""Beginnings of the addresses of services."""
+EXTRA = {
+    "fastapi",
+    "starlette",
+    "pydantic",
+    "uvicorn",
+    "h11",
+    "prometheus_client",
+    "itsdangerous",
+    "python_multipart",
+}
+"""Packages of the extra service, by their import names."""
+
+
+@contextmanager
+def service_required() -> Iterator[None]:
+    """Raise InputError with the way out if an import within the block lacks a package of the extra service."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in EXTRA:
+            raise
+        raise InputError(f"The service needs the package {error.name}", "", install("service")) from error
+
+
+def opened_shards(
+    places: Sequence[str],
+    token_file: Path | None,
+    seconds: float,
+    *,
+    wait: float = 10.0,
+    readonly: bool = False,
+    most_candidates: int | None = None,
+) -> Collections:
+    """Open collections, and name services, that answer as one; the services are not asked yet."""
+    from neardup.collection.shard import OpenShard
+    from neardup.collection.shards import Collections
+    from neardup.service.shard_client import RemoteShard
+
+    if not 0 < seconds <= 3600:
+        raise SettingError(f"--shard-seconds is {seconds:g}", "A number above 0 and at most 3,600")
+    token, warning = None, ""
+    if token_file:
+        with service_required():
+            from neardup.web.middleware import first_token
+        token, warning = first_token(token_file)
+    if warning:
+        warn(warning)
+    parts: list[Any] = []
+    for place in places:
+        if place.startswith(SERVICES):
+            parts.append(RemoteShard(place, token, seconds))
+        else:
+            parts.append(OpenShard(opened(place_of(place), wait, readonly=readonly), most_candidates))
+    return Collections(parts)
 
 
 _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
@@ -231,10 +290,11 @@ def search(options: SearchOptions) -> int:
     why_not, explain, json = options.why_not, options.explain or query.explain, options.json
     if why_not is not None and (explain or options.after is not None):
         raise InputError("--why-not was given with --explain or --after", "One or the other", "Leave one out")
-    paths = [place_of(path) for path in options.paths]
-    if len(paths) > 1:
-        return _search_shards(paths, query, options)
-    with opened(paths[0]) as collection, collection.view() as lookups:
+    if len(options.paths) > 1 or options.paths[0].startswith(SERVICES):
+        return _search_shards(query, options)
+    if options.partial:
+        raise SettingError("--partial is given with one collection", "Several, the shards of one")
+    with opened(place_of(options.paths[0])) as collection, collection.view() as lookups:
         if why_not is not None:
             answer = asked_why_not(
                 lookups, query, why_not, include_self=options.include_self, open_file=read_document
@@ -260,18 +320,16 @@ def search(options: SearchOptions) -> int:
     return DONE
 
 
-def _search_shards(paths: Sequence[Place], query: Query, options: SearchOptions) -> int:
+def _search_shards(query: Query, options: SearchOptions) -> int:
     from neardup.collection.pages import hit_fields
     from neardup.collection.shard import ShardQuestion
-    from neardup.collection.shards import Collections
     from neardup.io.readers import read_document
 
     if options.why_not is not None or options.explain or query.explain:
         raise InputError(
-            "--why-not and EXPLAIN were given with several collections", "One collection", "Ask one of the shards"
+            "--why-not and EXPLAIN were given with several collections, or a service",
+            "One collection, in a file",
         )
-    for path in paths:
-        require_there(path)
     question = ShardQuestion(
         query=query,
         limit=options.limit,
@@ -280,8 +338,10 @@ def _search_shards(paths: Sequence[Place], query: Query, options: SearchOptions)
         fields=hit_fields(("" if options.json else "excerpt") if options.fields is None else options.fields),
         compared=options.most_compared,
     )
-    with Collections(paths) as collections:
-        page = collections.page_of(question, open_file=read_document)
+    with opened_shards(options.paths, options.shard_token_file, options.shard_seconds) as shards:
+        page = shards.page_of(question, open_file=read_document, partial=options.partial)
+    for number in page.missing:
+        warn(f"Shard {number} of {len(options.paths)} does not answer: its documents are missing")
     _say_page(page, options.json)
     return DONE
 

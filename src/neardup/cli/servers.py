@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from neardup import display
-from neardup.cli.collection import opened
+from neardup.cli.collection import opened, opened_shards, service_required
 from neardup.cli.messages import DONE, leave, warn
 from neardup.cli.options.on_collections import McpOptions, ServeOptions
 from neardup.cli.options.on_results import ReviewOptions
 from neardup.errors import InputError, SettingError, install
-from neardup.io.place import place_of
 
 if TYPE_CHECKING:
     from neardup.collection import Collection
-    from neardup.collection.shards import Collections
     from neardup.review.live.app import ReviewApp
     from neardup.web.limits import Limits
     from neardup.web.middleware import Tokens
 
-EXTRA = {
-    "fastapi",
-    "starlette",
-    "pydantic",
-    "uvicorn",
-    "h11",
-    "prometheus_client",
-    "itsdangerous",
-    "python_multipart",
-}
-"""Packages of the extra service, by their import names."""
 PAGES = "/review"
 """The address of the pages."""
 
@@ -65,7 +51,17 @@ def serve(options: ServeOptions) -> int:
     require_workers(options.workers)
     tokens = _tokens(options.host, options.token_file)
     if options.path is None:
-        with listen(options.host, options.port) as listening, _shards(options) as shards:
+        with (
+            listen(options.host, options.port) as listening,
+            opened_shards(
+                options.shard,
+                options.shard_token_file,
+                options.shard_seconds,
+                wait=options.wait,
+                readonly=options.read_only,
+                most_candidates=options.most_candidates,
+            ) as shards,
+        ):
             monitoring.log_to_stderr()
             if not serve_front(shards, tokens, checked, listening, _announce, readonly=options.read_only):
                 leave(DONE)
@@ -109,28 +105,6 @@ def _require_together(options: ServeOptions) -> None:
             "Pages in one process, which has the sessions of the browsers",
             "Start a second service with --page and another --port",
         )
-
-
-def _shards(options: ServeOptions) -> Collections:
-    """Open the shards of a service in front of them; the services among them are not asked yet."""
-    from neardup.collection.shard import OpenShard
-    from neardup.collection.shards import Collections
-    from neardup.service.shard_client import RemoteShard
-    from neardup.web.middleware import first_token
-
-    if not 0 < options.shard_seconds <= 3600:
-        raise SettingError(f"--shard-seconds is {options.shard_seconds:g}", "A number above 0 and at most 3,600")
-    token, warning = first_token(options.shard_token_file) if options.shard_token_file else (None, "")
-    if warning:
-        warn(warning)
-    places: list[Any] = []
-    for place in options.shard:
-        if place.startswith(("http://", "https://")):
-            places.append(RemoteShard(place, token, options.shard_seconds))
-        else:
-            collection = opened(place_of(place), options.wait, readonly=options.read_only)
-            places.append(OpenShard(collection, options.most_candidates))
-    return Collections(places)
 
 
 def _pages(collection: Collection, tokens: Tokens, limits: Limits) -> ReviewApp:
@@ -206,17 +180,6 @@ def account() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # a container may have no name for its user
         return "reviewer"
-
-
-@contextmanager
-def service_required() -> Iterator[None]:
-    """Raise InputError with the way out if an import within the block lacks a package of the extra service."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in EXTRA:
-            raise
-        raise InputError(f"The service needs the package {error.name}", "", install("service")) from error
 
 
 def _tokens(host: str, file: Path | None) -> Tokens:

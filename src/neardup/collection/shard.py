@@ -25,7 +25,7 @@ from neardup.collection.sets import texts_of
 from neardup.collection.store import Store
 from neardup.collection.view import View
 from neardup.runtime import Deadline
-from neardup.tables import Int64s
+from neardup.tables import Int64s, UInt64s
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,9 @@ class Shard(Protocol):
     def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
         """Return a page."""
 
+    def require_ready(self) -> None:
+        """Raise an error if it cannot answer questions now."""
+
 
 class ShardView(View):
     """The documents of a shard, and the texts of documents of other shards, which have numbers below 0."""
@@ -96,6 +99,10 @@ class ShardView(View):
         """The documents of the ids that exist in any shard."""
         others = {id: self._others[id] for id in ids if id in self._others}
         return {**others, **super().numbered(ids)}
+
+    def known_shingles(self, document: int) -> UInt64s | None:
+        """The shingles of a document of this shard, if they are known."""
+        return super().known_shingles(document) if document > 0 else None
 
     def text(self, document: int) -> str:
         """The text of a document of any shard."""
@@ -150,6 +157,10 @@ class OpenShard:
                     return ShardPage(replace(shown, hits=()), None)
             page = search(own, question.query, limit=question.limit, after=begin, fields=question.fields, **how)
             return ShardPage(page, begin)
+
+    def require_ready(self) -> None:
+        """Raise StoreUnavailableError if the collection cannot be read."""
+        self.collection.store.totals()
 
 
 def named_in(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -79,6 +79,20 @@ def shard_of(id: str, shards: int) -> int:
     return int.from_bytes(hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
 
+def _require_once(parts: Sequence[Shard]) -> None:
+    """Raise InputError for a shard that is named twice: each of its documents would be found twice."""
+    places = [
+        os.path.realpath(part.name) if isinstance(part, OpenShard) and os.path.exists(part.name) else part.name
+        for part in parts
+    ]
+    for number, place in enumerate(places):
+        if place in places[:number]:
+            raise InputError(
+                f"{parts[number].name} is named twice, as shard {places.index(place) + 1} and {number + 1}",
+                "Each shard once",
+            )
+
+
 class Position(NamedTuple):
     """How far the pages of a search have come in a shard: a token of it, and the hits shown after that.
 
@@ -127,6 +141,7 @@ class Collections:
                 self.parts.append(OpenShard(Collection(place, **how)) if near_by else place)  # type: ignore[arg-type]
             if not self.parts:
                 raise InputError("No collection was named", "One or more", "Name the shards")
+            _require_once(self.parts)
             for number, part in enumerate(self.parts):
                 if isinstance(part, OpenShard):
                     self._require_alike(number)

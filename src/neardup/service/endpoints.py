@@ -166,12 +166,12 @@ def _add_state(app: FastAPI, executor: Executor) -> None:
         return answer({"status": "alive"})
 
     @app.get("/ready", **described(answers.StatusAnswer, token=False))
-    async def ready() -> Response:
-        """Report whether the service accepts requests and its file is at its place."""
+    async def ready(partial: Partial = False) -> Response:
+        """Report whether the service accepts requests, and its file is at its place or its shards answer."""
         if not executor.ready:
             raise stopping()
         executor.require_warmed()
-        executor.require_file()
+        await executor.require_store(partial=partial)
         return answer({"status": "ready"})
 
     @app.get("/metrics", include_in_schema=False)

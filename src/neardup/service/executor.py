@@ -90,6 +90,10 @@ class Executor:
             await asyncio.sleep(_STEP)
         self.require_warmed()
 
+    async def require_store(self, *, partial: bool) -> None:
+        """Raise RefusedError if the collection cannot be used; ``partial`` is for shards."""
+        self.require_file()
+
     def require_file(self) -> None:
         """Raise RefusedError if the opened file is no longer at its place."""
         if file_identity(self.collection.path) != self._file:

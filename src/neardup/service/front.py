@@ -56,8 +56,9 @@ class Front(Executor):
         """The settings of all shards."""
         return self.shards.settings()
 
-    def require_file(self) -> None:
-        """Do nothing: each shard has its own check."""
+    async def require_store(self, *, partial: bool) -> None:
+        """Raise RefusedError unless each shard is ready; with ``partial``, unless one is."""
+        await self.read(lambda: self.shards.ask(lambda _, part: part.require_ready(), partial=partial))
 
     def _note(self, error: ShardError) -> None:
         """Count and log a shard that did not answer."""

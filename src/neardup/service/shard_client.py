@@ -91,6 +91,10 @@ class ShardClient(Client):
         known = self._sender.send(answers.LookUpAnswer, "POST", "/v1/shard/look-up", body, again=True)
         return LookUp(known.texts, known.fields)
 
+    def require_ready(self) -> None:
+        """Raise NetworkError, LimitError or OutputError unless the service accepts requests."""
+        self._sender.send(answers.StatusAnswer, "GET", "/ready")
+
     def answer(self, question: ShardQuestion) -> ShardPage:
         """Return a page."""
         query = _typed(question.query)
@@ -150,6 +154,10 @@ class RemoteShard:
     def answer(self, question: ShardQuestion, seconds: float | None, open_file: Open | None = None) -> ShardPage:
         """Return a page. FILE: is refused there."""
         return self._client.answer(question)
+
+    def require_ready(self) -> None:
+        """Raise an error unless the service accepts requests."""
+        self._client.require_ready()
 
 
 def _typed(query: Query) -> str:

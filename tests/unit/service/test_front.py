@@ -191,6 +191,15 @@ def test_a_shard_that_does_not_answer(front: Service, net: Net) -> None:
     assert front("GET", "/v1/search?q=harbour").json["found"] == len(DOCUMENTS) - 1
 
 
+def test_a_front_is_ready_when_its_shards_are(front: Service, net: Net) -> None:
+    assert front("GET", "/ready").json == {"status": "ready"}
+    net.fault = httpx.ConnectError("refused")
+    answer = front("GET", "/ready")
+    assert (answer.status, answer.error["code"]) == (503, "shard")
+    assert front("GET", "/ready?partial=true").status == 200
+    assert front("GET", "/health").status == 200
+
+
 class FullShard(OpenShard):
     """A shard whose disk is full."""
 

@@ -112,6 +112,23 @@ class RemoveOptions:
     json: bool = general.JSON.field()
 
 
+SHARD_TOKENS = Declared(
+    ("--shard-token-file",),
+    None,
+    "File with the token for the services of the shards.",
+    "FILE",
+    panel=ACCESS,
+    from_file=NEVER,
+)
+SHARD_SECONDS = Declared(
+    ("--shard-seconds",),
+    5.0,
+    "Time limit in seconds of a request to the service of a shard.",
+    "NUMBER",
+    panel=WORK,
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SearchOptions:
     """Find the documents of a collection that fit a query.
@@ -122,7 +139,10 @@ class SearchOptions:
     """
 
     paths: list[str] = replace(
-        general.COLLECTION, read=None, help="The file of the collection; or several, the shards of one."
+        general.COLLECTION,
+        read=None,
+        help="The file of the collection; or several, the shards of one: files, URLs of PostgreSQL databases, "
+        "addresses of serve.",
     ).field()
     query: str = argument("QUERY", "The query, as one argument: put it in quotes.")
     limit: int = option("--limit", 20, "Documents on a page, from 1 to 1,000.", "NUMBER")
@@ -145,6 +165,9 @@ class SearchOptions:
         "What hits hold besides, with commas: metadata, text, excerpt. Default: excerpt; with --json, nothing.",
         "NAMES",
     )
+    partial: bool = option("--partial", False, "Of several shards: answer without those that do not answer.")
+    shard_token_file: Path | None = SHARD_TOKENS.field()
+    shard_seconds: float = SHARD_SECONDS.field()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -269,21 +292,8 @@ class ServeOptions:
         panel=ACCESS,
         from_file=NEVER,
     ).field()
-    shard_token_file: Path | None = option(
-        "--shard-token-file",
-        None,
-        "File with the token for the services of the shards.",
-        "FILE",
-        panel=ACCESS,
-        from_file=NEVER,
-    )
-    shard_seconds: float = option(
-        "--shard-seconds",
-        5.0,
-        "Time limit in seconds of a request to the service of a shard.",
-        "NUMBER",
-        panel=WORK,
-    )
+    shard_token_file: Path | None = SHARD_TOKENS.field()
+    shard_seconds: float = SHARD_SECONDS.field()
     host: str = general.HOST.field()
     port: int = option(
         "--port", 8321, "Port to listen at; 0 for any free port.", "NUMBER", panel=ACCESS, from_file=NEVER
