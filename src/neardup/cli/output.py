@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as notation
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -162,6 +163,11 @@ def _show(result: Found, options: OutputOptions) -> None:
         show_groups(result.first_groups(), run.counts.groups)
     show_by(run)
     show_summary(run, ("written", _written(result, files)))
+    if run.counts.groups and files["out"] not in (None, "-"):
+        out, command = shlex.quote(files["out"]), "next"
+        for words in (f"review {out}", f"report {out}", f"export {out} -o groups.csv"):
+            typer.echo(f"{command:<14}neardup {words}")
+            command = ""
     if result.problems:  # of the reference set, too
         them = "it" if len(result.problems) == 1 else "them"
         warn(

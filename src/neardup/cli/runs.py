@@ -420,7 +420,7 @@ def _shown(outcome: Outcome) -> Iterator[str]:
     width = get_terminal_size((WIDTH, 24)).columns
     for group in groups:
         yield display.counted(group.size, "document")
-        names = [display.shortened(display.printable(member.id), _ID) for member in group.members]
+        names = display.distinct([display.printable(member.id) for member in group.members], _ID)
         column = max(map(display.columns, names))
         for member, name in zip(group.members, names, strict=True):
             head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "

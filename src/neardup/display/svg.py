@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
-from neardup.display.view import DARK, LIGHT, part
+from neardup.display.style import DARK, LIGHT
+from neardup.display.view import part
 
 if TYPE_CHECKING:
     from markupsafe import Markup

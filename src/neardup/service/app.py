@@ -13,7 +13,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Scope
 
 from neardup import __version__
-from neardup.display.view import environment, page_style, policy_for, self_contained
+from neardup.display.style import page_style
+from neardup.display.view import environment, policy_for, self_contained
 from neardup.service.dispatch import Dispatch
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor

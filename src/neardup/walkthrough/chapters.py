@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from neardup.display import columns, counted, number, printable, shortened, similarity, tail
 from neardup.display.curves import ErrorBar, error_bars, heat_map
+from neardup.display.style import page_style
 from neardup.display.svg import Picture
-from neardup.display.view import environment, page_style, part, preformatted, self_contained, table, view
+from neardup.display.view import environment, part, preformatted, self_contained, table, view
 
 if TYPE_CHECKING:
     from neardup.sketch.provenance import Estimate

@@ -23,7 +23,7 @@ HOSTILE = (
     "</td></table><script>alert(1)</script><img src=x onerror=alert(1)> &amp; ' \" \x1b[2J \u202eevil\x00"
     "\ud800 <!-- "
 )
-VOID = {"meta", "col", "br"}
+VOID = {"meta", "col", "br", "wbr"}
 
 
 class Page(HTMLParser):

@@ -1,5 +1,6 @@
 """Pictures: drawn to scale, said in words, readable on light and dark paper, and escaped."""
 
+import re
 from html import unescape
 from xml.etree import ElementTree
 
@@ -7,11 +8,13 @@ import numpy as np
 import pytest
 
 import neardup as nd
+from neardup.display import style
 from neardup.display.charts import Histogram, bars
 from neardup.display.curves import ErrorBar, SCurve, error_bars, heat_map
+from neardup.display.style import DARK, LEAST_CONTRAST, LIGHT, READ_ON, TOKENS, notebook_style, page_style
 from neardup.display.svg import MIDDLE, Picture
-from neardup.display.view import DARK, LIGHT, notebook_style, page_style
 from support.messages import has_parts
+from support.paths import DOCS
 from support.plain_pages import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -38,6 +41,19 @@ def test_text_has_contrast_on_every_paper(colours: dict[str, str]) -> None:
         assert contrast(colours[ink], colours[paper]) >= 4.5, (ink, paper)
     for name in ("bar", "below", "loss", "edge", "accent"):
         assert contrast(colours[name], colours["paper"]) >= 3, name
+
+
+def test_the_page_on_pages_has_the_tokens_and_contrasts_of_the_style() -> None:
+    page = (DOCS / "contributing" / "pages.md").read_text(encoding="utf-8")
+    assert dict(re.findall(r"^\| `([a-z]+)` \| `([^`]+)` \|", page, re.MULTILINE)) == TOKENS
+    rows = re.findall(r"^\| `([\w-]+)` on `(\w+)` \|.* \| ([\d.]+) \| .* \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert [row[:2] for row in rows] == [(ink, paper) for ink, papers in READ_ON.items() for paper in papers]
+    for ink, paper, *figures in rows:
+        for colours, figure in zip((LIGHT, DARK), figures, strict=True):
+            own = contrast(colours[ink], colours[paper])
+            assert own >= LEAST_CONTRAST
+            assert own == pytest.approx(style.contrast(colours[ink], colours[paper]))
+            assert 0 <= own - float(figure) < 0.1
 
 
 def test_areas_without_a_style_have_contrast_on_light_and_on_dark_paper() -> None:

@@ -41,7 +41,8 @@ from neardup.comparison.show.words import (
     way_to,
 )
 from neardup.display import Line, counted, number, printable, tail
-from neardup.display.view import environment, fragment, notebook_style, page_style, self_contained
+from neardup.display.style import notebook_style, page_style
+from neardup.display.view import environment, fragment, self_contained
 from neardup.kernels.rows import BETWEEN, CHANGED, EQUAL_ROW, MOVED, SAME
 
 if TYPE_CHECKING:

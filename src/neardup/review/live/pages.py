@@ -18,7 +18,7 @@ from neardup.comparison.alignment import Alignment
 from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.page import ComparisonBody
 from neardup.comparison.show.words import common_sentence, differences_sentence, value_of
-from neardup.display import distinct, without_common
+from neardup.display import distinct, middle_cut, without_common
 from neardup.errors import QueryError
 from neardup.review.source import ORDERS, QUEUES, Question, Queue
 from neardup.web.limits import Client, RefusedError
@@ -308,6 +308,7 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
         "first": first,
         "shown": [first, *others[begin:end]],
         "folder": folder,
+        "heading": middle_cut(str(first.id)[len(folder) :].rpartition("/")[2] or str(first.id), 2 * NAME_WIDTH),
         "short": dict(zip((member.key for member in (first, *others)), names, strict=True)),
         "begin": begin or "",
         "following": end if end < len(others) else None,

@@ -138,7 +138,9 @@ function step(items, by, chosen) {
 
 function visit(target) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
+  const place = target.getBoundingClientRect();
+  const inView = place.top > 80 && place.bottom < innerHeight - 100;  // between the bars
+  if (!inView) target.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
   target.focus({ preventScroll: true });
 }
 
