@@ -195,7 +195,8 @@ COLUMNS = ("read", "nested columns", "kept in its own form", "looked at later")
 
 def matrix() -> dict[str, list[str]]:
     """The cells of the page, by row."""
-    lines = re.findall(r"^\| (.+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    table = PAGE.read_text(encoding="utf-8").partition("\n## ")[0]
+    lines = re.findall(r"^\| (.+) \|$", table, re.MULTILINE)
     rows = [[cell.strip() for cell in line.split("|")] for line in lines]
     assert rows[0][1:] == list(COLUMNS)
     return {row[0].replace("`", ""): row[1:] for row in rows[1:]}

@@ -135,6 +135,12 @@ def test_parts_are_fingerprinted_merged_and_grown_there(box: str, run: Run, tmp_
     assert grown.status == 0, grown.err
     assert json.loads(grown.out)["counts"]["removed"] == 1
     assert len([name for name in names_at(f"{box}/fp") if name.endswith("fingerprints.json")]) == 3
+    system, path = filesystem(f"{box}/fp")
+    for name in names_at(f"{box}/fp"):
+        if name.startswith("part-0/"):  # which is not retained
+            system.rm_file(f"{path}/{name}")
+    again = ["dedup", f"{box}/in/0.jsonl", "--against", f"{box}/fp", "--key", key, "--dry-run", "--json"]
+    assert json.loads(run(*again).out)["counts"]["read"] == 20
 
 
 def test_an_upload_that_fails_leaves_nothing_that_reads_as_a_result(

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,8 @@ class Mirror:
         for name in [name for name in self._index if name not in listed]:
             (self.folder / name).unlink(missing_ok=True)
             del self._index[name]
+            with suppress(OSError):  # a folder that is gone there, such as a part that is not retained
+                (self.folder / name).parent.rmdir()
         for name, look in listed.items():
             known = self._index.get(name)
             if known is None or known.there != look or known.here != _look(self.folder / name):
