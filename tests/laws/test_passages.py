@@ -50,13 +50,13 @@ def assert_as_defined(documents: list[str], length: int, most: int, memory: int 
     expected = maximal_passages(documents, length)
     if not repeats.nested:
         expected = [passage for passage in expected if passage.alone]
-    found = []
+    found, starts = [], repeats.blocks.places
     for k in range(len(repeats)):
-        some = slice(repeats.offsets[k], repeats.offsets[k + 1])
-        places = listed(stream, repeats.places[some])
+        placed = repeats.places(k, k + 1)
+        places = listed(stream, starts[placed.occurrences])
         document, begin = places[0]
         tokens = tuple(documents[document][begin : begin + repeats.tokens[k]])
-        alone = [place for place, own in zip(places, repeats.alone[some], strict=True) if own]
+        alone = [place for place, own in zip(places, placed.alone, strict=True) if own]
         found.append((tokens, int(repeats.times[k]), places, alone))
     wanted = [(p.tokens, len(p.places), p.places if repeats.nested else p.alone, p.alone) for p in expected]
     if not repeats.nested:  # ordered by the first listed place

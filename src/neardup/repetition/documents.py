@@ -146,8 +146,10 @@ def document_table(result: RepeatedPassages, meter: Meter) -> pa.Table:
 def _longest_own(result: RepeatedPassages) -> Int64s:
     """For each document the tokens of the longest passage with two places in it, or 0."""
     longest = np.zeros(len(result.stream.documents), np.int64)
-    passage, tokens = (result.places[name].to_numpy() for name in ("passage", "tokens"))
-    document = result.place_documents
-    again = np.flatnonzero((passage[1:] == passage[:-1]) & (document[1:] == document[:-1])) + 1
-    np.maximum.at(longest, document[again], tokens[again])
+    repeats, of_blocks = result.repeats, result.stream.documents_at(result.blocks.places)
+    for low, high in repeats.slices():
+        placed = repeats.places(low, high)
+        passages, documents = placed.passages, of_blocks[placed.occurrences]
+        again = np.flatnonzero((passages[1:] == passages[:-1]) & (documents[1:] == documents[:-1])) + 1
+        np.maximum.at(longest, documents[again], repeats.tokens[passages[again]])
     return longest

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +14,24 @@ from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers import OutputFolder
-from neardup.io.writers.scratch import Scratch
+from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
-from neardup.repetition.stream import CorpusTokens, DocumentText, read_again, read_stream
+from neardup.repetition.stream import (
+    ChunkAgain,
+    CorpusTokens,
+    DocumentRows,
+    DocumentText,
+    chunks_again,
+    read_again,
+    read_stream,
+)
 from neardup.repetition.units import LEAST_OF_UNIT, Unit, repeated_units, unit_of, unit_repeats
 from neardup.repetition.windows import RepeatedBlocks, repeated_blocks
 from neardup.run.pipeline import Meter
-from neardup.runtime import Progress, Silent
+from neardup.runtime import Progress, Silent, ordered_map, release_memory, return_large_arrays
 from neardup.settings import SettingKeywords, Settings
 from neardup.tables import Int64s
-from neardup.text.keys import new_key
+from neardup.text.keys import key_of, new_key
 
 LENGTH = 50
 """The least number of tokens of a passage, unless another one is given."""
@@ -76,16 +84,56 @@ class RepeatedPassages:
     length: int
     unit: Unit
     passages: pa.Table
-    places: pa.Table
     boilerplate: pa.Table
     stream: CorpusTokens = field(repr=False)
-    blocks: RepeatedBlocks = field(repr=False)
-    nested: bool
+    repeats: MaximalRepeats = field(repr=False)
+    block_bytes: Int64s = field(repr=False)
+    """The bytes [begin, end) of each occurrence of a block, int64[n, 2]."""
     notes: Sequence[str]
     read: Callable[[Int64s], Iterator[DocumentText]] = field(repr=False)
     """Reads some documents again, given their numbers in the stream, ascending."""
-    place_documents: Int64s = field(repr=False)
-    """The document of each place, as a number in the stream."""
+    threads: int = 0
+
+    @property
+    def blocks(self) -> RepeatedBlocks:
+        """The blocks of repeated windows, or units."""
+        return self.repeats.blocks
+
+    @property
+    def nested(self) -> bool:
+        """Whether places within places of longer passages are listed."""
+        return self.repeats.nested
+
+    @cached_property
+    def places(self) -> pa.Table:
+        """All places in memory, with the columns PLACES."""
+        return pa.concat_tables([PLACES.empty_table(), *self.place_tables()])
+
+    @cached_property
+    def place_documents(self) -> Int64s:
+        """The document of each place, as a number in the stream."""
+        return self.stream.documents_at(self.blocks.places[self.repeats.places().occurrences])
+
+    def place_tables(self) -> Iterator[pa.Table]:
+        """The rows of ``places``, some passages at a time."""
+        return ordered_map(lambda some: self._placed(*some), self.repeats.slices(), self.threads)
+
+    def _placed(self, low: int, high: int) -> pa.Table:
+        placed, blocks, stream = self.repeats.places(low, high), self.blocks, self.stream
+        first = placed.occurrences
+        documents = stream.documents_at(blocks.places[first])
+        return _table(
+            PLACES,
+            (
+                placed.passages,
+                *_rows(stream.documents, documents),
+                blocks.places[first] - stream.begins[documents],
+                self.repeats.tokens[placed.passages],
+                self.block_bytes[first, 0],
+                self.block_bytes[first + self.repeats.symbols[placed.passages] - 1, 1],
+                placed.alone,
+            ),
+        )
 
     @cached_property
     def repeated(self) -> Int64s:
@@ -122,8 +170,8 @@ class RepeatedPassages:
                 "documents": len(self.stream.documents),
                 "tokens": int(self.stream.ends[-1]) if len(self.stream.ends) else 0,
                 "repeated_tokens": int(self.repeated.sum()),
-                "passages": self.passages.num_rows,
-                "places": self.places.num_rows,
+                "passages": len(self.repeats),
+                "places": self.repeats.listed,
                 "boilerplate": self.boilerplate.num_rows,
                 "rejected": len(self.stream.problems),
             },
@@ -146,7 +194,7 @@ def passages(
     ``documents``: what :func:`neardup.find` accepts. Passages are maximal repeats: see
     :func:`neardup.repetition.repeats.maximal_repeats`. Tokens are compared by hashes of 64 bits under a random
     key: two different tokens are equal with probability 2⁻⁶⁴. With ``unit`` line, paragraph or sentence, the whole
-    units of at least ``length`` (5) tokens that occur more than once. ``memory`` bounds the arrays of the search.
+    units of at least ``length`` (5) tokens that occur more than once. ``memory`` bounds the process.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
     """
@@ -173,98 +221,120 @@ def length_of(length: int | None, unit: Unit) -> int:
 def passages_of(
     documents: Documents, columns: Chosen, shape: tuple[Unit, int], settings: Settings, meter: Meter
 ) -> RepeatedPassages:
-    """Find the passages of documents; ``shape`` = the unit and its least number of tokens."""
-    threads, room = settings.work.threads, settings.search.room
-    stream = read_stream(documents, columns, new_key(), threads, meter)
+    """Find the passages of documents; ``shape`` = the unit and its least number of tokens.
+
+    Finished parts are kept in the journal of this context, and are not made again.
+    """
+    threads, room, journal = settings.work.threads, settings.search.room, journal_here()
+    if room is not None:
+        return_large_arrays()
+    key = new_key() if journal is None else key_of(journal.secret)
+    stream = read_stream(documents, columns, key, threads, meter, journal)
     again = partial(read_again, documents, columns, stream, threads)
     unit, length = shape
     if unit == "passage":
-        blocks = repeated_blocks(stream, length, threads, room, Scratch(), meter)
+        blocks = repeated_blocks(stream, length, threads, room, Scratch(), meter, journal)
+        release_memory()
         with meter.stage("repeats", None, "passages"):
             repeats = maximal_repeats(blocks)
     else:
         blocks = repeated_units(stream, again(np.arange(len(stream.ends))), unit, length, meter)
         repeats = unit_repeats(blocks)
-    with meter.stage("places", len(repeats.places), "places") as advance:
-        located = _Located(stream, repeats)
-        for read in again(located.documents):
-            advance(located.add(read.document, read.text, read.tokens))
-        tables = located.passages(), located.places(), located.boilerplate()
-    of_places = located.place_documents
-    return RepeatedPassages(length, unit, *tables, stream, blocks, repeats.nested, columns.notes, again, of_places)
+    release_memory()
+    with meter.stage("places", len(blocks.places), "places") as advance:
+        located, table = _Located(stream, repeats), Scratch().table()
+        chunks = chunks_again(documents, columns, stream, threads, located.documents, located.in_chunk)
+        with table:
+            table.add(PASSAGES.empty_table())
+            for some in chunks:
+                advance(located.add(some))
+                table.add(some.passages)
+    return RepeatedPassages(
+        length,
+        unit,
+        table.table,
+        located.boilerplate(),
+        stream,
+        repeats,
+        located.bytes,
+        columns.notes,
+        again,
+        threads,
+    )
+
+
+class _InChunk(NamedTuple):
+    """What is located in a chunk: bytes of the occurrences from ``low`` on, passages, texts of boilerplate."""
+
+    low: int
+    bytes: Int64s
+    passages: pa.Table
+    texts: dict[int, str]
 
 
 class _Located:
-    """The places of passages, found in the texts of their documents."""
+    """The places of blocks, found in the texts of their documents; and the passages that begin there."""
 
     def __init__(self, stream: CorpusTokens, repeats: MaximalRepeats) -> None:
-        self._stream, self._repeats = stream, repeats
-        self.place_documents = stream.documents_at(repeats.places)
-        self._order = np.argsort(repeats.places, kind="stable")
-        self._sorted = self.place_documents[self._order]
-        self.documents = np.unique(self._sorted)
-        self._bytes = np.empty((len(repeats.places), 2), np.int64)
-        self._samples: list[str] = [""] * len(repeats)
+        self._stream, self._repeats, self._blocks = stream, repeats, repeats.blocks
+        self._of = stream.documents_at(self._blocks.places)
+        self.documents = np.unique(self._of)
+        self.bytes = np.empty((len(self._of), 2), np.int64)
         self._texts: dict[int, str] = {}
-        self._passages = repeats.passages
-        first = np.ones(len(repeats.places), np.bool_)
-        first[1:] = (self._passages[1:] != self._passages[:-1]) | (
-            self.place_documents[1:] != self.place_documents[:-1]
-        )
-        self.counts = np.bincount(self._passages[first], minlength=len(repeats))
+        self._first = self._of[repeats.first]
+        self.counts = self._documents_of_passages()
         many = np.flatnonzero(self.counts >= BOILERPLATE_DOCUMENTS)
         most = many[np.lexsort((many, -repeats.tokens[many], -self.counts[many]))][:BOILERPLATE]
         self._boilerplate = most
         self._whole = set(most.tolist())
 
-    def add(self, document: int, text: bytes, tokens: Int64s) -> int:
-        """Locate the places in a document, and return their number."""
-        low, high = np.searchsorted(self._sorted, (document, document + 1))
-        some = self._order[low:high]
-        begin = self._repeats.places[some] - self._stream.begins_at(document)
-        of = self._passages[some]
-        self._bytes[some, 0] = tokens[begin, 0]
-        self._bytes[some, 1] = tokens[begin + self._repeats.tokens[of] - 1, 1]
-        for place in some[some == self._repeats.offsets[of]].tolist():
-            first, last = self._bytes[place].tolist()
-            passage = int(self._passages[place])
-            shown = text[first:last] if passage in self._whole else text[first : min(last, first + 4 * SAMPLE)]
+    def _documents_of_passages(self) -> Int64s:
+        counts = np.empty(len(self._repeats), np.int64)
+        for low, high in self._repeats.slices():
+            placed = self._repeats.places(low, high)
+            documents = self._of[placed.occurrences]
+            first = np.ones(len(documents), np.bool_)
+            first[1:] = (placed.passages[1:] != placed.passages[:-1]) | (documents[1:] != documents[:-1])
+            counts[low:high] = np.bincount(placed.passages[first] - low, minlength=high - low)
+        return counts
+
+    def in_chunk(self, texts: ChunkAgain, documents: Int64s) -> _InChunk:
+        """Locate the places in some documents of a chunk."""
+        repeats, stream = self._repeats, self._stream
+        bounds = documents[0], documents[-1] + 1
+        low, high = np.searchsorted(self._of, bounds).tolist()
+        of = self._of[low:high]
+        begins = self._blocks.places[low:high] - stream.begins[of]
+        ranges = np.column_stack((begins, begins + self._blocks.tokens[low:high]))
+        in_bytes = texts.bytes_of(of, stream.ends[of] - stream.begins[of], ranges)
+        some = np.arange(*np.searchsorted(self._first, bounds))
+        first = repeats.first[some] - low
+        spans = np.column_stack((in_bytes[first, 0], in_bytes[first + repeats.symbols[some] - 1, 1]))
+        samples, whole = [], {}
+        for passage, document, (begin, end) in zip(
+            some.tolist(), self._first[some].tolist(), spans.tolist(), strict=True
+        ):
+            shown = texts.part(document, begin, end if passage in self._whole else min(end, begin + 4 * SAMPLE))
             string = shown.decode("utf-8", "replace")
-            self._samples[passage] = string[:SAMPLE]
+            samples.append(string[:SAMPLE])
             if passage in self._whole:
-                self._texts[passage] = string
-        return len(some)
-
-    def passages(self) -> pa.Table:
-        """The table PASSAGES."""
-        first = self._repeats.offsets[:-1]
-        return _table(
-            PASSAGES,
-            (
-                np.arange(len(self._repeats)),
-                self._repeats.tokens,
-                self._repeats.times,
-                self.counts,
-                self._samples,
-                *self._rows(self.place_documents[first]),
-                *self._bytes[first].T,
-            ),
+                whole[passage] = string
+        columns = (
+            some,
+            repeats.tokens[some],
+            repeats.times[some],
+            self.counts[some],
+            samples,
+            *_rows(stream.documents, self._first[some]),
+            *spans.T,
         )
+        return _InChunk(low, in_bytes, _table(PASSAGES, columns), whole)
 
-    def places(self) -> pa.Table:
-        """The table PLACES."""
-        begin = self._repeats.places - self._stream.begins[self.place_documents]
-        return _table(
-            PLACES,
-            (
-                self._passages,
-                *self._rows(self.place_documents),
-                begin,
-                self._repeats.tokens[self._passages],
-                *self._bytes.T,
-                self._repeats.alone,
-            ),
-        )
+    def add(self, located: _InChunk) -> int:
+        """Take over the places in a chunk, and return their number."""
+        self.bytes[located.low : located.low + len(located.bytes)] = located.bytes
+        self._texts |= located.texts
+        return len(located.bytes)
 
     def boilerplate(self) -> pa.Table:
         """The whole text of the passages in the most documents."""
@@ -272,9 +342,9 @@ class _Located:
         texts = pa.array([self._texts[passage] for passage in most.tolist()], pa.large_string())
         return pa.table({"passage": most, "documents": self.counts[most], "text": texts})
 
-    def _rows(self, documents: Int64s) -> tuple[pa.Array, pa.Array, Int64s]:
-        rows = self._stream.documents
-        return rows.ids_of(documents), rows.sources_of(documents), rows.rows[documents]
+
+def _rows(rows: DocumentRows, documents: Int64s) -> tuple[pa.Array, pa.Array, Int64s]:
+    return rows.ids_of(documents), rows.sources_of(documents), rows.rows[documents]
 
 
 def _table(schema: pa.Schema, columns: Sequence[Any]) -> pa.Table:
@@ -287,7 +357,7 @@ def write_passages(
 ) -> None:
     """Write the tables and the account."""
     folder.write_table("passages.parquet", result.passages)
-    folder.write_table("places.parquet", result.places)
+    folder.write_tables("places.parquet", PLACES, result.place_tables())
     folder.write_jsonl("boilerplate.jsonl", result.boilerplate.to_pylist())
     folder.write_jsonl("problems.jsonl", result.stream.problems)
     folder.write_json("run.json", {**account, "seconds": meter.seconds})

@@ -1,32 +1,34 @@
-"""Documents → one stream of token hashes in a working file, and the bytes of tokens in a document."""
+"""Documents → one stream of token hashes in a working file, and documents that are read again."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.readers.base import Chunk, Documents, Problem
+from neardup.io.readers.base import Chunk, Documents, Problem, RememberingChunk
 from neardup.io.readers.columns import Chosen
-from neardup.io.writers.scratch import Scratch
-from neardup.kernels.passages.streams import ascii_token_bytes, token_stream
-from neardup.kernels.sketch.documents import WORD
+from neardup.io.writers.scratch import RunJournal, Scratch, drop_pages
+from neardup.kernels.passages.streams import range_bytes, token_bytes, token_stream
+from neardup.kernels.sketch.documents import WORD, TextBatch
 from neardup.kernels.text.keyed import Key
-from neardup.kernels.text.spans import normalise_with_origin, token_places
-from neardup.kernels.text.tokens import tokenise
-from neardup.kernels.text.unicode import REPLACEMENT
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.sketch.cleaning import text_batch
-from neardup.tables import Int64s, UInt32s, UInt64s, one_array
-from neardup.text.unicode import codepoints_of, unicode_tables
+from neardup.tables import Int64s, UInt64s, one_array
+from neardup.text.keys import new_key
+from neardup.text.unicode import unicode_tables
 
-_TASK = 1 << 20
-"""Tokens of the documents that a thread works on at a time."""
+_TASK = 1 << 18
+"""Tokens that a thread works on at a time."""
+_DROPPED = 1 << 22
+"""Tokens that are read before their pages are dropped from memory."""
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +62,16 @@ class DocumentRows:
 
 @dataclass(frozen=True, eq=False)
 class CorpusTokens:
-    """The token hashes (uint64) of all documents, one after the other; document d ends before ``ends[d]``."""
+    """The token hashes (uint64) of all documents, one after the other; document d ends before ``ends[d]``.
+
+    The hashes are by ``key``.
+    """
 
     tokens: UInt64s
     ends: Int64s
     documents: DocumentRows
     problems: Sequence[Problem]
+    key: Key = field(default_factory=new_key, repr=False)
 
     @property
     def begins(self) -> Int64s:
@@ -80,38 +86,68 @@ class CorpusTokens:
         """The documents that have the tokens at these places."""
         return np.searchsorted(self.ends, places, side="right")
 
-    def parts(self) -> Iterator[tuple[int, UInt64s, Int64s]]:
-        """Whole documents, about a million tokens at a time: the place of the first token, tokens, and ends."""
-        document = begin = 0
+    def parts(self, length: int) -> Iterator[tuple[int, UInt64s, Int64s]]:
+        """All windows of ``length`` tokens, part by part: the place of the first token, tokens, and ends.
+
+        A part has whole documents; a document with more than a quarter of a million tokens is in several parts,
+        which share ``length`` - 1 tokens, so that each window is in one of them.
+        """
+        document = begin = read = 0
         while document < len(self.ends):
             last = max(document + 1, int(np.searchsorted(self.ends, begin + _TASK, side="right")))
             end = int(self.ends[last - 1])
-            yield begin, self.tokens[begin:end], self.ends[document:last] - begin
+            if end - begin <= 2 * _TASK + length:
+                yield begin, self.tokens[begin:end], self.ends[document:last] - begin
+            else:
+                for first in range(begin, end - length + 1, _TASK):
+                    tokens = self.tokens[first : min(end, first + _TASK + length - 1)]
+                    yield first, tokens, np.array([len(tokens)])
+            read += end - begin
+            if read > _DROPPED:
+                drop_pages(self.tokens)
+                read = 0
             document, begin = last, end
+
+
+class _ChunkFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The facts of a chunk besides its tokens, for a journal."""
+
+    ends: list[int]
+    rows: list[int]
+    ids: list[str] | None
+    problems: list[Problem]
+    memory: str | None = None
 
 
 class _Read(NamedTuple):
     """A chunk as tokens."""
 
     chunk: Chunk
-    rows: Int64s
-    ids: pa.Array | None
     tokens: UInt64s
     ends: Int64s
+    rows: Int64s
+    ids: pa.Array | None
     problems: Sequence[Problem]
 
 
-def read_stream(documents: Documents, columns: Chosen, key: Key, threads: int, meter: Meter) -> CorpusTokens:
+def read_stream(
+    documents: Documents,
+    columns: Chosen,
+    key: Key,
+    threads: int,
+    meter: Meter,
+    journal: RunJournal | None = None,
+) -> CorpusTokens:
     """Read all documents once; their token hashes by ``key`` go to a working file.
 
-    Raises OutputError without room for it.
+    Chunks that the ``journal`` has are not read again. Raises OutputError without room for the file.
     """
     file, ends, chunks, rows, ids = Scratch().numbers(), [np.zeros(0, np.int64)], [], [], []
     sources: dict[int, str] = {}
     problems: list[Problem] = []
     wanted = [columns.text, *([columns.id] if columns.id else [])]
     with meter.stage("read", None, "documents") as advance:
-        work = partial(_read, columns=columns, key=key)
+        work = partial(_read, columns=columns, key=key, journal=journal)
         for read in ordered_map(work, documents.chunks(None, wanted), threads):
             ends.append(read.ends + len(file))
             file.append(read.tokens)
@@ -124,15 +160,59 @@ def read_stream(documents: Documents, columns: Chosen, key: Key, threads: int, m
     nothing = np.zeros(0, np.int64)
     names = one_array(pa.chunked_array(ids, pa.large_string())) if columns.id else None
     of_rows = DocumentRows(np.concatenate((nothing, *chunks)), np.concatenate((nothing, *rows)), sources, names)
-    return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems)
+    return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems, key)
 
 
-def _read(chunk: Chunk, columns: Chosen, key: Key) -> _Read:
+def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -> _Read:
+    name = f"chunk {chunk.index}"
+    finished = None if journal is None else journal.get(name)
+    if finished is not None:
+        facts = msgspec.json.decode(finished.schema.metadata[b"chunk"], type=_ChunkFacts)
+        if facts.memory is not None and isinstance(chunk, RememberingChunk):
+            chunk.remember(facts.memory)
+        known = None if facts.ids is None else pa.array(facts.ids, pa.large_string())
+        tokens = finished["tokens"].to_numpy()
+        return _Read(
+            chunk, tokens, np.array(facts.ends, np.int64), np.array(facts.rows, np.int64), known, facts.problems
+        )
     rows = chunk.read([columns.text, columns.id] if columns.id else [columns.text])
     texts = one_array(rows.table.column(columns.text))
     tokens, ends = token_stream(text_batch(texts), unicode_tables(), WORD, key)
     ids = one_array(rows.table.column(columns.id)).cast(pa.large_string()) if columns.id else None
-    return _Read(chunk, rows.row_numbers, ids, tokens, ends, rows.problems)
+    if journal is not None:
+        memory = chunk.memory() if isinstance(chunk, RememberingChunk) else None
+        of_ids = None if ids is None else ids.to_pylist()
+        facts = _ChunkFacts(ends.tolist(), rows.row_numbers.tolist(), of_ids, list(rows.problems), memory)
+        table = pa.table([tokens], names=["tokens"])
+        journal.put(name, table.replace_schema_metadata({"chunk": msgspec.json.encode(facts)}))
+    return _Read(chunk, tokens, ends, rows.row_numbers, ids, rows.problems)
+
+
+class ChunkAgain(NamedTuple):
+    """The texts of a chunk that is read again, and the number of the first one in the stream."""
+
+    batch: TextBatch
+    first: int
+
+    def text(self, document: int) -> bytes:
+        """The text of a document of the stream, in UTF-8."""
+        return self.part(document, 0, None)
+
+    def part(self, document: int, begin: int, end: int | None) -> bytes:
+        """The bytes ``begin`` … ``end`` - 1 of a text."""
+        first, last = self.batch.offsets[document - self.first : document - self.first + 2].tolist()
+        part: bytes = self.batch.data[first + begin : last if end is None else min(last, first + end)].tobytes()
+        return part
+
+    def bytes_of(self, documents: Int64s, sizes: Int64s, ranges: Int64s) -> Int64s:
+        """The bytes [begin, end) of ranges of tokens, int64[n, 2]; the documents (ascending) have ``sizes``.
+
+        Raises InputError if one has another number of tokens: it has changed.
+        """
+        spans = np.empty_like(ranges)
+        if not range_bytes(self.batch, unicode_tables(), documents - self.first, sizes, ranges, spans):
+            raise _changed()
+        return spans
 
 
 class DocumentText(NamedTuple):
@@ -143,81 +223,57 @@ class DocumentText(NamedTuple):
     tokens: Int64s
 
 
-def read_again(
-    documents: Documents, columns: Chosen, stream: CorpusTokens, threads: int, wanted: Int64s
-) -> Iterator[DocumentText]:
-    """Yield some documents (int64, ascending), in order. Raises InputError if one has changed."""
+def _changed() -> InputError:
+    return InputError(
+        "The input has changed while it was read",
+        "Inputs that do not change during a run",
+        "Start again when nothing writes to it",
+    )
+
+
+def chunks_again(
+    documents: Documents,
+    columns: Chosen,
+    stream: CorpusTokens,
+    threads: int,
+    wanted: Int64s,
+    work: Callable[[ChunkAgain, Int64s], Result],
+) -> Iterator[Result]:
+    """Yield ``work(texts, some of the wanted documents)`` for each chunk with wanted documents (int64, ascending).
+
+    Computed in worker threads, in order.
+    """
     of_chunk = stream.documents.chunks
     first = {
         int(number): int(place) for number, place in zip(*np.unique(of_chunk, return_index=True), strict=True)
     }
     chunks = set(np.unique(of_chunk[wanted]).tolist())
 
-    def texts_of(chunk: Chunk) -> list[DocumentText]:
+    def of(chunk: Chunk) -> Result:
         texts = one_array(chunk.read([columns.text]).table.column(columns.text))
         begin = first[chunk.index]
         low, high = np.searchsorted(wanted, (begin, begin + len(texts)))
-        batch = text_batch(texts)
-        return [_again(texts, batch, begin, document, stream) for document in wanted[low:high].tolist()]
+        if high < len(wanted) and of_chunk[wanted[high]] == chunk.index:
+            raise _changed()
+        return work(ChunkAgain(text_batch(texts), begin), wanted[low:high])
 
     if chunks:
-        for read in ordered_map(texts_of, documents.chunks(chunks, [columns.text]), threads):
-            yield from read
+        yield from ordered_map(of, documents.chunks(chunks, [columns.text]), threads)
 
 
-def _again(texts: pa.Array, batch: Any, begin: int, document: int, stream: CorpusTokens) -> DocumentText:
-    value = texts[document - begin].as_py() or b""
-    text = value.encode("utf-8", "replace") if isinstance(value, str) else value
-    edges = ascii_token_bytes(batch, document - begin)
-    tokens = token_bytes(text) if len(edges) == 1 else edges.reshape(-1, 2)
-    if len(tokens) != stream.ends[document] - stream.begins_at(document):
-        raise InputError(
-            "The input has changed while it was read",
-            "Inputs that do not change during a run",
-            "Start again when nothing writes to it",
-        )
-    return DocumentText(document, text, tokens)
+def read_again(
+    documents: Documents, columns: Chosen, stream: CorpusTokens, threads: int, wanted: Int64s
+) -> Iterator[DocumentText]:
+    """Yield some documents (int64, ascending), in order. Raises InputError if one has changed."""
 
+    def texts_of(texts: ChunkAgain, some: Int64s) -> list[DocumentText]:
+        read = []
+        for document in some.tolist():
+            tokens = token_bytes(texts.batch, document - texts.first, unicode_tables()).reshape(-1, 2)
+            if len(tokens) != stream.ends[document] - stream.begins_at(document):
+                raise _changed()
+            read.append(DocumentText(document, texts.text(document), tokens))
+        return read
 
-def token_bytes(text: bytes) -> Int64s:
-    """Return the bytes [begin, end) of each token of a text in UTF-8: int64[n, 2].
-
-    >>> token_bytes("Ça, là".encode()).tolist()
-    [[0, 3], [5, 8]]
-    """
-    shown = codepoints_of(text.decode("utf-8", "replace"))
-    codepoints, begins, ends = normalise_with_origin(shown, unicode_tables())
-    n = len(codepoints)
-    written, stops = np.empty(4 * n + 64, np.uint8), np.empty(n, np.int64)
-    stops = stops[: tokenise(codepoints, n, unicode_tables(), written, stops)]
-    places = token_places(codepoints, stops, unicode_tables())
-    edges = _character_edges(text, shown)
-    spans = np.column_stack((edges[begins[places[:, 0]]], edges[ends[places[:, 1] - 1]]))
-    return spans.astype(np.int64)
-
-
-def _character_edges(text: bytes, codepoints: UInt32s) -> Int64s:
-    """The byte at which each character of a text begins, and its end; an invalid sequence is one U+FFFD."""
-    sizes = 1 + (codepoints >= 0x80).astype(np.int64) + (codepoints >= 0x800) + (codepoints >= 0x10000)
-    edges = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    if edges[-1] == len(text):
-        return edges
-    shorter = 0
-    for place in np.flatnonzero(codepoints == REPLACEMENT).tolist():
-        begin = int(edges[place]) - shorter
-        size = 3 if text[begin : begin + 3] == _REPLACED else _invalid_bytes(text[begin : begin + 3])
-        sizes[place] = size
-        shorter += 3 - size
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-
-
-_REPLACED = "\ufffd".encode()
-
-
-def _invalid_bytes(data: bytes) -> int:
-    """The length of the invalid sequence at the beginning of the data, which is read as one character."""
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        return error.end
-    return 1
+    for read in chunks_again(documents, columns, stream, threads, wanted, texts_of):
+        yield from read

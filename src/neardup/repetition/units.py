@@ -89,17 +89,18 @@ def _first_units(stream: CorpusTokens, begins: Int64s, ends: Int64s) -> Int64s:
         point = np.uint64(2 + int(new_key().stream[0]) % (int(PRIME) - 2))
         range_hashes(stream.tokens, begins, ends, point, hashes)
         first[:] = -1
-        first_of_each(*equal_groups(hashes), np.arange(len(begins)), first)
+        first_of_each(*equal_groups(hashes), first)
         if are_equal_ranges(stream.tokens, begins, ends, first):
             return first
 
 
 def unit_repeats(blocks: RepeatedBlocks) -> MaximalRepeats:
     """The units that occur more than once, with all their places."""
-    order = np.argsort(blocks.numbers, kind="stable")
+    order = np.argsort(blocks.numbers, kind="stable").astype(np.int32)
     times = np.bincount(blocks.numbers, minlength=blocks.count)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(times)))
-    places = blocks.places[order]
-    return MaximalRepeats(
-        blocks.windows[order[offsets[:-1]]], times, offsets, places, np.ones(len(places), np.bool_), True
-    )
+    ends = np.cumsum(times)
+    first = order[ends - times].astype(np.int64)
+    ranges = np.column_stack((ends - times, ends))
+    numbers = blocks.numbers.astype(np.int32)
+    one = np.ones(len(times), np.int64)
+    return MaximalRepeats(blocks, blocks.windows[first], times, one, first, ranges, order, numbers, True)

@@ -55,16 +55,21 @@ class OutputFolder(WholeFolder):
 
     def write_table(self, name: str, table: Any) -> None:
         """Write an Arrow table as Parquet."""
+        self.write_tables(name, table.schema, [table])
+
+    def write_tables(self, name: str, schema: Any, tables: Iterable[Any]) -> None:
+        """Write the rows of Arrow tables, one after the other, as one Parquet file."""
         # Result tables are ids and small numbers: zstd makes them smaller than snappy at the same speed.
         with (
             self.explained(name),
             open(self.path(name), "wb") as file,
-            pq.ParquetWriter(file, stamped(table.schema), compression="zstd") as writer,
+            pq.ParquetWriter(file, stamped(schema), compression="zstd") as writer,
         ):
-            for first in range(0, max(1, table.num_rows), TABLE_ROWS):
-                # in one piece, since the pages of a column depend on its pieces
-                writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)
-                drop_mapped()
+            for table in tables:
+                for first in range(0, max(1, table.num_rows), TABLE_ROWS):
+                    # in one piece, since the pages of a column depend on its pieces
+                    writer.write_table(table.slice(first, TABLE_ROWS).combine_chunks(), TABLE_ROWS)
+                    drop_mapped()
         self._digested.add(name)
 
     def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:

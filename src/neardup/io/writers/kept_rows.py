@@ -357,8 +357,8 @@ class StreamOutput(OutputFolder):
         if whole:
             self.stream.flush()
 
-    def write_table(self, name: str, table: Any) -> None:
-        """Drop a table."""
+    def write_tables(self, name: str, schema: Any, tables: Iterable[Any]) -> None:
+        """Drop tables."""
 
     def write_texts(self, name: str, texts: Iterable[tuple[int, bytes, str | None]]) -> None:
         """Drop texts."""

@@ -163,6 +163,15 @@ def drop_mapped() -> None:
             mapped.madvise(mmap.MADV_DONTNEED)
 
 
+def drop_pages(array: npt.NDArray[Any]) -> None:
+    """Drop the pages of an array that a working file is mapped to from memory; others stay as they are."""
+    base: Any = array
+    while base is not None and not isinstance(base, mmap.mmap):
+        base = getattr(base, "base", None)
+    if base is not None and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
+
+
 class FiledTable:
     """A table written batch by batch into an unnamed file, as a context manager; then ``table`` maps it."""
 

@@ -12,8 +12,12 @@ from neardup.kernels.shingles import mix64
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import append, room
 from neardup.kernels.text.keyed import is_ascii, token_edges
+from neardup.kernels.text.spans import normalise_with_origin, token_places
+from neardup.kernels.text.tokens import tokenise
+from neardup.kernels.text.unicode import REPLACEMENT, decode_rare
 
 _6, _63, _ONE = np.uint64(6), np.uint64(63), np.uint64(1)
+_GOLD = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -33,6 +37,28 @@ def token_stream(batch, tables, unit, key):
 
 
 @njit(cache=True, nogil=True)
+def _decoded(data, start, end):
+    """Decode the UTF-8 ``data[start:end]``: (code points uint32[n], byte from ``start`` on of each int64[n + 1]).
+
+    Each maximal ill-formed subpart is one U+FFFD. The last byte is the size of the text.
+    """
+    codepoints, edges = np.empty(end - start, np.uint32), np.empty(end - start + 1, np.int64)
+    n, i = np.int64(0), np.int64(start)
+    while i < end:
+        edges[n] = i - start
+        lead = np.int64(data[i])
+        code_point, taken = lead, np.int64(1)
+        if lead >= 0x80:
+            code_point, taken = decode_rare(data, i, end)
+            code_point = np.int64(REPLACEMENT) if code_point < 0 else code_point
+        codepoints[n] = code_point
+        n += 1
+        i += taken
+    edges[n] = end - start
+    return codepoints[:n], edges[: n + 1]
+
+
+@njit(cache=True, nogil=True)
 def ascii_token_bytes(batch, d):
     """Return the bytes [begin, end) of each token of document ``d`` of a TextBatch, int64[2 n], flat.
 
@@ -48,6 +74,46 @@ def ascii_token_bytes(batch, d):
     for i in range(2 * n):
         edges[i] -= start
     return edges[: 2 * n]
+
+
+@njit(cache=True, nogil=True)
+def token_bytes(batch, d, tables):
+    """Return the bytes [begin, end) of each token of document ``d`` of a TextBatch, int64[2 n], flat."""
+    edges = ascii_token_bytes(batch, d)
+    if edges.size != 1:
+        return edges
+    data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
+    if start >= batch.tail_begin:
+        data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
+    shown, of_characters = _decoded(data, start, end)
+    codepoints, begins, ends = normalise_with_origin(shown, tables)
+    n = codepoints.size
+    written, stops = np.empty(4 * n + 64, np.uint8), np.empty(n, np.int64)
+    n_tokens = tokenise(codepoints, n, tables, written, stops)
+    places = token_places(codepoints, stops[:n_tokens], tables)
+    edges = np.empty(2 * n_tokens, np.int64)
+    for i in range(n_tokens):
+        edges[2 * i] = of_characters[begins[places[i, 0]]]
+        edges[2 * i + 1] = of_characters[ends[places[i, 1] - 1]]
+    return edges
+
+
+@njit(cache=True, nogil=True)
+def range_bytes(batch, tables, documents, sizes, ranges, out):
+    """Write the bytes of ranges of tokens to ``out`` (int64[n, 2]); return whether the documents are as expected.
+
+    Range i has the tokens ``ranges[i, 0]`` … ``ranges[i, 1] - 1`` (int64[n, 2]) of document ``documents[i]``
+    (int64, ascending) of a TextBatch, which is expected to have ``sizes[i]`` tokens (int64).
+    """
+    before, edges = np.int64(-1), np.empty(0, np.int64)
+    for i in range(documents.size):
+        if documents[i] != before:
+            before = documents[i]
+            edges = token_bytes(batch, before, tables)
+            if edges.size != 2 * sizes[i]:
+                return False
+        out[i, 0], out[i, 1] = edges[2 * ranges[i, 0]], edges[2 * ranges[i, 1] - 1]
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -105,12 +171,13 @@ def anchors_of_windows(tokens, begin, end, form, grams, places):
 
 @njit(cache=True, nogil=True)
 def anchors(tokens, ends, form):
-    """Return the hashes (uint64) of the anchors of a stream, each place once; ``ends`` (int64) are its documents.
+    """Return the names (uint64) of the anchors of a stream, each place once; ``ends`` (int64) are its documents.
 
-    ``form``: see ``anchors_of_windows``.
+    A name is the hash of the anchor times an odd number, because the least hashes have small upper bits. ``form``:
+    see ``anchors_of_windows``.
     """
     out, used = np.empty(tokens.size // 8 + 64, np.uint64), np.int64(0)
-    grams, places = np.empty(4096, np.uint64), np.empty(4096, np.int64)
+    grams, places, one = np.empty(4096, np.uint64), np.empty(4096, np.int64), np.empty(1, np.uint64)
     begin = np.int64(0)
     for end in ends:
         grams, places = room(grams, end - begin), room(places, end - begin)
@@ -118,24 +185,25 @@ def anchors(tokens, ends, form):
         for i in range(anchors_of_windows(tokens, begin, end, form, grams, places)):
             if places[i] != before:
                 before = places[i]
-                out = append(out, used, grams[before : before + 1], 1)
+                one[0] = grams[before] * _GOLD
+                out = append(out, used, one, 1)
                 used += 1
         begin = end
     return out[:used]
 
 
 @njit(cache=True, nogil=True)
-def mark(hashes, once, again):
-    """Set the bits of ``hashes`` (uint64) in ``once``, or in ``again`` where they are set there already.
+def mark(names, once, again):
+    """Set the bits of ``names`` (uint64) in ``once``, or in ``again`` where they are set there already.
 
-    ``once`` and ``again`` are bitmaps, uint64[2^b]; the bit of a hash has the number of its upper b + 6 bits.
+    ``once`` and ``again`` are bitmaps, uint64[2^b]; the bit of a name has the number of its upper b + 6 bits.
     """
     bits = 6
     while (1 << bits) < 64 * once.size:
         bits += 1
     shift = np.uint64(64 - bits)
-    for value in hashes:
-        bit = value >> shift
+    for name in names:
+        bit = name >> shift
         word, mask = np.int64(bit >> _6), _ONE << (bit & _63)
         if once[word] & mask:
             again[word] |= mask
@@ -144,38 +212,80 @@ def mark(hashes, once, again):
 
 
 @njit(cache=True, nogil=True)
-def candidate_windows(tokens, ends, form, again):
-    """Return the windows of a stream whose anchor is marked in ``again``: runs int64[n, 2], [first, last + 1).
+def marked_windows(tokens, ends, form, again, portions):
+    """Return the windows of a stream whose anchor is marked in ``again``: runs int64[n, 3].
 
-    A run has the places of its windows in the stream, in one document. ``form``: see ``anchors_of_windows``.
+    A run is (first window, last + 1, portion): places in the stream, in one document, whose anchors are of the
+    same one of ``portions`` (a power of two). Equal windows are in the same portion. ``form``: see
+    ``anchors_of_windows``.
     """
     bits = 6
     while (1 << bits) < 64 * again.size:
         bits += 1
-    shift = np.uint64(64 - bits)
-    runs, used = np.empty((1024, 2), np.int64), np.int64(0)
+    shift, last = np.uint64(64 - bits), np.uint64(portions - 1)
+    runs, used = np.empty((1024, 3), np.int64), np.int64(0)
     grams, places = np.empty(4096, np.uint64), np.empty(4096, np.int64)
     begin = np.int64(0)
     for end in ends:
         grams, places = room(grams, end - begin), room(places, end - begin)
-        before, marked, extended = np.int64(-1), False, False
+        before, marked, portion, extended = np.int64(-1), False, np.int64(0), np.int64(-1)
         for i in range(anchors_of_windows(tokens, begin, end, form, grams, places)):
             if places[i] != before:
                 before = places[i]
-                bit = grams[before] >> shift
+                name = grams[before] * _GOLD
+                bit = name >> shift
                 marked = (again[np.int64(bit >> _6)] >> (bit & _63)) & _ONE != np.uint64(0)
+                portion = np.int64(grams[before] & last)
             if not marked:
-                extended = False
+                extended = np.int64(-1)
                 continue
-            if extended:
+            if extended == portion:
                 runs[used - 1, 1] += 1
                 continue
             if used == runs.shape[0]:
-                larger = np.empty((2 * used, 2), np.int64)
+                larger = np.empty((2 * used, 3), np.int64)
                 larger[:used] = runs
                 runs = larger
-            runs[used, 0], runs[used, 1] = begin + i, begin + i + 1
+            runs[used, 0], runs[used, 1], runs[used, 2] = begin + i, begin + i + 1, portion
             used += 1
-            extended = True
+            extended = portion
         begin = end
     return runs[:used]
+
+
+@njit(cache=True, nogil=True)
+def packed(tokens, runs, begin, length):
+    """Return runs of windows with their tokens: (uint64 words, int64[n + 1] first word of each run).
+
+    A run is (place in the stream, windows, tokens); its windows have ``length`` tokens. ``tokens`` are those of
+    the stream from ``begin`` on, and ``runs`` (int64[n, 3]) are counted from there as well.
+    """
+    edges = np.zeros(runs.shape[0] + 1, np.int64)
+    for i in range(runs.shape[0]):
+        edges[i + 1] = edges[i] + 2 + runs[i, 1] - runs[i, 0] + length - 1
+    words = np.empty(edges[runs.shape[0]], np.uint64)
+    for i in range(runs.shape[0]):
+        word = edges[i]
+        words[word], words[word + 1] = begin + runs[i, 0], runs[i, 1] - runs[i, 0]
+        for k in range(edges[i + 1] - word - 2):
+            words[word + 2 + k] = tokens[runs[i, 0] + k]
+    return words, edges
+
+
+@njit(cache=True, nogil=True)
+def unpacked(words, length):
+    """Return the runs of ``packed`` words: (places in the stream int64[n], runs int64[n, 2]).
+
+    A run has the places of its windows among the words: [first, last + 1). Windows of two runs are never adjacent.
+    """
+    count = word = np.int64(0)
+    while word < words.size:
+        word += np.int64(words[word + 1]) + length + 1
+        count += 1
+    places, runs = np.empty(count, np.int64), np.empty((count, 2), np.int64)
+    word = np.int64(0)
+    for i in range(count):
+        places[i] = words[word]
+        runs[i, 0], runs[i, 1] = word + 2, word + 2 + np.int64(words[word + 1])
+        word = runs[i, 1] + length - 1
+    return places, runs

@@ -38,15 +38,15 @@ def window_hashes(tokens, runs, length, point, out):
 
 
 @njit(cache=True, nogil=True)
-def first_of_each(order, starts, sizes, members, first):
+def first_of_each(order, starts, sizes, first):
     """Write to ``first`` (int64) the first window of each group of equal hashes, for all its windows.
 
-    Group g is ``members[order[starts[g]:starts[g] + sizes[g]]]``, ascending; other windows stay as they are.
+    Group g is ``order[starts[g]:starts[g] + sizes[g]]``, ascending; other windows stay as they are.
     """
     for group in range(starts.size):
-        least = members[order[starts[group]]]
+        least = order[starts[group]]
         for i in range(starts[group], starts[group] + sizes[group]):
-            first[members[order[i]]] = least
+            first[order[i]] = least
 
 
 @njit(cache=True, nogil=True)
@@ -114,43 +114,44 @@ def classes(runs, first):
 
 
 @njit(cache=True, nogil=True)
-def blocks(where, of_class, number):
+def blocks(where, sizes, of_class, number):
     """Return the occurrences of blocks in a stream: (places int64[n], windows int64[n], blocks int64[n]).
 
-    The arguments are the results of ``classes``. An occurrence begins at a place in the stream and has a number
-    of windows; blocks are numbered in the order of their first occurrences. ``of_class`` is overwritten.
+    ``where`` and ``of_class`` (below ``number``) are the results of ``classes``, or of this kernel for parts of
+    the stream; each has ``sizes[i]`` windows. An occurrence begins at a place in the stream and has a number of
+    windows; blocks are numbered in the order of their first occurrences.
     """
     after, before = np.full(number, _NOTHING, np.int64), np.full(number, _NOTHING, np.int64)
     n = where.size
     for i in range(n):
         one = of_class[i]
-        following = of_class[i + 1] if i + 1 < n and where[i + 1] == where[i] + 1 else np.int64(_SEVERAL)
-        preceding = of_class[i - 1] if i > 0 and where[i - 1] == where[i] - 1 else np.int64(_SEVERAL)
+        following = of_class[i + 1] if i + 1 < n and where[i + 1] == where[i] + sizes[i] else np.int64(_SEVERAL)
+        preceding = of_class[i - 1] if i > 0 and where[i - 1] + sizes[i - 1] == where[i] else np.int64(_SEVERAL)
         after[one] = following if after[one] in (_NOTHING, following) else _SEVERAL
         before[one] = preceding if before[one] in (_NOTHING, preceding) else _SEVERAL
     count = np.int64(0)
     for i in range(n):
-        count += i == 0 or not _goes_on(where, of_class, after, before, i)
+        count += i == 0 or not _goes_on(where, sizes, of_class, after, before, i)
     places, windows, numbers = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     name = np.full(number, -1, np.int64)
     used = named = np.int64(0)
     for i in range(n):
-        if i == 0 or not _goes_on(where, of_class, after, before, i):
+        if i == 0 or not _goes_on(where, sizes, of_class, after, before, i):
             one = of_class[i]
             if name[one] < 0:
                 name[one] = named
                 named += 1
             places[used], numbers[used] = where[i], name[one]
             used += 1
-        windows[used - 1] += 1
+        windows[used - 1] += sizes[i]
     return places, windows, numbers
 
 
 @njit(cache=True, nogil=True)
-def _goes_on(where, of_class, after, before, i):
+def _goes_on(where, sizes, of_class, after, before, i):
     """Return whether window i is in the block of the window before."""
     one, last = of_class[i], of_class[i - 1]
-    return where[i] == where[i - 1] + 1 and after[last] == one and before[one] == last
+    return where[i] == where[i - 1] + sizes[i - 1] and after[last] == one and before[one] == last
 
 
 @njit(cache=True, nogil=True)

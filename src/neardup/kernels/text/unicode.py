@@ -49,7 +49,7 @@ def pair_slot(first, second, n_slots):
 
 
 @njit(cache=True, nogil=True)
-def _decode_rare(data, i, end):
+def decode_rare(data, i, end):
     """Decode a sequence that is not valid in two or three bytes: (code point or -1 if ill-formed, bytes consumed).
 
     An ill-formed sequence consumes its maximal subpart (The Unicode Standard, section 3.9, table 3-8).
@@ -132,7 +132,7 @@ def _fold(data, i, end, tables, out, n, last):
                 if scalar >= 0x800 and (scalar & 0xF800) != 0xD800:
                     code_point, taken = scalar, np.int64(3)
         if taken == 0:
-            code_point, taken = _decode_rare(data, i, end)
+            code_point, taken = decode_rare(data, i, end)
             if code_point < 0:
                 code_point = np.int64(REPLACEMENT)
                 n_invalid += 1
