@@ -224,7 +224,7 @@ class Desk:
         self._reader = TextReader(index.documents, result.texts)
         whereabouts = Whereabouts(index.documents, result.places)
         other = self._query if result.run.action == COLLECTION else None
-        self._metadata = metadata = Metadata(index.documents, None if other else result.texts, whereabouts)
+        metadata = Metadata(index.documents, None if other else result.texts, whereabouts)
         self._lines = Lines(index, self._made, self._reader, whereabouts, metadata, kernels)
         self._kinds = KindSweep(self._lines)
         self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
@@ -450,7 +450,7 @@ class Desk:
         """Sort what pages need, and load the kernels of comparison, before they are asked for."""
         self._ordered.warm()
         self._queues.warm()
-        self._metadata.warm()
+        self._facets.warm()
         self._lines.differences.warm()
 
     def _refresh(self) -> None:

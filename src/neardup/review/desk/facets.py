@@ -27,6 +27,11 @@ class Facets:
     def __init__(self, index: ResultIndex, verdicts: VerdictIndex, metadata: Metadata) -> None:
         self._index, self._made, self._metadata = index, verdicts, metadata
 
+    def warm(self) -> None:
+        """Read the folders and the columns of few values."""
+        self._metadata.warm()
+        assert len(self._folder_of[0]) == len(self._index.documents)
+
     def of(self, listed: Bools) -> tuple[Facet, ...]:
         """Return the facets of the listed groups that divide them; those of kinds only where all are known."""
         facets = [
