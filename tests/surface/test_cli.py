@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from support.command_line import ROWS, Run, write_rows
+from support.command_line import BASE, ROWS, Run, write_rows
 
 TABLES = ["copies.parquet", "groups.parquet", "not_judged.parquet", "pairs.parquet", "ranks.parquet"]
 ALWAYS = [*TABLES, "run.json"]
@@ -199,3 +199,14 @@ def test_interrupted_means_nothing_was_written(
     result = run("dedup", mails, "-o", tmp_path / "out")
     assert (result.status, result.out, result.err) == (130, "", "interrupted, nothing was written\n")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_largest_groups_name_their_folder_once(run: Run, tmp_path: Path) -> None:
+    """And the versions in it: an id is never cut at its end."""
+    for version in (1, 2):
+        path = tmp_path / "in" / "contracts" / "2403" / f"agreement_of_the_harbour_2403_v{version}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{BASE} {version}")
+    lines = run(tmp_path / "in").out.splitlines()
+    assert lines[0] == "2 documents in contracts/2403/"
+    assert [line.split()[1][-6:] for line in lines[1:3]] == ["v1.txt", "v2.txt"]

@@ -419,8 +419,9 @@ def _shown(outcome: Outcome) -> Iterator[str]:
     groups = largest_groups(outcome, GROUPS, MEMBERS)
     width = get_terminal_size((WIDTH, 24)).columns
     for group in groups:
-        yield display.counted(group.size, "document")
-        names = display.distinct([display.printable(member.id) for member in group.members], _ID)
+        folder, rests = display.without_common(*(display.printable(member.id) for member in group.members))
+        names = display.distinct(rests, _ID)
+        yield display.counted(group.size, "document") + (f" in {folder}" if folder else "")
         column = max(map(display.columns, names))
         for member, name in zip(group.members, names, strict=True):
             head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "
