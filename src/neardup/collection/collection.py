@@ -22,6 +22,7 @@ from neardup.collection.inspection import faults
 from neardup.collection.intake import Adding, OnDuplicate, entries_named, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page
+from neardup.collection.passages import LENGTH, MOST, SharedPassages, shared_passages
 from neardup.collection.records import Added, closed_html, collection_html
 from neardup.collection.search import LIMIT, Bounds, NearMeasure, WhyNot, found_by, near_query, search, why_not
 from neardup.collection.sets import Role, Sets, require_no_groups, texts_of
@@ -150,6 +151,24 @@ class Questions(StoredDocuments):
         """Return why a query does not find a document, or that it does. Raises QueryError as ``search`` does."""
         with self.view() as view:
             return why_not(view, query, usable_id(id), include_self=include_self)
+
+    def passages(self, id: str | int, *, length: int = LENGTH, most: int = MOST) -> SharedPassages:
+        """Return the passages of at least ``length`` tokens that a document shares with others, token by token.
+
+        The documents that have one of its sampled shingles are compared, ``most`` at most. ``recall`` of the
+        result is the least probability that a passage of exactly this length is found. Base text is not looked up.
+        Raises UnknownIdError, and SettingError for the numbers.
+
+        >>> import tempfile
+        >>> from neardup import Collection
+        >>> with tempfile.TemporaryDirectory() as folder, Collection(f"{folder}/m.neardup", scale=1) as mails:
+        ...     _ = mails.put("a", "Dear Ann, the harbour office is closed on Friday")
+        ...     _ = mails.put("b", "Note: the harbour office is closed on Friday!")
+        ...     [(one.id, one.tokens, one.text) for one in mails.passages("a", length=5).passages]
+        [('b', 7, 'the harbour office is closed on Friday')]
+        """
+        with self.view() as view:
+            return shared_passages(view, usable_id(id), length, most)
 
     @contextmanager
     def view(self, seconds: float | None = None) -> Iterator[View]:

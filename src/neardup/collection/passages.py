@@ -1,0 +1,117 @@
+"""The stretches of a stored document that other documents of the collection have, too, found by posting lists."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from neardup import display
+from neardup.collection.fields import unknown
+from neardup.collection.query.target import Target
+from neardup.collection.records import PlainData
+from neardup.collection.view import View
+from neardup.comparison import matching
+from neardup.errors import SettingError
+from neardup.tables import Bools
+from neardup.text.units import Units
+
+LENGTH = 50
+"""The least number of tokens of a passage."""
+MOST = 1000
+"""The most documents that are compared."""
+_SHOWN = 240
+"""The most characters of a passage that are shown."""
+_TOGETHER = 32
+"""Documents whose texts are read together."""
+
+
+@dataclass(frozen=True)
+class SharedPassage(PlainData):
+    """A stretch of a document that the document ``id`` has, too, token by token.
+
+    ``tokens`` is its length. It is from character ``begin`` up to ``end`` of the text asked about, and from
+    ``begin_other`` up to ``end_other`` of the other one. ``text`` are its first 240 characters.
+    """
+
+    id: str
+    tokens: int
+    begin: int
+    end: int
+    begin_other: int
+    end_other: int
+    text: str
+
+
+@dataclass(frozen=True)
+class SharedPassages(PlainData):
+    """The passages of at least ``length`` tokens that a document shares with others, in the order of its text.
+
+    ``shared`` of its ``tokens`` are in a stretch of that length that another document has. ``compared`` documents
+    were compared, and ``uncompared`` have a sampled shingle in common, too, but were beyond the limit. ``recall``
+    is the least probability that a passage of exactly ``length`` tokens is found; 0 with uncompared documents.
+    """
+
+    id: str
+    length: int
+    passages: tuple[SharedPassage, ...]
+    shared: int
+    tokens: int
+    compared: int
+    uncompared: int
+    recall: float
+
+    def __str__(self) -> str:
+        share = display.percent(self.shared, self.tokens)
+        lines = [f"{share} of {self.id} ({self.shared:,} of {self.tokens:,} tokens) is in other documents, too"]
+        lines += [f"{one.begin}-{one.end}: {one.tokens} tokens in {one.id}: {one.text}" for one in self.passages]
+        return "\n".join(map(display.printable, lines))
+
+
+def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST) -> SharedPassages:
+    """Return the passages that a stored document shares with others, token by token.
+
+    A document is compared if it has one of the sampled shingles of this one, at most ``most`` of them: first those
+    with the most. A passage of n tokens has n − w + 1 shingles of w tokens, each of them in the sample with
+    probability 1 / scale, so it is found with probability 1 − (1 − 1 / scale)ⁿ⁻ʷ⁺¹ or more if they are distinct.
+    Between two documents, passages are the tiles of greedy string tiling: none is in two passages.
+
+    Raises UnknownIdError, and SettingError for numbers that cannot be used.
+    """
+    sampling = view.sampling
+    for name, value, least in (("length", length, sampling.length), ("most", most, 1)):
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise SettingError(f"{name} = {value!r} is not possible", f"A whole number from {least} on")
+    number = view.number(id)
+    if number is None:
+        raise unknown([id])
+    rule = sampling.length, sampling.key, view.base, sampling.cleaner
+    target = Target(id, view.text(number), number, None, None, *rule)
+    below = int(np.searchsorted(target.hashes, np.uint64(sampling.limit - 1), side="right"))
+    found, hits = view.holders(target.hashes[:below])
+    hits, found = hits[found != number], found[found != number]
+    chosen = np.sort(found[np.argsort(-hits, kind="stable")[:most]])
+    passages: list[SharedPassage] = []
+    covered = np.zeros(len(target.units), np.bool_)
+    for begin in range(0, len(chosen), _TOGETHER):
+        some = chosen[begin : begin + _TOGETHER]
+        for other, text in zip(view.ids(some), view.contents(some.tolist()), strict=True):
+            passages += _common(target.units, other, target.units_of(text), length, covered)
+    passages.sort(key=lambda one: (one.begin, -one.tokens, one.id))
+    uncompared = len(found) - len(chosen)
+    recall = 0.0 if uncompared else 1 - (1 - 1 / sampling.scale) ** (length - sampling.length + 1)
+    counts = int(np.count_nonzero(covered)), len(covered), len(chosen), uncompared
+    return SharedPassages(id, length, tuple(passages), *counts, recall)
+
+
+def _common(own: Units, id: str, other: Units, length: int, covered: Bools) -> list[SharedPassage]:
+    """The passages that two documents share; their tokens are marked in ``covered``."""
+    pair = matching.pair_of(own.hashes, other.hashes, (own.rank, other.rank))
+    if min(len(own), len(other)) < length:
+        return []
+    covered |= pair.in_order(*pair.covered(length))[0]
+    passages = []
+    for a, b, tokens in matching.literal(pair, length).tiles.tolist():
+        last_a, last_b = a + tokens - 1, b + tokens - 1
+        begin, end = int(own.spans[a, 0]), int(own.spans[last_a, 1])
+        there = int(other.spans[b, 0]), int(other.spans[last_b, 1])
+        passages.append(SharedPassage(id, tokens, begin, end, *there, own.quote(a, a + tokens)[:_SHOWN]))
+    return passages
