@@ -192,3 +192,18 @@ def test_a_copy_is_refreshed_by_what_changed(run: Run, tmp_path: Path, monkeypat
             assert sum(size for path, size in relay.sent.items() if path.endswith(("/a", "/b"))) == expected
             del mirror
         assert (folder / "a").read_bytes() == b"y" * 700
+
+
+def test_a_result_on_the_web_is_read(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(jsonl(ROWS))
+    assert run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out").status == 0
+    files = {f"out/{file.name}": file.read_bytes() for file in (tmp_path / "out").iterdir()}
+    with storage_servers.serving(storage_servers.FileServer(files)) as server:
+        for words in (
+            ["show", f"{server.url}/out", "d0"],
+            ["report", f"{server.url}/out", "-o", tmp_path / "a.html"],
+        ):
+            done = run(*words)
+            assert done.status == 0, done.err
+        assert server.sent["out/kept.jsonl"] == 0
+        assert run("show", f"{server.url}/none", "d0").status == 2

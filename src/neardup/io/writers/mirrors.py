@@ -1,6 +1,7 @@
 """Results and fingerprints at URLs, copied here for the commands that read them; their additions are put there."""
 
 import atexit
+import hashlib
 import os
 import shutil
 import tempfile
@@ -118,7 +119,7 @@ class Mirror:
             except msgspec.MsgspecError:
                 raise InputError(f"{without_password(self._url)} is no result of neardup") from None
             looks = {name: f"{file.bytes} {file.sha256}" for name, file in files.items() if file.files is None}
-            looks[MANIFEST] = f"{len(data)} {hash(data)}"
+            looks[MANIFEST] = hashlib.sha256(data).hexdigest()
         else:
             listed: dict[str, dict[str, Any]] = asked(self._url, lambda: system.find(path, detail=True))
             looks = {
