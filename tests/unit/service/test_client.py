@@ -40,6 +40,7 @@ LOCAL = {
     *("prepare", "put_prepared", "together"),  # one transaction of several calls
     *("decide_all", "import_tags"),  # a transaction of many decisions
     *("view", "check", "compact", "backup", "settings"),  # the file itself
+    "passages",  # the service has no address for it yet
 }
 """The public names of a collection that need its file."""
 HARBOUR = "the harbour office is closed on Friday because of the storm"
