@@ -6,6 +6,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -167,6 +168,42 @@ def test_a_resumed_run_leaves_no_journal_and_rows_go_to_a_stream(folder: Path) -
     assert first.equals(other)
     lines = decontaminated(folder, "-o", "-").stdout.splitlines()
     assert [json.loads(line)["key"] for line in lines] == [f"t{k}" for k in range(20) if k not in (4, 11)]
+
+
+def test_a_killed_run_goes_on_and_writes_the_same_bytes(tmp_path: Path) -> None:
+    texts = [" ".join(WORDS[(k * j) % 4000] for j in range(1, 120)) for k in range(20_000)]
+    texts[19_000] += " " + ITEMS[1]
+    pq.write_table(pa.table({"text": [*TRAIN, *texts]}), tmp_path / "train.parquet", row_group_size=200)
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps({"question": item}) + "\n" for item in ITEMS))
+    decontaminated(tmp_path, "-o", "out", "--resume")
+    typed = [sys.executable, "-m", "neardup", "decontaminate", "train.parquet", "--against", "test.jsonl"]
+    with subprocess.Popen(
+        [*typed, "--fields", "question", "-o", "again", "--resume", "--threads", "1"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        while process.poll() is None and sum(path.stat().st_size for path in tmp_path.glob(".again*/*")) < 20_000:
+            time.sleep(0.01)
+        process.kill()
+    if not (tmp_path / "again").exists():  # else it was faster than this test
+        assert list(tmp_path.glob(".again.resume"))
+        decontaminated(tmp_path, "-o", "again", "--resume")
+    for name in ("kept.parquet", "matches.parquet", "common.parquet", "common_shingles.parquet"):
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+    accounts = [json.loads((tmp_path / name / "run.json").read_text()) for name in ("out", "again")]
+    assert accounts[0] | {"seconds": {}} == accounts[1] | {"seconds": {}}
+    assert accounts[0]["counts"]["contaminated"] == 3
+
+
+def test_items_of_one_id_in_two_test_sets_are_named_with_their_set(folder: Path) -> None:
+    (folder / "other.jsonl").write_text(json.dumps({"id": "q", "question": ITEMS[0]}) + "\n")
+    (folder / "one.jsonl").write_text(json.dumps({"id": "q", "question": ITEMS[0]}) + "\n")
+    printed = run(
+        "decontaminate", folder, "train.parquet", "--against", "one.jsonl", "--against", "other.jsonl", "--dry-run"
+    )
+    lines = [line for line in printed.stdout.splitlines() if "contains" in line and "q of" in line]
+    assert len(set(lines)) == 2
 
 
 def test_outputs_that_exclude_each_other_are_refused(folder: Path) -> None:

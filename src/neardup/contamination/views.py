@@ -1,6 +1,6 @@
 """The account of a run for people: lines for a terminal, a page, and a fragment of it for notebooks."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
@@ -45,7 +45,7 @@ def lines_of(result: ContaminationRecord, most: int = 5, width: int = 80) -> Ite
     for shown in result.strongest[:most]:
         match = shown.match
         yield (
-            f"  {name_of(match['id'])} contains {name_of(match['item'])} ({name_of(match['field'])}): "
+            f"  {name_of(match['id'])} contains {_item_of(result, match, name_of)} ({name_of(match['field'])}): "
             f"{_proof(match)}"
         )
         yield from _beside(shown, width)
@@ -58,6 +58,12 @@ def _rule(result: ContaminationRecord) -> str:
 
 def _too_short(result: ContaminationRecord) -> str:
     return f"{counted(result.items.too_short, 'text')} of items with fewer than {SHORTEST} tokens"
+
+
+def _item_of(result: ContaminationRecord, match: Any, shown: Callable[[Any], str] = str) -> str:
+    """The id of an item, with its test set if there are several: both may have an item of that id."""
+    several = len(result.items.test_sets) > 1
+    return shown(match["item"]) + (f" of {shown(match['test_set'])}" if several else "")
 
 
 def _proof(match: Any) -> str:
@@ -108,7 +114,7 @@ def _sections(result: ContaminationRecord, inline: bool) -> Iterator[str]:
         yield paragraph("A is the test item; B is the passage of the training document, with the text around it.")
     for place, shown in enumerate(result.strongest):
         match = shown.match
-        yield heading(f"{match['id']} contains {match['item']} ({match['field']})")
+        yield heading(f"{match['id']} contains {_item_of(result, match)} ({match['field']})")
         yield facts(
             [
                 ("test set", str(match["test_set"])),
