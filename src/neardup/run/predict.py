@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from neardup import display
+from neardup.group.leaders import GroupRules, group
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, Reference
@@ -24,6 +25,7 @@ from neardup.join.corpus import Corpus, CorpusChunk
 from neardup.join.criterion import criterion_of, every_pair, whole
 from neardup.join.first_pass import HASH_BYTES, read_chunks
 from neardup.join.method import Choice, choose, join_room, surely_exact
+from neardup.join.pairs import Pairs
 from neardup.join.shingle_store import held_shingles
 from neardup.kernels import sets as kernels
 from neardup.kernels.formulas import RESEMBLANCE
@@ -35,7 +37,7 @@ from neardup.runtime import worker_count
 from neardup.settings import GroupSettings, SearchSettings, Settings, Shingles, Work, ratio
 from neardup.settings.records import CHUNK, PROCESS
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import Bools, Int64s, UInt64s
+from neardup.tables import Bools, Int64s, UInt64s, verified_table
 
 A_DOCUMENT = 175
 """Bytes that are held for every document at the moment that needs most, after the search."""
@@ -129,9 +131,10 @@ A_MET_PAIR = 5e-6
 """Processor seconds for each listed pair (12,000 letters: .25 million more, for --pairs all, take 1.3 s)."""
 
 LISTED = 150
-"""Most pairs counted for each document of a crowd unless all are asked for.
+"""Most pairs counted for each document of a crowd unless all are asked for (--pairs all).
 
-Letters of 12,000, 24,000 and 60,000 documents: .46, 1.11 and 1.54 million are counted, .36, 1.45 and 1.42 listed.
+Letters of 12,500, 25,000, 50,000 and 300,000 documents: .44, 1.1, 1.4 and 2.5 million are counted, .40, 1.5, .72 and 4.4 listed.
+The sample cannot tell groups of a little more than CROWD members from those of a little less.
 """
 
 PAIR_MEMORY = 250
@@ -205,15 +208,22 @@ def crowding_of(sets: ShingleSets, documents: int, search: SearchSettings, group
     met = _meeting(sets.sizes, a, b, shared, criterion._replace(measure=formula))
     resembled = _ends(a[alike], b[alike], sampled)
     crowded = (resembled >= SEEN) & (resembled * documents > CROWD * sampled)
-    partners = _ends(a[met], b[met], sampled)[crowded] * documents / sampled
-    listed = partners / 2
-    if grouping.pairs != "all":
-        listed = np.where(partners > CROWD, 1, np.minimum(listed, LISTED))
     scale = documents / sampled
+    a, b = a[met], b[met]
+    listed = scale * _ends(a, b, sampled) / 2
+    if grouping.pairs != "all":
+        pairs = Pairs.of(verified_table(a, b, shared[met], sets.sizes[a], sets.sizes[b]))
+        rules = GroupRules(criterion._replace(measure=formula), formula, grouping, threads=0)
+        leader = group(pairs, None, np.arange(sampled), 0, rules).leader
+        members = np.bincount(leader, minlength=sampled)[leader]
+        of_crowd = (members > 1) & (scale * members > CROWD)
+        outside = ~(of_crowd[a] | of_crowd[b])  # the pairs of a crowd are listed with its leader alone
+        partners = scale * _ends(a[outside], b[outside], sampled)
+        listed = np.where(of_crowd | (partners > CROWD), 1, np.minimum(partners / 2, LISTED))
     return Crowding(
         documents=round(scale * int(crowded.sum())),
         shingles=round(scale * int(sets.sizes[crowded].sum())),
-        pairs=round(scale * float(listed.sum())),
+        pairs=round(scale * float(listed[crowded].sum())),
     )
 
 
