@@ -196,8 +196,8 @@ def menus(n: int) -> list[str]:
 def test_texts_of_one_stock_are_passed_once(pairs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No two are alike, but each meets all others in dozens of lists: these hold 25 places for every two texts.
 
-    A text passes each other one at most once, for each of three questions: its leaders, and with the limit of
-    partners the smaller and the larger ones.
+    A text passes each better one once, to find that it leads itself. No two of those that do are a pair, so the
+    search for pairs passes nothing.
     """
     n, passed = 300, Counter[str]()
 
@@ -227,8 +227,7 @@ def test_texts_of_one_stock_are_passed_once(pairs: str, monkeypatch: pytest.Monk
     found = nd.find(menus(n), method="exact", threads=1, pairs=pairs)
     assert found.pairs.num_rows == 0
     assert passed["_swept"] > n
-    assert passed["_next_swept"] > n
-    assert sum(passed.values()) <= 3 * n * n
+    assert sum(passed.values()) <= n * n
 
 
 @pytest.mark.parametrize(("common", "own"), [(140, 66), (160, 25)])

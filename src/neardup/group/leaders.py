@@ -19,6 +19,7 @@ from neardup.join.pairs import PairRoom, Pairs, PairSorter, keys_of
 from neardup.join.prefix_join import HubSearch, no_hubs, pairs_of, verified
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.kernels.components import Balls, best_of_tree, crowd_links, link_ends, unite, unite_by
+from neardup.kernels.formulas import CONTAINMENT
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
 from neardup.kernels.leaders import Groups, Links, OldDocuments, lead
 from neardup.kernels.sets import Criterion
@@ -153,7 +154,8 @@ def group(
     every = rules.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
-    search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), None if every else CROWD, first_new)
+    limit, leads = None if every else CROWD, _unlike_leaders(groups, hubs, rules, first_new)
+    search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), limit, first_new, leads)
     among_hubs, over = pairs_of(hubs, search, rules.threads, room)
     pairs_with_leaders = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
@@ -174,6 +176,18 @@ def group(
         linking = merged(verified(hubs, links), *_linking(pairs_with_leaders, parent))
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
+
+
+def _unlike_leaders(groups: Groups, hubs: PrefixIndex, rules: GroupRules, first_new: int) -> Bools | None:
+    """bool[hubs]: documents that lead themselves although they looked at every better one that leads.
+
+    No two of them are a pair. None if that does not follow: a group may refuse a document, and a leader takes by
+    one direction of a measure that has two.
+    """
+    if rules.grouping.groups == "complete" or rules.criterion.measure == CONTAINMENT:
+        return None
+    leads: Bools = groups.leader[hubs.documents] == hubs.documents
+    return leads if rules.of_old == rules.criterion.measure else leads & (hubs.documents >= first_new)
 
 
 def _crowded(leader: Int64s, lists: Links) -> Bools:

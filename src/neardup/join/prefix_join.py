@@ -112,18 +112,24 @@ _MERGED = 4
 """Bits are not worth it if more than one of this many shingles would have to be merged all the same."""
 
 
-def searched(hubs: PrefixIndex, left_out: Bools, threads: int) -> Searched:
-    """The documents to search, all but those ``left_out`` (bool[hubs]), with bits if their lists are long."""
-    index, lengths = without_bits(left_out), np.diff(hubs.first)
+def searched(hubs: PrefixIndex, left_out: Bools, threads: int, apart: Bools | None = None) -> Searched:
+    """The documents to search, with bits if their lists are long: all but those ``left_out`` (bool[hubs]).
+
+    No two documents that are ``apart`` (bool[hubs]; None: any two may be) are a pair.
+    """
+    index, lengths = without_bits(left_out, apart), np.diff(hubs.first)
     if not len(index.inside) or (lengths * lengths).sum() <= 2 * _LONG * len(index.inside):
         return index
     return _with_bits(index, hubs, threads)
 
 
-def without_bits(left_out: Bools) -> Searched:
-    """All documents but those ``left_out`` (bool[hubs]); their sets are merged."""
+def without_bits(left_out: Bools, apart: Bools | None = None) -> Searched:
+    """All documents but those ``left_out`` (bool[hubs]), like ``searched``; their sets are merged."""
+    kind = np.zeros(len(left_out), np.uint8) if apart is None else apart.astype(np.uint8)
+    kind[left_out] = 2
+    inside, others = np.flatnonzero(~left_out), np.flatnonzero(kind == 0)
     nothing, words = np.zeros(0, np.int64), np.zeros(0, np.uint64)
-    return Searched(left_out, np.flatnonzero(~left_out), np.zeros(0, np.int32), words, nothing, words, words)
+    return Searched(kind, inside, others, np.zeros(0, np.int32), words, nothing, words, words)
 
 
 def _with_bits(plain: Searched, hubs: PrefixIndex, threads: int) -> Searched:
@@ -152,7 +158,7 @@ def _with_bits(plain: Searched, hubs: PrefixIndex, threads: int) -> Searched:
         pass
     place = np.full(len(hubs.documents), -1, np.int32)
     place[inside] = np.arange(len(inside), dtype=np.int32)
-    return Searched(plain.left_out, inside, place, bits.ravel(), rest_at, rest, rest_bits)
+    return Searched(plain.kind, inside, plain.others, place, bits.ravel(), rest_at, rest, rest_bits)
 
 
 def _frequent(hubs: PrefixIndex, inside: Int64s) -> UInt64s:
@@ -214,7 +220,8 @@ class Joined(NamedTuple):
 class HubSearch:
     """Which pairs of hub documents to return: those that meet the ``criterion`` that the index was built for.
 
-    Documents in ``left_out`` (bool[hubs]) are skipped, as are pairs of two documents below ``first_new``.
+    Documents in ``left_out`` (bool[hubs]) are skipped, as are pairs of two documents below ``first_new``. No two
+    of those ``apart`` (bool[hubs]; None: any two may be) are a pair, so they are not compared.
     ``limit`` is the maximum number of partners of a document, including the ``known`` partners (int64[hubs]) it
     has elsewhere; None: no limit.
     """
@@ -224,6 +231,7 @@ class HubSearch:
     known: Int64s
     limit: int | None
     first_new: int
+    apart: Bools | None = None
 
 
 def join_hubs(
@@ -391,7 +399,7 @@ def met_pairs(
     may have some of its pairs among the yielded ones.
     """
     limit, behind = -1 if search.limit is None else search.limit, len(hubs.documents)
-    inside = searched(hubs, search.left_out, threads)
+    inside = searched(hubs, search.left_out, threads, search.apart)
 
     def work(span: tuple[int, int]) -> tuple[Int64s, tuple[int, int]]:
         pairs, until = met_kernels.met_pairs(

@@ -133,7 +133,8 @@ A_MET_PAIR = 5e-6
 LISTED = 150
 """Most pairs counted for each document of a crowd unless all are asked for (--pairs all).
 
-Letters of 12,500, 25,000, 50,000 and 300,000 documents: .44, 1.1, 1.4 and 2.5 million are counted, .40, 1.5, .72 and 4.4 listed.
+Letters of 12,500, 25,000, 50,000 and 300,000 documents: .44, 1.1, 1.4 and 2.5 million are counted, .40, 1.5, .72
+and 4.4 listed.
 The sample cannot tell groups of a little more than CROWD members from those of a little less.
 """
 

@@ -46,13 +46,17 @@ _AT_ONCE = 8
 class Searched(NamedTuple):
     """The documents that a search looks at, and their frequent shingles; without ``bits`` their sets are merged.
 
+    Of ``kind`` 2 are the documents that are left out. No two documents of kind 1 are a pair; only the ``others``
+    are passed for them.
+
     Document ``inside[p]`` has ``bits.size // inside.size`` words of ``bits``, one bit for each frequent shingle.
     Its other shingles, except those of a single document, are ``rest[rest_at[p]:rest_at[p + 1]]``, ascending. They
     set the bits ``rest_bits[p]``.
     """
 
-    left_out: Any  # bool[hubs]
+    kind: Any  # uint8[hubs]
     inside: Any  # int64: the documents that are not left out, ascending
+    others: Any  # int64: those of kind 0, ascending
     place: Any  # int32[hubs] place in ``inside``; empty without bits
     bits: Any  # uint64
     rest_at: Any  # int64[inside + 1]
@@ -145,8 +149,8 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
     """
     members, sizes, reach, largest = hubs.members, hubs.sizes, hubs.reach, hubs.largest
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
-    left_out = searched.left_out
-    size, most = sizes[x], largest[x]
+    kind = searched.kind
+    size, most, passed = sizes[x], largest[x], 2 - (kind[x] == 1)
     across, within, run_begin, run_end = hubs.across, hubs.within, hubs.run_begin, hubs.run_end
     limits = restricted(across, within, documents, reference, x)
     at, until, step = span
@@ -155,7 +159,7 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
         if one_side(across, x, y):  # a crowd of one side is passed in one step
             at = min(run_end[at], until) if step > 0 else max(run_begin[at] - 1, until)
             continue
-        if seen[y] != x and not left_out[y] and (reach[at] >= size or reach[at] == FARTHEST):
+        if seen[y] != x and kind[y] < passed and (reach[at] >= size or reach[at] == FARTHEST):
             seen[y] = x
             other = sizes[y]
             fits = other <= most and size <= largest[y]
@@ -168,23 +172,29 @@ def _next_met(hubs, criterion, x, span, searched, seen, reference):
 
 
 @njit(cache=True, nogil=True)
+def row_of(searched, x):
+    """Return the documents (int64, ascending) that x passes in a sweep."""
+    return searched.others if searched.kind[x] == 1 else searched.inside
+
+
+@njit(cache=True, nogil=True)
 def _next_swept(hubs, criterion, x, span, searched, reference):
-    """Return (place, |x∩y|) of the first partner of x in ``span`` = (first, until, step) of ``inside``, or until.
+    """Return (place, |x∩y|) of the first partner of x in ``span`` = (first, until, step) of its row, or until.
 
     Documents ascend by size there, and each is passed once. The rule is ``prefix_index.related``, written out: a
     call for each document counts references to the arrays, which both threads share, and takes half as long again.
     """
-    inside, bits, rest_at, rest = searched.inside, searched.bits, searched.rest_at, searched.rest
-    rest_bits, by_bits = searched.rest_bits, searched.bits.size > 0
-    each = bits.size // max(1, inside.size)
+    row, bits, rest_at, rest = row_of(searched, x), searched.bits, searched.rest_at, searched.rest
+    rest_bits, by_bits, place = searched.rest_bits, searched.bits.size > 0, searched.place
+    each = bits.size // max(1, searched.inside.size)
     sizes, largest, across, within = hubs.sizes, hubs.largest, hubs.across, hubs.within
     words, words_at, documents = hubs.parities, hubs.parity_at, hubs.documents
     size, sided, apart, old = sizes[x], across.size > 0, within.size > 0, documents[x] < reference
-    own = np.int64(searched.place[x]) if by_bits else np.int64(0)
+    own = np.int64(place[x]) if by_bits else np.int64(0)
     other, least = np.int64(-1), np.int64(0)
     at, until, step = span
     while at != until:
-        y = inside[at]
+        y = row[at]
         if sizes[y] != other:
             other = sizes[y]
             least = least_shared(size, other, criterion)
@@ -195,10 +205,11 @@ def _next_swept(hubs, criterion, x, span, searched, reference):
             and not (old and documents[y] < reference)
         ):
             if by_bits:
-                shared = shared_bits(bits, own, at, each)
-                few = min(rest_at[own + 1] - rest_at[own], rest_at[at + 1] - rest_at[at])
-                if few > 0 and shared + few >= least and rest_bits[own] & rest_bits[at] != 0:
-                    spans = (rest_at[own], rest_at[own + 1], rest_at[at], rest_at[at + 1])
+                q = np.int64(place[y])
+                shared = shared_bits(bits, own, q, each)
+                few = min(rest_at[own + 1] - rest_at[own], rest_at[q + 1] - rest_at[q])
+                if few > 0 and shared + few >= least and rest_bits[own] & rest_bits[q] != 0:
+                    spans = (rest_at[own], rest_at[own + 1], rest_at[q], rest_at[q + 1])
                     more = shared_rest(rest, spans, least - shared)
                     shared = shared + more if more >= 0 else more
                 if shared >= least:
@@ -255,10 +266,10 @@ def _lists_pass_more(hubs, x, smallest, most):
 @njit(cache=True, nogil=True)
 def _smaller_partners(hubs, criterion, x, searched, seen, reference, limit):
     """Return how many smaller hub documents x pairs with; counting stops above ``limit``."""
-    inside, count = searched.inside, 0
+    row, count = row_of(searched, x), 0
     smallest = smallest_partner(hubs.sizes[x], criterion)
-    low = first_above(hubs, inside, smallest - 1)
-    high = max(low, min(np.searchsorted(inside, x), first_above(hubs, inside, hubs.largest[x])))
+    low = first_above(hubs, row, smallest - 1)
+    high = max(low, min(np.searchsorted(row, x), first_above(hubs, row, hubs.largest[x])))
     if _lists_pass_more(hubs, x, smallest, high - low):
         at = high
         while count <= limit:
@@ -297,17 +308,17 @@ def _larger_partners(hubs, criterion, x, searched, asked, found, used):
 
     ``asked`` = (seen, reference, the number of rows to stop at).
     """
-    inside = searched.inside
+    row = row_of(searched, x)
     seen, reference, stop = asked
-    low = np.searchsorted(inside, x + 1)
-    high = max(low, first_above(hubs, inside, hubs.largest[x]))
+    low = np.searchsorted(row, x + 1)
+    high = max(low, first_above(hubs, row, hubs.largest[x]))
     if _lists_pass_more(hubs, x, -1, high - low):
         at = low - 1
         while used < stop:
             at, shared = _next_swept(hubs, criterion, x, (at + 1, high, 1), searched, reference)
             if at == high:
                 break
-            found = _entered(found, used, x, inside[at], shared)
+            found = _entered(found, used, x, row[at], shared)
             used += 1
         return found, used
     for e in range(hubs.begin[x], hubs.probes[x]):
@@ -341,7 +352,7 @@ def met_pairs(hubs, criterion, span, searched, partners, limit, reference, enoug
     for x in range(span[0], span[1]):
         if used >= enough:
             return found[:used], x
-        if searched.left_out[x]:
+        if searched.kind[x] == 2:
             continue
         before = used
         if limit >= 0:
