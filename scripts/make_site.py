@@ -80,8 +80,9 @@ def contents() -> Iterator[str]:
     measured = [
         f"../benchmarks/results/{page.stem}" for page in sorted((ROOT / "benchmarks/results").glob("*.md"))
     ]
+    contributing = [f"contributing/{page.stem}" for page in sorted((ROOT / "docs/contributing").glob("*.md"))]
     decisions = [f"contributing/decisions/{page.stem}" for page in sorted((ROOT / DECISIONS).glob("*.md"))]
-    yield from ("evidence", "gallery", *beside, "contributing/language", *decisions, *measured, "```", "")
+    yield from ("evidence", "gallery", *beside, *contributing, *decisions, *measured, "```", "")
 
 
 def lay_out(folder: Path) -> None:
