@@ -117,10 +117,17 @@ def test_nothing_is_left_when_it_fails(run: Run, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(compare.Comparison, "html", lambda *_, **__: 1 / 0)
     assert run("compare", A, B, "--html", page).status == 2
     assert list(tmp_path.iterdir()) == []
-    missing = run("compare", A, B, "--html", tmp_path / "no" / "page.html")
-    assert missing.err.startswith(
-        f"error: Cannot write {tmp_path / 'no' / 'page.html'}: No such file or directory\n"
-    )
+    (tmp_path / "file").touch()
+    below = run("compare", A, B, "--html", tmp_path / "file" / "page.html")
+    assert below.status == 2
+    assert has_parts(below.err, f"error: Cannot write {tmp_path / 'file' / 'page.html'}: ", "another name")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_folder_of_a_page_is_made(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "new" / "folder" / "page.html"
+    assert run("compare", A, B, "--html", page).status == 0
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.parametrize(

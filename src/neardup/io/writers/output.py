@@ -195,7 +195,8 @@ class OutputFile(Output):
         self.access = access
 
     def begin(self) -> None:
-        """Open the file."""
+        """Open the file, in a folder that is made if it is missing."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
         if self.remote is not None:  # whole, but not put by an earlier run
             remove_staged(self.target)
         self._check_target()
