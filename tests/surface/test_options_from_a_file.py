@@ -145,3 +145,4 @@ def test_an_endless_number_is_an_error_of_a_few_words(here: Path, content: str) 
     with pytest.raises((InputError, SettingError), match=r"neardup\.toml") as caught:
         find_config(None)
     assert len(str(caught.value)) < 1_000
+    assert "set_int_max_str_digits" not in str(caught.value)

@@ -156,8 +156,10 @@ def _read(path: Path) -> dict[str, Any] | None:
         entries = tomllib.loads(data.decode("utf-8-sig"))
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _unusable(path, str(error)) from error
+    except ValueError as error:  # its words are those of a setting of the interpreter
+        raise _unusable(path, "a number has thousands of digits") from error
     if path.name != "pyproject.toml":
         return entries
     tools = entries.get("tool")
