@@ -95,17 +95,119 @@ def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str,
     if keep == "last":
         stays = 20
     run("passages", folder, "posts.parquet", "--id", "key", "-o", "out", "--remove", "--keep", keep)
-    left = pa.concat_tables([pq.read_table(folder / "out" / f"{name}.parquet") for name in ("kept", "short")])
-    with_footer = [row["row"] for row in left.to_pylist() if FOOTER in row["text"]]
-    assert with_footer == [stays]
+    kept = pq.read_table(folder / "out" / "kept.parquet")
+    assert kept.schema == pq.read_schema(folder / "posts.parquet")
+    short = pq.read_table(folder / "out" / "short.parquet").to_pylist()
+    left = {keys.index(row["key"]): row["text"] for row in kept.to_pylist()} | {
+        row["row"]: row["text"] for row in short
+    }
+    assert [row for row, text in left.items() if FOOTER in text] == [stays]
     cuts = pq.read_table(folder / "out" / "cuts.parquet").to_pylist()
     whole = {}
-    for row in left.to_pylist():
-        of_row = [(cut["begin"], cut["text"].encode()) for cut in cuts if cut["row"] == row["row"]]
-        whole[row["row"]] = put_back(row["text"].encode(), of_row).decode()
+    for row, text in left.items():
+        of_row = [(cut["begin"], cut["text"].encode()) for cut in cuts if cut["row"] == row]
+        whole[row] = put_back(text.encode(), of_row).decode()
     assert [whole[row] for row in range(len(texts))] == texts
-    short = pq.read_table(folder / "out" / "short.parquet")["id"].to_pylist()
-    assert short == ([] if keep == "last" else ["only"])
+    assert [row["id"] for row in short] == ([] if keep == "last" else ["only"])
+
+
+def test_rows_keep_their_form_and_their_columns(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    rows = [{"id": f"d{k}", "text": text, "nested": {"stars": [k]}} for k, text in enumerate(TEXTS)]
+    for name, some in (("a", rows[:6]), ("b", rows[6:])):
+        (folder / "parts" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+    run("passages", folder, "parts", "-o", "cut", "--remove")
+    run("passages", folder, "parts", "-o", "marked", "--annotate")
+    assert sorted(path.name for path in (folder / "cut" / "kept").iterdir()) == ["a.jsonl", "b.jsonl"]
+    for name, some in (("a", rows[:6]), ("b", rows[6:])):
+        cut, marked = (
+            [json.loads(line) for line in (folder / out / "kept" / f"{name}.jsonl").read_text().splitlines()]
+            for out in ("cut", "marked")
+        )
+        first = WITH_FOOTER[0]
+        without = [
+            {**row, "text": row["text"].replace(FOOTER, "")} if row["id"] != f"d{first}" else row for row in some
+        ]
+        assert cut == without
+        assert [{key: row[key] for key in rows[0]} for row in marked] == some
+        assert [row["id"] for row in marked if row["repeated"]] == [
+            row["id"] for row in some if FOOTER in row["text"] and row["id"] != f"d{first}"
+        ]
+
+
+def test_files_of_text_become_rows(folder: Path) -> None:
+    (folder / "letters").mkdir()
+    for number, text in enumerate(TEXTS[:7]):
+        (folder / "letters" / f"{number}.txt").write_text(text)
+    run("passages", folder, "letters", "-o", "out", "--remove")
+    kept = pq.read_table(folder / "out" / "kept.parquet").to_pylist()
+    assert [row["text"] for row in kept] == [
+        text if number == 2 else text.replace(FOOTER, "") for number, text in enumerate(TEXTS[:7])
+    ]
+
+
+def test_boilerplate_is_text_to_ignore(folder: Path) -> None:
+    rows = [f"{' '.join(DRAW.choices(WORDS, k=9))}\n{FOOTER}" for _ in range(12)]
+    (folder / "mails.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in rows))
+    run("passages", folder, "mails.jsonl", "-o", "out")
+    assert json.loads((folder / "out" / "boilerplate.jsonl").read_text())["text"] == FOOTER
+    counts = []
+    for more in ((), ("--ignore", "out/boilerplate.jsonl")):
+        given = ("mails.jsonl", "--threshold", ".5", "--dry-run", "--json", *more)
+        counts.append(json.loads(run("dedup", folder, *given).stdout)["counts"]["removed"])
+    assert counts == [11, 0]
+
+
+def test_a_killed_search_goes_on(folder: Path) -> None:
+    """The journal holds the chunks and the portions; the account does not depend on it."""
+    given = ("passages", folder, "posts.parquet", "-o", "out", "--resume", "--threads", "1")
+    about = [sys.executable, "-c", KILLED, *(str(word) for word in (given[0], *given[2:]))]
+    stopped = subprocess.run(about, cwd=folder, capture_output=True, text=True, timeout=300)
+    assert stopped.returncode == 9
+    assert (folder / ".out.resume").is_dir()
+    refused = run("passages", folder, "posts.parquet", "-o", "out", "--resume", "--length", "60", status=2)
+    assert "length 60" in refused.stderr
+    assert "going on with 2 finished parts" in run(*given).stderr
+    assert not (folder / ".out.resume").exists()
+    run("passages", folder, "posts.parquet", "-o", "other")
+    for name in ("passages.parquet", "places.parquet", "report.html"):
+        assert (folder / "out" / name).read_bytes() == (folder / "other" / name).read_bytes()
+
+
+KILLED = """
+import os, sys
+from neardup.io.writers.scratch import RunJournal
+put = RunJournal.put
+def put_and_die(journal, name, table):
+    put(journal, name, table)
+    if name.startswith("windows"):
+        os._exit(9)
+RunJournal.put = put_and_die
+from neardup.cli import main
+sys.argv[0] = "neardup"
+main()
+"""
+"""A process that ends when the first portion is in the journal."""
+
+
+def test_graphemes_count_as_parts_of_words(folder: Path) -> None:
+    characters = [chr(0x4E00 + k) for k in range(3000)]
+    passage = "".join(DRAW.sample(characters, 90))
+    rows = ["".join(DRAW.sample(characters, 200)) + passage[: 90 - 15 * k] for k in (0, 1, 0)]
+    (folder / "letters.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in rows))
+    printed = run("passages", folder, "letters.jsonl", "--dry-run").stdout
+    assert "1 repeated passage of at least 80 tokens, in 2 places" in printed
+    assert "1.6 to a word: 80 are about 50 words" in printed
+
+
+def test_the_report_has_pictures_of_all_and_of_each_file(folder: Path) -> None:
+    rows = pq.read_table(folder / "posts.parquet")
+    pq.write_table(pa.concat_tables([rows.slice(0, 3)] * 2), folder / "more.parquet")
+    run("passages", folder, "posts.parquet", "more.parquet", "--text", "text", "-o", "out")
+    page = (folder / "out" / "report.html").read_text()
+    assert page.count("<svg") >= 4
+    assert all(part in page for part in ("by length", "by count", "posts.parquet", "Ça va"))
+    assert "script" not in page
 
 
 def test_marks_cut_nothing(folder: Path) -> None:
@@ -113,7 +215,7 @@ def test_marks_cut_nothing(folder: Path) -> None:
     assert "marked: 186 tokens" in printed
     kept = pq.read_table(folder / "out" / "kept.parquet").to_pylist()
     assert [row["text"] for row in kept] == TEXTS
-    marked = {row["row"]: row["repeated"] for row in kept if row["repeated"]}
+    marked = {row["stars"]: row["repeated"] for row in kept if row["repeated"]}
     assert list(marked) == list(WITH_FOOTER[1:])
     for row, ((begin, end),) in ((row, [mark.values() for mark in marks]) for row, marks in marked.items()):
         assert TEXTS[row].encode()[begin:end].decode() == FOOTER

@@ -543,11 +543,12 @@ def passages(options: PassagesOptions) -> int:
     """Find the passages that occur more than once; write them, their places, and the texts without them."""
     from neardup.io.readers import choose_columns, open_files
     from neardup.io.writers import common_access
-    from neardup.io.writers.scratch import working_in
+    from neardup.io.writers.scratch import discard, working_in
     from neardup.repetition import passages as repetition
     from neardup.repetition.cuts import write_cut
     from neardup.repetition.documents import document_table
     from neardup.repetition.units import unit_of
+    from neardup.repetition.views import lines_of
     from neardup.run.pipeline import Meter
 
     refuse_unusable_out(options)
@@ -561,23 +562,26 @@ def passages(options: PassagesOptions) -> int:
         if options.out is not None and not options.dry_run:
             folder = opened.enter_context(open_output(options.out, overwrite=options.overwrite))
             folder.restrict(common_access(options.inputs))
-            opened.enter_context(working_in(folder.target.parent))
+            journal = opened.enter_context(_journal_of_passages(options, shape, settings, documents, columns))
+            opened.enter_context(working_in(folder.target.parent, journal))
         meter = Meter(progress)
         result = repetition.passages_of(documents, columns, shape, settings, meter)
         if folder is not None and rules is not None:
-            cut = write_cut(result, documents, rules, folder, meter)
+            cut = write_cut(result, documents, columns, rules, folder, meter)
         if folder is not None and options.within_document:
             folder.write_table("documents.parquet", document_table(result, meter))
         more = {} if cut is None or rules is None else {"cut": {"keep": rules.keep, **cut._asdict()}}
         account = {**result.as_dict(), **more}
         if folder is not None:
             repetition.write_passages(result, folder, account, meter)
+    if options.out is not None and not options.dry_run:
+        discard(options.out)
     if options.json:
         typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
     else:
         for note in result.notes:
             typer.echo(display.printable(note))
-        for line in repetition.lines_of(result):
+        for line in lines_of(result.shown):
             typer.echo(line)
         if cut is not None:
             cuts, done = display.counted(cut.cuts, "place"), "marked" if options.annotate else "cut"
@@ -591,6 +595,26 @@ def passages(options: PassagesOptions) -> int:
             where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"
             warn(f"{display.counted(problems, 'row')} could not be read: {where}")
     return REJECTED if result.stream.problems else DONE
+
+
+@contextmanager
+def _journal_of_passages(
+    options: PassagesOptions,
+    shape: tuple[str, int | None],
+    settings: Settings,
+    documents: Documents,
+    columns: Chosen,
+) -> Iterator[RunJournal | None]:
+    """Open the journal of a search that may go on later; None without --resume."""
+    if not options.resume or options.out is None:
+        yield None
+        return
+    from neardup.run.find import open_journal
+
+    command = f"passages --unit {shape[0]} --length {shape[1]}"
+    journal = open_journal(options.out, command, settings, columns, {"input": documents}, None, None)
+    with resumable(journal):
+        yield journal
 
 
 def _cut_rules(options: PassagesOptions) -> CutRules | None:

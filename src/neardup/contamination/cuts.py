@@ -1,17 +1,17 @@
 """Passages of test items in a training text, and the text without them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
 from neardup.contamination.evidence import Weights
 from neardup.contamination.matches import decoded, shown
 from neardup.errors import SettingError
-from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable
+from neardup.io.readers.base import Documents, NativeRows
 from neardup.io.readers.columns import Chosen
+from neardup.io.writers.kept_formats import have_one_column, with_texts
 from neardup.kernels.shingles import shingle_hashes
 from neardup.tables import Bools, Int64s, UInt64s
 from neardup.text.units import words
@@ -97,8 +97,7 @@ def _whole(spans: Int64s, begin: int, end: int) -> Passage:
 
 def require_one_column(documents: Documents, columns: Chosen) -> None:
     """Raise SettingError if passages cannot be cut out of the documents."""
-    names = {column.name for column in documents.columns}
-    if documents.format == "text" or columns.text not in names:
+    if not have_one_column(documents, columns.text):
         raise SettingError(
             "cut changes texts, and these are files of their own, or joined from several fields",
             "Data files with one column of texts",
@@ -126,45 +125,4 @@ def cut_rows(
         passages.extend((source, number, begin, end, shown(text[begin:end])) for begin, end in places)
         return cutter.cut(text, places).encode("utf-8", "surrogateescape")
 
-    numbers = native.row_numbers.tolist()
-    chosen = [place for place, number in enumerate(numbers) if number in hits]
-    if not chosen:
-        return CutRows(native, passages)
-    if isinstance(native, NativeLines):
-        return CutRows(_cut_lines(native, column, chosen, cut), passages)
-    assert isinstance(native, NativeTable)
-    old = native.table.column(column)
-    values = old.cast(pa.large_binary()).to_pylist()
-    for place in chosen:
-        values[place] = cut(values[place], numbers[place])
-    new = _as(pa.array(values, pa.large_binary()), old.type)
-    place = native.table.schema.get_field_index(column)
-    table = native.table.set_column(place, native.table.schema.field(place), new)
-    return CutRows(replace(native, table=table), passages)
-
-
-def _as(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_dictionary(kind):
-        return _as(values, kind.value_type).dictionary_encode().cast(kind)
-    return values.cast(kind, safe=False)  # bytes that are not UTF-8 stay
-
-
-def _cut_lines(
-    native: NativeLines, column: str, chosen: Sequence[int], cut: Callable[[bytes, int], bytes]
-) -> NativeLines:
-    """The lines with other texts in the objects of the ``chosen`` ones."""
-    decoder, lines = msgspec.json.Decoder(dict[str, msgspec.Raw]), []
-    places = set(chosen)
-    for place, (begin, end) in enumerate(zip(native.starts.tolist(), native.ends.tolist(), strict=True)):
-        line = native.data[begin:end]
-        if place in places:
-            row = decoder.decode(line)
-            text: str = msgspec.json.decode(row[column], type=str)
-            new = cut(text.encode("utf-8", "surrogatepass"), int(native.row_numbers[place])).decode(
-                "utf-8", "replace"
-            )
-            row[column] = msgspec.Raw(msgspec.json.encode(new))
-            line = msgspec.json.encode(row) + b"\n"
-        lines.append(line)
-    ends = np.cumsum([len(line) for line in lines])
-    return replace(native, data=b"".join(lines), starts=np.concatenate(([0], ends[:-1])), ends=ends)
+    return CutRows(with_texts(native, column, hits.keys(), cut), passages)

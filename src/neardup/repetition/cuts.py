@@ -1,7 +1,8 @@
 """Documents without the passages that another place has: cut at token ends, and put back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,13 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError, SettingError
-from neardup.io.readers.base import Documents
-from neardup.io.writers import OutputFolder
+from neardup.io.readers.base import Chunk, Documents, NativeRows
+from neardup.io.readers.columns import Chosen
+from neardup.io.writers import ChunkRows, OutputFolder, write_kept
+from neardup.io.writers.kept_formats import have_one_column, with_texts
 from neardup.io.writers.scratch import Scratch
 from neardup.repetition.passages import RepeatedPassages
-from neardup.repetition.stream import CorpusTokens
+from neardup.repetition.stream import ChunkAgain, CorpusTokens, DocumentText, changed
 from neardup.repetition.windows import RepeatedBlocks
 from neardup.run.pipeline import Meter
+from neardup.sketch.cleaning import text_batch
 from neardup.tables import Int64s, one_array
 
 KEEPS = "first, last, longest-document, or max:COLUMN"
@@ -32,11 +36,12 @@ TEXTS_LEFT = pa.schema(
         ("cut_tokens", pa.int64()),
     ]
 )
-"""The columns of kept.parquet and short.parquet: a text without its cuts, its tokens, and the tokens cut."""
-MARKED = pa.schema(
-    [*list(TEXTS_LEFT), ("repeated", pa.list_(pa.struct([("begin", pa.int64()), ("end", pa.int64())])))]
-)
-"""The columns of kept.parquet with ``annotate``: the whole text, and the bytes that would be cut."""
+"""The columns of short.parquet: a text without its cuts, its tokens, and the tokens cut."""
+MARKS = pa.schema([("repeated", pa.list_(pa.struct([("begin", pa.int64()), ("end", pa.int64())])))])
+"""The column that ``annotate`` adds: the bytes that would be cut."""
+MARKED = pa.schema([*list(TEXTS_LEFT), *list(MARKS)])
+"""TEXTS_LEFT and MARKS, for texts that are no column of the input: the whole text."""
+_Row: TypeAlias = tuple[Any, ...]
 CUTS = pa.schema(
     [
         ("id", pa.large_string()),
@@ -138,80 +143,156 @@ def _values(documents: Documents, name: str) -> pa.Array:
 
 
 class CutCounts(NamedTuple):
-    """The documents that stay, those that are too short after cuts, the cut places, and the tokens cut."""
+    """The documents that stay, those that are too short after cuts, the cut places, and the tokens cut.
+
+    ``kept_files``: the files of the rows that stay, for ``run.json``.
+    """
 
     kept: int
     short: int
     cuts: int
     tokens: int
+    kept_files: Mapping[str, Any]
 
 
 def write_cut(
-    result: RepeatedPassages, documents: Documents, rules: CutRules, folder: OutputFolder, meter: Meter
+    result: RepeatedPassages,
+    documents: Documents,
+    columns: Chosen,
+    rules: CutRules,
+    folder: OutputFolder,
+    meter: Meter,
 ) -> CutCounts:
-    """Write kept.parquet, short.parquet and cuts.parquet. Raises InputError if the input has changed."""
+    """Write the rows that stay, short.parquet and cuts.parquet. Raises InputError if the input has changed.
+
+    Rows have the form of the input and all its columns, with other texts; or, with ``annotate``, one more column.
+    Files of text, and texts of several columns, become rows of kept.parquet.
+    """
     stream = result.stream
     ranges = places_to_cut(result.blocks, stream, ranks_of(stream, documents, rules.keep))
-    scratch = Scratch()
-    counts = np.zeros(4, np.int64)
-    with scratch.table() as kept, scratch.table() as short, scratch.table() as cuts:
-        tables, rows = (kept, short, cuts), _rows_of(result, ranges, rules)
-        with meter.stage("cut", len(stream.documents), "documents") as advance:
-            for group in rows:
-                for table, part in zip(tables, group.tables, strict=True):
-                    table.add(part)
-                counts += [*(part.num_rows for part in group.tables), group.tokens]
-                advance(group.documents)
-    for name, table in zip(("kept", "short", "cuts"), tables, strict=True):
-        if name == "kept" or not rules.annotate:
-            folder.write_table(f"{name}.parquet", table.table)
-    return CutCounts(*counts.tolist())
-
-
-class _Group(NamedTuple):
-    """The rows of some documents: of kept.parquet, short.parquet and cuts.parquet, and the tokens cut."""
-
-    tables: Sequence[pa.Table]
-    documents: int
-    tokens: int
-
-
-def _rows_of(result: RepeatedPassages, ranges: TokenRanges, rules: CutRules) -> Iterator[_Group]:
-    """Yield groups of documents, with at least one group."""
-    schema = MARKED if rules.annotate else TEXTS_LEFT
-    kept: list[_Row] = []
-    short: list[_Row] = []
-    cuts: list[_Row] = []
-    count = tokens = 0
-    rows = result.stream.documents
-    begins, ends = result.stream.begins, result.stream.ends
-
-    def group() -> _Group:
-        tables = [_table(kept, schema), _table(short, schema), _table(cuts, CUTS)]
-        return _Group(tables, count, tokens)
-
-    for read in result.read(np.arange(len(rows))):
-        one = np.array([read.document])
-        name = rows.ids_of(one)[0].as_py(), rows.sources_of(one)[0].as_py(), int(rows.rows[read.document])
-        inside = ranges.of(int(begins[read.document]), int(ends[read.document]))
-        spans = [(int(read.tokens[first, 0]), int(read.tokens[last - 1, 1])) for first, last in inside]
-        gone = int((inside[:, 1] - inside[:, 0]).sum())
-        left = len(read.tokens) - gone
-        if rules.annotate:
-            marks = [{"begin": begin, "end": end} for begin, end in spans]
-            kept.append((*name, _shown(read.text), len(read.tokens), gone, marks))
+    cutter = _Cutter(stream, columns.text, ranges, rules)
+    every = np.arange(len(stream.documents))
+    with meter.stage("cut", len(every), "documents") as advance, cutter.kept, cutter.short, cutter.cuts:
+        cutter.add([], [], [])
+        if have_one_column(documents, columns.text):
+            extra = MARKS if rules.annotate else None
+            written = write_kept(folder, documents, cutter.rows, result.threads, advance, extra=extra)
+            files = written.files
+            if written.read != len(every):
+                raise changed()
         else:
-            texts = kept if not spans or left >= rules.least else short
-            texts.append((*name, _shown(without(read.text, spans)), left, gone))
-            cuts += [(*name, begin, end, _shown(read.text[begin:end])) for begin, end in spans]
-        count, tokens = count + 1, tokens + gone
-        if count == _ROWS:
-            yield group()
-            kept, short, cuts, count, tokens = [], [], [], 0, 0
-    yield group()
+            files = {"form": "one file", "files": 1, "listed": []}
+            texts = result.read(every)
+            while some := list(islice(texts, _ROWS)):
+                cutter.texts(some)
+                advance(len(some))
+    if not have_one_column(documents, columns.text):
+        folder.write_table("kept.parquet", cutter.kept.table)
+    if not rules.annotate:
+        folder.write_table("short.parquet", cutter.short.table)
+        folder.write_table("cuts.parquet", cutter.cuts.table)
+    short, cuts = int(cutter.is_short.sum()), 0 if rules.annotate else len(ranges.begins)
+    return CutCounts(len(every) - short, short, cuts, int(cutter.gone.sum()), files)
 
 
-_Row: TypeAlias = tuple[Any, ...]
+class _Cutter:
+    """Cuts ranges of tokens out of the documents of a stream, or marks them."""
+
+    def __init__(self, stream: CorpusTokens, column: str, ranges: TokenRanges, rules: CutRules) -> None:
+        self._stream, self._column, self._ranges, self._rules = stream, column, ranges, rules
+        self._of = stream.documents_at(ranges.begins)
+        sizes = np.diff(stream.ends, prepend=0)
+        self.gone = np.bincount(self._of, ranges.ends - ranges.begins, len(sizes)).astype(np.int64)
+        self._left = sizes - self.gone
+        self.is_short = (self.gone > 0) & (self._left < rules.least) & (not rules.annotate)
+        scratch = Scratch()
+        self.kept, self.short, self.cuts = scratch.table(), scratch.table(), scratch.table()
+
+    def rows(self, chunk: Chunk, native: NativeRows) -> ChunkRows:
+        """The rows of a chunk without the ranges, or with their marks."""
+        rows = self._stream.documents
+        low, high = np.searchsorted(rows.chunks, (chunk.index, chunk.index + 1)).tolist()
+        numbers = rows.rows[low:high]
+        if numbers.tolist() != native.row_numbers.tolist():
+            raise changed()
+        spans = self._spans(chunk, low, high)
+        if self._rules.annotate:
+            marks = [[{"begin": begin, "end": end} for begin, end in spans.get(k, ())] for k in range(low, high)]
+            return ChunkRows(np.ones(high - low, np.bool_), pa.table([marks], schema=MARKS))
+        document_of = dict(zip(numbers.tolist(), range(low, high), strict=True))
+        short: list[_Row] = []
+        cuts: list[_Row] = []
+
+        def cut(text: bytes, number: int) -> bytes:
+            document = document_of[number]
+            return self._cut(document, text, spans[document], short, cuts)
+
+        with_cuts = {int(rows.rows[document]) for document in spans}
+        texts = with_texts(native, self._column, with_cuts, cut)
+        self.add([], short, cuts)
+        return ChunkRows(~self.is_short[low:high], native=texts)
+
+    def texts(self, some: Sequence[DocumentText]) -> None:
+        """Add documents that are files, or texts of several columns, to the rows of kept.parquet."""
+        kept: list[_Row] = []
+        short: list[_Row] = []
+        cuts: list[_Row] = []
+        for read in some:
+            document = read.document
+            inside = self._ranges.of(self._stream.begins_at(document), int(self._stream.ends[document]))
+            spans = [(int(read.tokens[first, 0]), int(read.tokens[last - 1, 1])) for first, last in inside]
+            if self._rules.annotate:
+                row = self._row(document, read.text)
+                size = int(row[-2] + row[-1])
+                marks = [{"begin": begin, "end": end} for begin, end in spans]
+                kept.append((*row[:-2], size, row[-1], marks))
+                continue
+            left = self._cut(document, read.text, spans, short, cuts)
+            if not self.is_short[document]:
+                kept.append(self._row(document, left))
+        self.add(kept, short, cuts)
+
+    def add(self, kept: Sequence[_Row], short: Sequence[_Row], cuts: Sequence[_Row]) -> None:
+        """Add rows to the tables."""
+        self.kept.add(_table(kept, MARKED if self._rules.annotate else TEXTS_LEFT))
+        self.short.add(_table(short, TEXTS_LEFT))
+        self.cuts.add(_table(cuts, CUTS))
+
+    def _spans(self, chunk: Chunk, low: int, high: int) -> dict[int, list[tuple[int, int]]]:
+        """The bytes of the ranges in the documents ``low`` … ``high`` - 1 of a chunk, by document."""
+        first, last = np.searchsorted(self._of, (low, high)).tolist()
+        if first == last:
+            return {}
+        of, stream = self._of[first:last], self._stream
+        begins = stream.begins[of]
+        ranges = (
+            np.column_stack((self._ranges.begins[first:last], self._ranges.ends[first:last])) - begins[:, None]
+        )
+        texts = ChunkAgain(text_batch(one_array(chunk.read([self._column]).table.column(self._column))), low)
+        spans: dict[int, list[tuple[int, int]]] = {}
+        for document, (begin, end) in zip(
+            of.tolist(), texts.bytes_of(of, stream.ends[of] - begins, ranges).tolist(), strict=True
+        ):
+            spans.setdefault(document, []).append((begin, end))
+        return spans
+
+    def _cut(
+        self, document: int, text: bytes, spans: Sequence[tuple[int, int]], short: list[_Row], cuts: list[_Row]
+    ) -> bytes:
+        """The text without the bytes of some spans; adds the rows of short.parquet and of cuts.parquet."""
+        name = self._name(document)
+        cuts += [(*name, begin, end, _shown(text[begin:end])) for begin, end in spans]
+        left = without(text, spans)
+        if self.is_short[document]:
+            short.append(self._row(document, left))
+        return left
+
+    def _row(self, document: int, text: bytes) -> _Row:
+        return (*self._name(document), _shown(text), int(self._left[document]), int(self.gone[document]))
+
+    def _name(self, document: int) -> _Row:
+        rows, one = self._stream.documents, np.array([document])
+        return rows.ids_of(one)[0].as_py(), rows.sources_of(one)[0].as_py(), int(rows.rows[document])
 
 
 def _shown(text: bytes) -> str:

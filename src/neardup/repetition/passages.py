@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 import pyarrow as pa
 
-from neardup.display import counted, percent, printable
 from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
@@ -26,6 +25,7 @@ from neardup.repetition.stream import (
     read_stream,
 )
 from neardup.repetition.units import LEAST_OF_UNIT, Unit, repeated_units, unit_of, unit_repeats
+from neardup.repetition.views import PassagesAccount, as_fragment, as_page, doubling, lines_of
 from neardup.repetition.windows import RepeatedBlocks, repeated_blocks
 from neardup.run.pipeline import Meter
 from neardup.runtime import Progress, Silent, ordered_map, release_memory, return_large_arrays
@@ -35,6 +35,8 @@ from neardup.text.keys import key_of, new_key
 
 LENGTH = 50
 """The least number of tokens of a passage, unless another one is given."""
+GRAPHEMES_OF_WORD = 1.6
+"""Graphemes of a Chinese word on average: the factor of LENGTH where most tokens are graphemes."""
 MOST_TOKENS = 1_000_000
 SAMPLE = 500
 """The most characters of the text of a passage in the tables."""
@@ -162,6 +164,21 @@ class RepeatedPassages:
             for row in sums.sort_by("source").to_pylist()
         ]
 
+    def _intervals(self, column: str, least: int) -> list[dict[str, int]]:
+        intervals = doubling(self.passages[column].to_numpy(), least)
+        return [{"from": low, "to": high, "passages": count} for low, high, count in intervals]
+
+    @property
+    def shown(self) -> PassagesAccount:
+        """The account and the passages, for views."""
+        return PassagesAccount(self.as_dict(), self.passages)
+
+    def __str__(self) -> str:
+        return "\n".join(lines_of(self.shown))
+
+    def _repr_html_(self) -> str:
+        return as_fragment(self.shown)
+
     def as_dict(self) -> dict[str, Any]:
         """The account, as in ``run.json``."""
         return {
@@ -175,8 +192,16 @@ class RepeatedPassages:
                 "boilerplate": self.boilerplate.num_rows,
                 "rejected": len(self.stream.problems),
             },
-            "rules": {"unit": self.unit, "length": self.length, "nested": self.nested},
+            "rules": {
+                "unit": self.unit,
+                "length": self.length,
+                "nested": self.nested,
+                "graphemes": self.stream.graphemes,
+                "graphemes_of_word": GRAPHEMES_OF_WORD,
+            },
             "sources": self.by_source(),
+            "lengths": self._intervals("tokens", self.length),
+            "times": self._intervals("times", 2),
             "notes": list(self.notes),
         }
 
@@ -189,7 +214,7 @@ def passages(
     progress: Progress | None = None,
     **settings: Unpack[SettingKeywords],
 ) -> RepeatedPassages:
-    """Find every passage of at least ``length`` (50) tokens that occurs more than once, with all its places.
+    """Find every passage of at least ``length`` (50; 80 graphemes) tokens that is repeated, with all its places.
 
     ``documents``: what :func:`neardup.find` accepts. Passages are maximal repeats: see
     :func:`neardup.repetition.repeats.maximal_repeats`. Tokens are compared by hashes of 64 bits under a random
@@ -208,20 +233,20 @@ def passages(
     return passages_of(opened, columns, (unit, length), chosen, Meter(progress or Silent()))
 
 
-def length_of(length: int | None, unit: Unit) -> int:
-    """Check the least length of a passage or a unit; None is that of its kind. Raises SettingError."""
+def length_of(length: int | None, unit: Unit) -> int | None:
+    """Check the least length of a passage or a unit; None for that of its kind. Raises SettingError."""
     least = 2 if unit == "passage" else 1
     if length is None:
-        return LENGTH if unit == "passage" else LEAST_OF_UNIT
+        return None
     if not least <= length <= MOST_TOKENS:
         raise SettingError(f"length is {length}", f"a number from {least} to {MOST_TOKENS:,} tokens")
     return length
 
 
 def passages_of(
-    documents: Documents, columns: Chosen, shape: tuple[Unit, int], settings: Settings, meter: Meter
+    documents: Documents, columns: Chosen, shape: tuple[Unit, int | None], settings: Settings, meter: Meter
 ) -> RepeatedPassages:
-    """Find the passages of documents; ``shape`` = the unit and its least number of tokens.
+    """Find the passages of documents; ``shape`` = the unit and its least number of tokens, or None.
 
     Finished parts are kept in the journal of this context, and are not made again.
     """
@@ -231,7 +256,7 @@ def passages_of(
     key = new_key() if journal is None else key_of(journal.secret)
     stream = read_stream(documents, columns, key, threads, meter, journal)
     again = partial(read_again, documents, columns, stream, threads)
-    unit, length = shape
+    unit, length = shape[0], shape[1] or _length_for(stream, shape[0])
     if unit == "passage":
         blocks = repeated_blocks(stream, length, threads, room, Scratch(), meter, journal)
         release_memory()
@@ -261,6 +286,13 @@ def passages_of(
         again,
         threads,
     )
+
+
+def _length_for(stream: CorpusTokens, unit: Unit) -> int:
+    """The least length, unless one is given: by the scripts of most tokens."""
+    if unit != "passage":
+        return LEAST_OF_UNIT
+    return round(LENGTH * GRAPHEMES_OF_WORD) if 2 * stream.graphemes > len(stream.tokens) else LENGTH
 
 
 class _InChunk(NamedTuple):
@@ -360,34 +392,5 @@ def write_passages(
     folder.write_tables("places.parquet", PLACES, result.place_tables())
     folder.write_jsonl("boilerplate.jsonl", result.boilerplate.to_pylist())
     folder.write_jsonl("problems.jsonl", result.stream.problems)
+    folder.write_page("report.html", as_page(result.shown))
     folder.write_json("run.json", {**account, "seconds": meter.seconds})
-
-
-def lines_of(result: RepeatedPassages, most: int = 5) -> Iterator[str]:
-    """The account for people: the share of repetition, that of each file, and the passages in most documents."""
-    counts = result.as_dict()["counts"]
-    number, places = counted(counts["passages"], f"repeated {result.unit}"), counted(counts["places"], "place")
-    yield f"{number} of at least {result.length} tokens, in {places}"
-    share = percent(counts["repeated_tokens"], counts["tokens"] or 1)
-    yield f"{share} of {counted(counts['tokens'], 'token')} are in them"
-    if not result.nested:
-        yield "passages that lie within longer ones everywhere are not listed: they have too many places"
-    sources = sorted(result.by_source(), key=lambda row: -row["repeated"])
-    for row in sources[:most] if len(sources) > 1 else []:
-        share = percent(row["repeated"], row["tokens"] or 1)
-        yield f"{printable(row['source'])}: {share} of {counted(row['tokens'], 'token')}"
-    if len(sources) > most:
-        yield f"and {counted(len(sources) - most, 'more file')}: run.json has them all"
-    top = result.passages.sort_by(
-        [("documents", "descending"), ("tokens", "descending"), ("passage", "ascending")]
-    )
-    for row in top.slice(0, most).to_pylist():
-        where = f"{counted(row['times'], 'time')} in {counted(row['documents'], 'document')}"
-        yield f"  {counted(row['tokens'], 'token')}, {where}, first in {printable(row['id'])}"
-        yield f"    {printable(excerpt(row['sample']))}"
-
-
-def excerpt(passage: str, most: int = 100) -> str:
-    """The beginning of a passage, on one line."""
-    line = " ".join(passage.split())
-    return line if len(line) <= most else line[: most - 1] + "…"

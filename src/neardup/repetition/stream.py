@@ -14,7 +14,7 @@ from neardup.errors import InputError
 from neardup.io.readers.base import Chunk, Documents, Problem, RememberingChunk
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers.scratch import RunJournal, Scratch, drop_pages
-from neardup.kernels.passages.streams import range_bytes, token_bytes, token_stream
+from neardup.kernels.passages.streams import graphemes, range_bytes, token_bytes, token_stream
 from neardup.kernels.sketch.documents import WORD, TextBatch
 from neardup.kernels.text.keyed import Key
 from neardup.run.pipeline import Meter
@@ -64,7 +64,7 @@ class DocumentRows:
 class CorpusTokens:
     """The token hashes (uint64) of all documents, one after the other; document d ends before ``ends[d]``.
 
-    The hashes are by ``key``.
+    The hashes are by ``key``. ``graphemes`` is the number of tokens in scripts without spaces, which are one each.
     """
 
     tokens: UInt64s
@@ -72,6 +72,7 @@ class CorpusTokens:
     documents: DocumentRows
     problems: Sequence[Problem]
     key: Key = field(default_factory=new_key, repr=False)
+    graphemes: int = 0
 
     @property
     def begins(self) -> Int64s:
@@ -116,6 +117,7 @@ class _ChunkFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: list[int]
     ids: list[str] | None
     problems: list[Problem]
+    graphemes: int
     memory: str | None = None
 
 
@@ -128,6 +130,7 @@ class _Read(NamedTuple):
     rows: Int64s
     ids: pa.Array | None
     problems: Sequence[Problem]
+    graphemes: int
 
 
 def read_stream(
@@ -145,6 +148,7 @@ def read_stream(
     file, ends, chunks, rows, ids = Scratch().numbers(), [np.zeros(0, np.int64)], [], [], []
     sources: dict[int, str] = {}
     problems: list[Problem] = []
+    graphemes_ = 0
     wanted = [columns.text, *([columns.id] if columns.id else [])]
     with meter.stage("read", None, "documents") as advance:
         work = partial(_read, columns=columns, key=key, journal=journal)
@@ -155,12 +159,13 @@ def read_stream(
             rows.append(read.rows)
             sources[read.chunk.index] = read.chunk.source
             problems += read.problems
+            graphemes_ += read.graphemes
             ids += [read.ids] if read.ids is not None else []
             advance(len(read.rows))
     nothing = np.zeros(0, np.int64)
     names = one_array(pa.chunked_array(ids, pa.large_string())) if columns.id else None
     of_rows = DocumentRows(np.concatenate((nothing, *chunks)), np.concatenate((nothing, *rows)), sources, names)
-    return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems, key)
+    return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems, key, graphemes_)
 
 
 def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -> _Read:
@@ -173,19 +178,27 @@ def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -
         known = None if facts.ids is None else pa.array(facts.ids, pa.large_string())
         tokens = finished["tokens"].to_numpy()
         return _Read(
-            chunk, tokens, np.array(facts.ends, np.int64), np.array(facts.rows, np.int64), known, facts.problems
+            chunk,
+            tokens,
+            np.array(facts.ends, np.int64),
+            np.array(facts.rows, np.int64),
+            known,
+            facts.problems,
+            facts.graphemes,
         )
     rows = chunk.read([columns.text, columns.id] if columns.id else [columns.text])
     texts = one_array(rows.table.column(columns.text))
-    tokens, ends = token_stream(text_batch(texts), unicode_tables(), WORD, key)
+    batch = text_batch(texts)
+    tokens, ends = token_stream(batch, unicode_tables(), WORD, key)
+    alone = int(graphemes(batch, unicode_tables()))
     ids = one_array(rows.table.column(columns.id)).cast(pa.large_string()) if columns.id else None
     if journal is not None:
         memory = chunk.memory() if isinstance(chunk, RememberingChunk) else None
         of_ids = None if ids is None else ids.to_pylist()
-        facts = _ChunkFacts(ends.tolist(), rows.row_numbers.tolist(), of_ids, list(rows.problems), memory)
+        facts = _ChunkFacts(ends.tolist(), rows.row_numbers.tolist(), of_ids, list(rows.problems), alone, memory)
         table = pa.table([tokens], names=["tokens"])
         journal.put(name, table.replace_schema_metadata({"chunk": msgspec.json.encode(facts)}))
-    return _Read(chunk, tokens, ends, rows.row_numbers, ids, rows.problems)
+    return _Read(chunk, tokens, ends, rows.row_numbers, ids, rows.problems, alone)
 
 
 class ChunkAgain(NamedTuple):
@@ -211,7 +224,7 @@ class ChunkAgain(NamedTuple):
         """
         spans = np.empty_like(ranges)
         if not range_bytes(self.batch, unicode_tables(), documents - self.first, sizes, ranges, spans):
-            raise _changed()
+            raise changed()
         return spans
 
 
@@ -223,7 +236,8 @@ class DocumentText(NamedTuple):
     tokens: Int64s
 
 
-def _changed() -> InputError:
+def changed() -> InputError:
+    """The error of an input that is no longer as it was read first."""
     return InputError(
         "The input has changed while it was read",
         "Inputs that do not change during a run",
@@ -254,7 +268,7 @@ def chunks_again(
         begin = first[chunk.index]
         low, high = np.searchsorted(wanted, (begin, begin + len(texts)))
         if high < len(wanted) and of_chunk[wanted[high]] == chunk.index:
-            raise _changed()
+            raise changed()
         return work(ChunkAgain(text_batch(texts), begin), wanted[low:high])
 
     if chunks:
@@ -271,7 +285,7 @@ def read_again(
         for document in some.tolist():
             tokens = token_bytes(texts.batch, document - texts.first, unicode_tables()).reshape(-1, 2)
             if len(tokens) != stream.ends[document] - stream.begins_at(document):
-                raise _changed()
+                raise changed()
             read.append(DocumentText(document, texts.text(document), tokens))
         return read
 

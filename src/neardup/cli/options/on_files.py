@@ -670,20 +670,19 @@ class PassagesOptions:
     remove: bool = option(
         "--remove",
         False,
-        "Write kept.parquet: the texts with each repeated passage in one place; cuts.parquet has the cuts.",
+        "Write the documents with each repeated passage in one place, and the cuts in cuts.parquet.",
         panel=OUTPUT,
     )
     annotate: bool = option(
         "--annotate",
         False,
-        "Write kept.parquet with the whole texts, and a column with the bytes that --remove would cut.",
+        "Write the documents with a column of the bytes that --remove would cut.",
         panel=OUTPUT,
     )
     keep: str = option(
         "--keep",
         "first",
-        "With --remove or --annotate: the document in which a passage stays: first, last, longest-document, or "
-        "max:COLUMN, the one with the greatest number; of equal ones the first.",
+        "Document that keeps a passage: first, last, longest-document or max:COLUMN; of equal ones the first.",
         "NAME",
         panel=OUTPUT,
     )
@@ -694,6 +693,7 @@ class PassagesOptions:
         "NUMBER",
         panel=OUTPUT,
     )
+    resume: bool = general.RESUME.field()
     dry_run: bool = general.DRY_RUN.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()

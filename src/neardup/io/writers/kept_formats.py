@@ -1,8 +1,9 @@
 """Kept rows in the formats of data files: JSONL byte for byte, CSV, Arrow, and Parquet laid out like the input."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.csv as pacsv
 
 from neardup.io.containers.codecs import packing
 from neardup.io.readers.arrow import chosen, may_compress
-from neardup.io.readers.base import NativeLines
+from neardup.io.readers.base import WITHOUT_COLUMNS, Documents, NativeLines, NativeRows, NativeTable
 from neardup.io.readers.lines import with_keys
 
 
@@ -163,3 +164,53 @@ def extended(schema: Any, extra: Any) -> Any:
     for field in extra or ():
         schema = schema.append(field)
     return schema
+
+
+Change: TypeAlias = Callable[[bytes, int], bytes]
+"""Gives a new text for a text in UTF-8 and the number of its row."""
+
+
+def have_one_column(documents: Documents, column: str) -> bool:
+    """Whether each text is the value of one column, in rows that can be written with another text."""
+    return documents.format not in WITHOUT_COLUMNS and column in {one.name for one in documents.columns}
+
+
+def with_texts(native: NativeRows, column: str, rows: Collection[int], change: Change) -> NativeRows:
+    """Return rows with new texts in ``column`` for the given row numbers; ``change`` is called in their order."""
+    numbers = native.row_numbers.tolist()
+    chosen = [place for place, number in enumerate(numbers) if number in rows]
+    if not chosen:
+        return native
+    if isinstance(native, NativeLines):
+        return _with_lines(native, column, frozenset(chosen), change)
+    assert isinstance(native, NativeTable)
+    old = native.table.column(column)
+    values = old.cast(pa.large_binary()).to_pylist()
+    for place in chosen:
+        values[place] = change(values[place] or b"", numbers[place])
+    new = _as(pa.array(values, pa.large_binary()), old.type)
+    place = native.table.schema.get_field_index(column)
+    table = native.table.set_column(place, native.table.schema.field(place), new)
+    return replace(native, table=table)
+
+
+def _as(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(kind):
+        return _as(values, kind.value_type).dictionary_encode().cast(kind)
+    return values.cast(kind, safe=False)  # bytes that are not UTF-8 stay
+
+
+def _with_lines(native: NativeLines, column: str, places: frozenset[int], change: Change) -> NativeLines:
+    """The lines with other texts in the objects at some ``places``."""
+    decoder, lines = msgspec.json.Decoder(dict[str, msgspec.Raw]), []
+    for place, (begin, end) in enumerate(zip(native.starts.tolist(), native.ends.tolist(), strict=True)):
+        line = native.data[begin:end]
+        if place in places:
+            row = decoder.decode(line)
+            text: str = msgspec.json.decode(row[column], type=str)
+            new = change(text.encode("utf-8", "surrogatepass"), int(native.row_numbers[place]))
+            row[column] = msgspec.Raw(msgspec.json.encode(new.decode("utf-8", "replace")))
+            line = msgspec.json.encode(row) + b"\n"
+        lines.append(line)
+    ends = np.cumsum([len(line) for line in lines])
+    return replace(native, data=b"".join(lines), starts=np.concatenate(([0], ends[:-1])), ends=ends)

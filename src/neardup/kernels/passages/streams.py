@@ -14,7 +14,7 @@ from neardup.kernels.sorting import append, room
 from neardup.kernels.text.keyed import is_ascii, token_edges
 from neardup.kernels.text.spans import normalise_with_origin, token_places
 from neardup.kernels.text.tokens import tokenise
-from neardup.kernels.text.unicode import REPLACEMENT, decode_rare
+from neardup.kernels.text.unicode import CONTINUATION, REPLACEMENT, SPACELESS, TOKEN, decode_rare, record
 
 _6, _63, _ONE = np.uint64(6), np.uint64(63), np.uint64(1)
 _GOLD = np.uint64(0x9E3779B97F4A7C15)
@@ -34,6 +34,28 @@ def token_stream(batch, tables, unit, key):
         used += n
         ends[d] = used
     return out[:used], ends
+
+
+@njit(cache=True, nogil=True)
+def graphemes(batch, tables):
+    """Return the characters of a TextBatch that begin a token alone: those of scripts written without spaces."""
+    count = np.int64(0)
+    for d in range(batch.offsets.size - 1):
+        data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
+        if start >= batch.tail_begin:
+            data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
+        if is_ascii(data, start, end):
+            continue
+        while start < end:
+            if data[start] < 0xE0:  # the scripts have sequences of three bytes and more
+                start += 1
+                continue
+            code_point, taken = decode_rare(data, start, end)
+            start += taken
+            if code_point >= 0:
+                rec = record(code_point, tables)
+                count += rec & TOKEN != 0 and rec & SPACELESS != 0 and rec & CONTINUATION == 0
+    return count
 
 
 @njit(cache=True, nogil=True)
