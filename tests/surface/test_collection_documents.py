@@ -178,7 +178,7 @@ def test_the_list_of_problems_replaces_only_its_like(run: Run, folder: Path, pat
     result = run("add", path, folder, "--replace", "--problems", mine)
     assert (result.status, mine.read_bytes()) == (2, b'{"id": 1}\n')
     assert "list of problems" in result.err
-    assert run("add", path, folder, "--problems", tmp_path / "none" / "p.jsonl").status == 2
+    assert run("add", path, folder, "--problems", path / "p.jsonl").status == 2
 
 
 def test_many_problems_are_all_listed(run: Run, path: Path, tmp_path: Path) -> None:

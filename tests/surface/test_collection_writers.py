@@ -91,8 +91,8 @@ def test_pauses_between_attempts_do_not_grow(tmp_path: Path, monkeypatch: pytest
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(OutputError, match=r"another writer.*more than 2 seconds"):
             made.put("id", "a text")
-        assert 100 <= len(pauses) <= 1001
-        assert max(pauses) <= 0.02
+        assert 100 <= len(pauses) <= 4001
+        assert max(pauses) <= 0.003
         assert sum(pauses) == pytest.approx(2)
         other.execute("ROLLBACK")
         made.put("id", "a text")

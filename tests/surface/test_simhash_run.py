@@ -43,7 +43,9 @@ def test_the_page_shows_what_the_command_prints(run: Run, sample: Path) -> None:
     typed, *shown = text.removesuffix("\n...").splitlines()
     result = run("group", *typed.split())
     assert (result.status, result.err) == (0, "")
-    assert [line for line in result.out.splitlines() if not line.startswith(OF_THE_MOMENT)] == shown
+    printed = [line for line in result.out.splitlines() if not line.startswith(OF_THE_MOMENT)]
+    assert printed[: len(shown)] == shown
+    assert all("neardup " in line for line in printed[len(shown) :]), "only the next commands follow"
 
 
 def test_the_table_of_the_page(run: Run, sample: Path) -> None:

@@ -108,10 +108,10 @@ def shown(text: object) -> Markup:
 def named(id: object) -> Markup:
     r"""Return an id as HTML: on one line, with escapes, apart from the direction of the text around it.
 
-    A long id lacks its middle.
+    A long id lacks its middle. A line may end behind a separator.
 
     >>> named("a<b>\n")
-    Markup('<bdi lang="">a&lt;b&gt;\\n</bdi>')
+    Markup('<bdi lang="">a&lt;b&gt;\\<wbr>n</bdi>')
     """
     name = str(id) or EMPTY
     if len(name) > LONGEST_NAME:

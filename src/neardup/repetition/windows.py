@@ -124,7 +124,7 @@ def _portions(
 ) -> _Portions:
     """Write the windows whose anchor seems to occur again, by portions."""
     tokens, workers = len(stream.tokens), worker_count(threads)
-    room = memory or WITHOUT_LIMIT
+    room = WITHOUT_LIMIT if memory is None else memory // 2  # as much again for what a search makes of them
     expected = 64 + 2 * tokens // (int(form[0] - form[1]) + 2)
     bits = max(10, ceil(np.log2(_BITS_OF_ANCHOR * expected / 64)))
     while memory is not None and bits > 10 and 16 << bits > memory // 4:

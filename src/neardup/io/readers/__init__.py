@@ -1,5 +1,6 @@
 """Reading documents: any input becomes chunks of rows, and bad rows become problems."""
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import cast
@@ -96,7 +97,9 @@ def open_files(
     """Open files, folders, patterns and URLs as one input, ``without`` some files; all must be of one format."""
     if not names:
         raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
-    if reading.query or (len(names) == 1 and database_of(str(names[0])) is not None):
+    own = {os.path.realpath(path) for path in without}
+    alone = len(names) == 1 and os.path.realpath(str(names[0])) not in own
+    if reading.query or (alone and database_of(str(names[0])) is not None):
         from neardup.io.frames.databases import from_query  # here, as frames are below
 
         return from_query(names, reading.query, chunk_bytes)
