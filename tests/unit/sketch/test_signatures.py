@@ -178,7 +178,7 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"one of \.parquet"):
         nd.write_signatures(table, tmp_path / "one.csv")
     with pytest.raises(OutputError, match="Cannot write"):
-        nd.write_signatures(table, tmp_path / "none" / "one.parquet")
+        nd.write_signatures(table, tmp_path / "bad.parquet" / "one.parquet")
     nd.write_signatures(table, tmp_path / "one.parquet")
     with pytest.raises(OutputError, match="exists already"):
         nd.write_signatures(table, tmp_path / "one.parquet")
