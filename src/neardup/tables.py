@@ -6,6 +6,7 @@ that are not exact copies of an earlier one.
 
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 Ints = TypeVar("Ints", Int64s, UInt64s)
+Facts = TypeVar("Facts", bound=msgspec.Struct)
 
 
 def fingerprint_schema(slots: int) -> pa.Schema:
@@ -102,6 +104,16 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
         return column.chunk(0)
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def with_facts(table: pa.Table, facts: msgspec.Struct) -> pa.Table:
+    """Return the table of a chunk with the facts of the chunk as a whole in its metadata."""
+    return table.replace_schema_metadata({"chunk": msgspec.json.encode(facts, enc_hook=tuple)})
+
+
+def facts_of(table: pa.Table, kind: type[Facts]) -> Facts:
+    """Return the facts that ``with_facts`` has put into a table."""
+    return msgspec.json.decode(table.schema.metadata[b"chunk"], type=kind)
 
 
 def distinct(*numbers: Ints) -> Ints:

@@ -12,14 +12,14 @@ from neardup.contamination.evidence import WindowCounts
 from neardup.contamination.matches import CANDIDATES, ItemSearch, Scanned, scan
 from neardup.display import printable
 from neardup.errors import InputError
-from neardup.io.readers.base import Chunk, Documents, Problem, RememberingChunk
+from neardup.io.readers.base import Chunk, Documents, Problem, memory_of, remind
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import RunJournal, Scratch, journal_here
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
-from neardup.tables import one_array
+from neardup.tables import facts_of, one_array, with_facts
 
 _PLACE = [("id", pa.large_string()), ("source", pa.large_string()), ("row", pa.int64())]
 TRAINED = pa.schema([*_PLACE, *list(CANDIDATES)[1:]])
@@ -105,9 +105,8 @@ def _scanned(
     name = f"chunk {chunk.index}"
     finished = None if journal is None else journal.get(name)
     if finished is not None:
-        facts = msgspec.json.decode(finished.schema.metadata[b"chunk"], type=ScanPart)
-        if facts.memory is not None and isinstance(chunk, RememberingChunk):
-            chunk.remember(facts.memory)
+        facts = facts_of(finished, ScanPart)
+        remind(chunk, facts.memory)
         return finished.replace_schema_metadata(None), facts
     rows = chunk.read([columns.text, columns.id] if columns.id else [columns.text])
     scanned = scan(one_array(rows.table.column(columns.text)), search)
@@ -119,11 +118,11 @@ def _scanned(
         ids = pa.array([f"{chunk.source}#{number}" for number in numbers.tolist()], pa.large_string())
     places = [ids, pa.array([chunk.source] * len(texts), pa.large_string()), pa.array(numbers)]
     table = pa.table([*places, *scanned.candidates.columns[1:]], schema=TRAINED)
-    memory = chunk.memory() if journal is not None and isinstance(chunk, RememberingChunk) else None
+    memory = None if journal is None else memory_of(chunk)
     problems = list(rows.problems)
     facts = ScanPart(scanned.texts, scanned.windows.tolist(), scanned.documents.tolist(), problems, memory)
     if journal is not None:
-        journal.put(name, table.replace_schema_metadata({"chunk": msgspec.json.encode(facts)}))
+        journal.put(name, with_facts(table, facts))
     return table, facts
 
 

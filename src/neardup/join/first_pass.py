@@ -18,7 +18,7 @@ from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.fingerprints.chunk import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
 from neardup.io.formats.content import Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
-from neardup.io.readers.base import Chunk, Documents, LineProblems, Problem, Problems, RememberingChunk
+from neardup.io.readers.base import Chunk, Documents, LineProblems, Problem, Problems, memory_of, remind
 from neardup.io.readers.columns import digests, join_ids, require_labels
 from neardup.io.readers.parquet_pages import FooterGroup
 from neardup.io.writers.scratch import Scratch
@@ -412,15 +412,13 @@ def read_chunks(
         finished = None if journal is None else journal.get(name)
         if finished is not None:
             read = ReadChunk.of_table(finished)
-            if read.facts.memory is not None and isinstance(chunk, RememberingChunk):
-                chunk.remember(read.facts.memory)
+            remind(chunk, read.facts.memory)
             return read
         sets = keeping.features if keeping is not None and keeping.open else None
         read = wanted(fingerprinted(corpus, number, chunk, slots, sets))
         many = isinstance(read.facts.problems, LineProblems) and len(read.facts.problems)  # as many as lines
         if journal is not None and not many:
-            memory = chunk.memory() if isinstance(chunk, RememberingChunk) else None
-            journal.put(name, read.with_facts(memory=memory).table())
+            journal.put(name, read.with_facts(memory=memory_of(chunk)).table())
         return read
 
     return ordered_map(work, items, corpus.settings.work.threads)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.readers.base import Chunk, Documents, Problem, RememberingChunk
+from neardup.io.readers.base import Chunk, Documents, Problem, memory_of, remind
 from neardup.io.readers.columns import Chosen
 from neardup.io.writers.scratch import RunJournal, Scratch, drop_pages
 from neardup.kernels.passages.streams import graphemes, range_bytes, token_bytes, token_stream
@@ -20,7 +20,7 @@ from neardup.kernels.text.keyed import Key
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.sketch.cleaning import text_batch
-from neardup.tables import Int64s, UInt64s, one_array
+from neardup.tables import Int64s, UInt64s, facts_of, one_array, with_facts
 from neardup.text.keys import new_key
 from neardup.text.unicode import unicode_tables
 
@@ -172,9 +172,8 @@ def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -
     name = f"chunk {chunk.index}"
     finished = None if journal is None else journal.get(name)
     if finished is not None:
-        facts = msgspec.json.decode(finished.schema.metadata[b"chunk"], type=_ChunkFacts)
-        if facts.memory is not None and isinstance(chunk, RememberingChunk):
-            chunk.remember(facts.memory)
+        facts = facts_of(finished, _ChunkFacts)
+        remind(chunk, facts.memory)
         known = None if facts.ids is None else pa.array(facts.ids, pa.large_string())
         tokens = finished["tokens"].to_numpy()
         return _Read(
@@ -193,11 +192,10 @@ def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -
     alone = int(graphemes(batch, unicode_tables()))
     ids = one_array(rows.table.column(columns.id)).cast(pa.large_string()) if columns.id else None
     if journal is not None:
-        memory = chunk.memory() if isinstance(chunk, RememberingChunk) else None
-        of_ids = None if ids is None else ids.to_pylist()
-        facts = _ChunkFacts(ends.tolist(), rows.row_numbers.tolist(), of_ids, list(rows.problems), alone, memory)
-        table = pa.table([tokens], names=["tokens"])
-        journal.put(name, table.replace_schema_metadata({"chunk": msgspec.json.encode(facts)}))
+        of_ids, problems = None if ids is None else ids.to_pylist(), list(rows.problems)
+        numbers = rows.row_numbers.tolist()
+        facts = _ChunkFacts(ends.tolist(), numbers, of_ids, problems, alone, memory_of(chunk))
+        journal.put(name, with_facts(pa.table([tokens], names=["tokens"]), facts))
     return _Read(chunk, tokens, ends, rows.row_numbers, ids, rows.problems, alone)
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from neardup.io.readers.base import Problem
 from neardup.settings import Settings
-from neardup.tables import Int64s, UInt32s, UInt64s, one_array
+from neardup.tables import Int64s, UInt32s, UInt64s, facts_of, one_array, with_facts
 
 _TYPES: dict[str, pa.DataType] = {
     "row": pa.int64(),  # its number in its file
@@ -107,13 +107,12 @@ class ReadChunk:
     @classmethod
     def of_table(cls, table: pa.Table) -> ReadChunk:
         """The chunk that ``table`` has made a table."""
-        facts = msgspec.json.decode(table.schema.metadata[b"chunk"], type=ChunkFacts)
+        facts = facts_of(table, ChunkFacts)
         return cls(facts, pa.record_batch({name: one_array(table[name]) for name in table.column_names}))
 
     def table(self) -> pa.Table:
         """The batch as a table, with the facts in its metadata."""
-        encoded = msgspec.json.encode(self.facts, enc_hook=tuple)
-        return pa.Table.from_batches([self.batch]).replace_schema_metadata({"chunk": encoded})
+        return with_facts(pa.Table.from_batches([self.batch]), self.facts)
 
     def __len__(self) -> int:
         return self.facts.rows

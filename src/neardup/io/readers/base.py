@@ -310,6 +310,17 @@ class RememberingChunk(Protocol):
         """Take over the facts from a first reading in another process."""
 
 
+def memory_of(chunk: Chunk) -> str | None:
+    """Return the facts that the first reading of a chunk left behind, None if it leaves none."""
+    return chunk.memory() if isinstance(chunk, RememberingChunk) else None
+
+
+def remind(chunk: Chunk, memory: str | None) -> None:
+    """Give a chunk the facts from its first reading in another process, if there are any."""
+    if memory is not None and isinstance(chunk, RememberingChunk):
+        chunk.remember(memory)
+
+
 class Sink(Protocol):
     """A writer of kept rows in one format: its caller prepares items, a background thread writes them."""
 
