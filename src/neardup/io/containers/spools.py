@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from tempfile import TemporaryFile, gettempdir
 from threading import Lock
 from typing import IO, Any, Protocol
@@ -17,7 +18,17 @@ from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
 
 _BLOCK = 1 << 20
-_LOOK_EVERY = 64 << 20  # the room on the disk is looked at once for this many bytes
+LOOK_EVERY = 64 << 20
+"""The room on the disk is looked at once for this many bytes."""
+
+
+def read_at(file: IO[bytes], lock: AbstractContextManager[Any], offset: int, length: int) -> bytes:
+    """Return the bytes of a place in a file that several threads read; fewer only at its end."""
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), length, offset)
+    with lock:
+        file.seek(offset)
+        return file.read(length)
 
 
 class Readable(Protocol):
@@ -36,11 +47,7 @@ class Held:
 
     def at(self, offset: int, length: int) -> bytes:
         """Return the bytes of a place, fewer only at the end of the file."""
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), length, offset)
-        with self._lock:
-            self._file.seek(offset)
-            return self._file.read(length)
+        return read_at(self._file, self._lock, offset, length)
 
     def stretch(self, offset: int = 0, length: int | None = None) -> "Stretch":
         """Return a part of the file as a file of its own."""
@@ -125,7 +132,7 @@ def spooled(
                 break
             if not block:
                 break
-            if length // _LOOK_EVERY != (length + len(block)) // _LOOK_EVERY or not length:
+            if length // LOOK_EVERY != (length + len(block)) // LOOK_EVERY or not length:
                 _require_room(folder, name, length)
             file.write(block)
             length += len(block)

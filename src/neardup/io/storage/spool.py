@@ -1,6 +1,5 @@
 """The fetched bytes of URLs, kept on the disk: each byte is asked for once, and read as often as needed."""
 
-import os
 import shutil
 from bisect import bisect_right, insort
 from tempfile import TemporaryFile, gettempdir
@@ -10,7 +9,7 @@ from typing import IO, Any
 from neardup.display import printable, size
 from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
-from neardup.io.containers.spools import Stretch
+from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
 from neardup.io.names import without_password
 from neardup.io.storage.systems import asked, filesystem
 
@@ -20,7 +19,6 @@ MOST_BYTES = 16 << 20
 """The longest request for a part of a file."""
 PIECE_BYTES = 1 << 20
 """Bytes of a file without ranges that are read at a time."""
-_EACH = 64 << 20  # the room on the disk is looked at once for this many bytes
 
 
 class FetchSpool:
@@ -56,11 +54,7 @@ class FetchSpool:
     def get(self, place: int, length: int) -> bytes:
         """Return kept bytes."""
         assert self._file is not None
-        if hasattr(os, "pread"):
-            return os.pread(self._file.fileno(), length, place)
-        with self._lock:
-            self._file.seek(place)
-            return self._file.read(length)
+        return read_at(self._file, self._lock, place, length)
 
     def release(self, length: int) -> None:
         """Forget that many bytes of a file that nobody reads any more."""
@@ -80,7 +74,7 @@ class FetchSpool:
         if self._end + length >= self._looked:
             if shutil.disk_usage(gettempdir()).free < ROOM_BYTES + length:
                 return False
-            self._looked = self._end + length + _EACH
+            self._looked = self._end + length + LOOK_EVERY
         return True
 
 

@@ -32,6 +32,12 @@ EXTRAS = {
 WRITABLE = tuple(scheme for scheme, extra in EXTRAS.items() if extra in ("s3", "gcs", "azure"))
 """The protocols of object stores that results are written to."""
 
+
+def is_writable(url: str) -> bool:
+    """Return whether a URL is in an object store that results are written to."""
+    return url.partition(":")[0].lower() in WRITABLE
+
+
 _SECONDS = 10
 """How long the client of an object store tries to connect, or Google's tries again by itself."""
 

@@ -16,7 +16,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.names import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
-from neardup.io.storage.systems import WRITABLE, asked, filesystem
+from neardup.io.storage.systems import asked, filesystem, is_writable
 from neardup.io.writers.filesystem import try_lock
 from neardup.io.writers.object_stores import LAST, UNFINISHED, LocalPath, RemoteOutput, local_path, private_folder
 
@@ -93,7 +93,7 @@ class Mirror:
                     "Changes in one place at a time",
                     f"Copy the file from {self._place}, remove that folder, and run again",
                 )
-        for name in sorted(names, key=lambda name: (name.rpartition("/")[2] in LAST, name)):
+        for name in sorted(names, key=_turn):
             remote.put_file(self.folder / name, name)
         after = self._listed()
         self._index.update((name, _Copied(after.get(name, ""), _look(self.folder / name))) for name in names)
@@ -112,7 +112,7 @@ class Mirror:
     def _listed(self) -> dict[str, str]:
         """The files there that are copied, and how each looks: it changes with the content."""
         system, path = filesystem(self._url)
-        if self._url.partition(":")[0].lower() not in WRITABLE:  # servers on the web list nothing
+        if not is_writable(self._url):  # servers on the web list nothing
             data: bytes = asked(self._url, lambda: system.cat_file(f"{path}/{MANIFEST}"))
             try:
                 files = msgspec.json.decode(data, type=Manifest).files
@@ -160,10 +160,16 @@ def fetched(url: str, left_out: tuple[str, ...] = LEFT_OUT) -> LocalPath:
 
 def holds_fingerprints(url: str) -> bool:
     """Return whether a folder in an object store has fingerprints, in it or in folders below."""
-    if url.partition(":")[0].lower() not in WRITABLE or "*" in url:
+    if not is_writable(url) or "*" in url:
         return False
     names = RemoteOutput(url).names()
     return any(name.rpartition("/")[2] == "fingerprints.json" and name.count("/") < 2 for name in names)
+
+
+def _turn(name: str) -> tuple[int, str]:
+    """Return the place of a file among those that are put: those of LAST after all others, in its order."""
+    bare = name.rpartition("/")[2]
+    return LAST.index(bare) + 1 if bare in LAST else 0, name
 
 
 def _look(file: Path) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import msgspec
 from neardup.display import printable
 from neardup.errors import NetworkError, OutputError
 from neardup.io.names import url_in, without_password
-from neardup.io.storage.systems import WRITABLE, asked, filesystem
+from neardup.io.storage.systems import asked, filesystem, is_writable
 from neardup.io.writers.filesystem import is_private
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def url_of(path: str | os.PathLike[str]) -> str | None:
     if isinstance(path, LocalPath):  # paths made of one have lost it
         return getattr(path, "typed", None)
     url = url_in(path)
-    return url if url is not None and url.partition(":")[0].lower() in WRITABLE else None
+    return url if url is not None and is_writable(url) else None
 
 
 def staged(url: str) -> LocalPath:
@@ -111,8 +111,10 @@ class RemoteOutput:
         return folder if names != [""] else folder / "file"
 
     def _read(self, name: str) -> bytes:
-        path = "/".join(filter(None, (self._path, name)))
-        return asked(self.url, lambda: bytes(self._system.cat_file(path)))
+        return asked(self.url, lambda: bytes(self._system.cat_file(self._path_of(name))))
+
+    def _path_of(self, name: str) -> str:
+        return f"{self._path}/{name}" if name else self._path
 
     def put(self, place: Path) -> None:
         """Replace the output there by a file or a whole folder. Raises OutputError; the output here stays."""
@@ -151,17 +153,16 @@ class RemoteOutput:
 
     def put_file(self, file: Path, name: str) -> None:
         """Put a file, which is whole there under its name or absent."""
-        path = "/".join(filter(None, (self._path, name)))
 
         def request() -> None:
-            with open(file, "rb") as source, self._system.open(path, "wb") as target:
+            with open(file, "rb") as source, self._system.open(self._path_of(name), "wb") as target:
                 shutil.copyfileobj(source, target, _COPIED)
 
         asked(self.url, request, doing="written")
 
     def _put_bytes(self, data: bytes, name: str) -> None:
         def request() -> None:
-            with self._system.open(f"{self._path}/{name}", "wb") as target:
+            with self._system.open(self._path_of(name), "wb") as target:
                 target.write(data)
 
         asked(self.url, request, doing="written")
@@ -170,6 +171,6 @@ class RemoteOutput:
         """Remove a file there."""
 
         def request() -> Any:
-            return self._system.rm_file(f"{self._path}/{name}")
+            return self._system.rm_file(self._path_of(name))
 
         asked(self.url, request, doing="written")

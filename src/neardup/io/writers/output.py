@@ -67,6 +67,18 @@ class Output:
                 with suppress(OSError):  # --resume keeps its parts beside the output
                     self.target.parent.rmdir()
 
+    def _open_place(self) -> None:
+        """Open the place to write to, in a folder that is made if it is missing."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        if self.remote is not None:  # whole, but not put by an earlier run
+            remove_staged(self.target)
+        self._check_target()
+        self.place.open()
+
+    def _check_target(self) -> None:
+        """Raise OutputError if the target exists and may not be replaced."""
+        raise NotImplementedError
+
     def exists_already(self) -> bool:
         """Return whether the target exists. Raises OutputError if it does and may not be replaced."""
         if self.remote is not None:
@@ -137,11 +149,7 @@ class WholeFolder(Output):
 
     def begin(self) -> None:
         """Make the private folder."""
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        if self.remote is not None:  # whole, but not put by an earlier run
-            remove_staged(self.target)
-        self._check_target()
-        self.place.open()
+        self._open_place()
         self._check_target()  # a folder that a killed run had set aside may be back
         self.place.new.mkdir()
 
@@ -195,12 +203,8 @@ class OutputFile(Output):
         self.access = access
 
     def begin(self) -> None:
-        """Open the file, in a folder that is made if it is missing."""
-        self.target.parent.mkdir(parents=True, exist_ok=True)
-        if self.remote is not None:  # whole, but not put by an earlier run
-            remove_staged(self.target)
-        self._check_target()
-        self.place.open()
+        """Open the file."""
+        self._open_place()
         self._file = open(self.place.new, "xb")  # noqa: SIM115 - closed in end
 
     def is_own(self, path: Path) -> bool:

@@ -159,8 +159,7 @@ _MAPPED: WeakSet[mmap.mmap] = WeakSet()
 def drop_mapped() -> None:
     """Drop the pages of mapped tables from memory; whoever reads them again, reads the files."""
     for mapped in list(_MAPPED):
-        if hasattr(mmap, "MADV_DONTNEED"):
-            mapped.madvise(mmap.MADV_DONTNEED)
+        _drop(mapped)
 
 
 def drop_pages(array: npt.NDArray[Any]) -> None:
@@ -168,8 +167,13 @@ def drop_pages(array: npt.NDArray[Any]) -> None:
     base: Any = array
     while base is not None and not isinstance(base, mmap.mmap):
         base = getattr(base, "base", None)
-    if base is not None and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
+    if base is not None:
+        _drop(base)
+
+
+def _drop(mapped: mmap.mmap) -> None:
+    if hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class FiledTable:
