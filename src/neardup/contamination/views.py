@@ -6,11 +6,11 @@ from textwrap import wrap
 from typing import Any
 
 from neardup.comparison.compare import compare
-from neardup.comparison.show.page import PACKAGE, ComparisonBody, style_sheet
+from neardup.comparison.show.page import ComparisonBody, style_sheet
 from neardup.contamination.items import SHORTEST
 from neardup.contamination.record import ContaminationRecord, StrongMatch
 from neardup.display import counted, number, percent, printable
-from neardup.display.view import environment, facts, heading, name_of, paragraph, self_contained, table, view
+from neardup.display.view import facts, heading, name_of, page_of_sections, paragraph, table, view
 
 LISTED = 1000
 """The most test sets, training files and common shingles that a page lists."""
@@ -91,15 +91,8 @@ def _marked(text: str, begin: int, end: int) -> str:
 
 def as_page(result: ContaminationRecord) -> str:
     """A self-contained page: the tables, and the strongest matches side by side."""
-    return self_contained(
-        environment(PACKAGE),
-        "sections.html",
-        style_sheet(),
-        title="Test items in training documents",
-        heading="Test items in training documents",
-        generator="neardup decontaminate",
-        sections=list(_sections(result, inline=False)),
-    )
+    sections = _sections(result, inline=False)
+    return page_of_sections("Test items in training documents", sections, "neardup decontaminate", style_sheet())
 
 
 def as_fragment(result: ContaminationRecord) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from neardup.display.style import notebook_style
+from neardup.display.style import notebook_style, page_style
 from neardup.display.words import (
     Line,
     counted,
@@ -129,6 +129,18 @@ def self_contained(environment: Environment, template: str, style: str, **values
     from markupsafe import Markup
 
     return environment.get_template(template).render(style=Markup(style), policy=policy_for(style), **values)
+
+
+def page_of_sections(
+    heading: str, sections: Iterable[str], generator: str, style: str | None = None, **values: str
+) -> str:
+    """Return a self-contained page of a heading and sections that are HTML.
+
+    The ``title`` is the heading unless it is given; ``style`` None is that of all pages.
+    """
+    page = {"title": heading, "heading": heading, "generator": generator, **values}
+    sheet = page_style() if style is None else style
+    return self_contained(environment(), "sections.html", sheet, sections=list(sections), **page)
 
 
 def policy_for(style: str) -> str:

@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, number, percent, printable
 from neardup.display.charts import ChartBar, columns
-from neardup.display.style import page_style
 from neardup.display.svg import Picture, text
-from neardup.display.view import environment, facts, heading, paragraph, self_contained, table, view
+from neardup.display.view import facts, heading, page_of_sections, paragraph, table, view
 from neardup.tables import Int64s
 
 LISTED = 1000
@@ -141,15 +140,7 @@ def pictures(passages: pa.Table, unit: str, length: int, where: str = "") -> lis
 
 def as_page(shown: PassagesAccount) -> str:
     """A self-contained page: the account, pictures of all files and of each, the passages in most documents."""
-    return self_contained(
-        environment(),
-        "sections.html",
-        page_style(),
-        title="Repeated passages",
-        heading="Repeated passages",
-        generator="neardup passages",
-        sections=list(_sections(shown, inline=False)),
-    )
+    return page_of_sections("Repeated passages", _sections(shown, inline=False), "neardup passages")
 
 
 def as_fragment(shown: PassagesAccount) -> str:

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from neardup.display import columns, counted, number, printable, shortened, similarity, tail
 from neardup.display.curves import ErrorBar, error_bars, heat_map
-from neardup.display.style import page_style
 from neardup.display.svg import Picture
-from neardup.display.view import environment, part, preformatted, self_contained, table, view
+from neardup.display.view import page_of_sections, part, preformatted, table, view
 
 if TYPE_CHECKING:
     from neardup.sketch.provenance import Estimate
@@ -48,16 +47,8 @@ def html(explained: ExplanationRecord) -> str:
 def page(explained: ExplanationRecord) -> str:
     """Return a self-contained page of all sections, light or dark as the system is; all text is escaped."""
     names = ", ".join(shortened(printable(document.name), 40) for document in explained.documents)
-    return self_contained(
-        environment(),
-        "sections.html",
-        page_style(),
-        title=f"{TITLE}: {names}",
-        generator=GENERATOR,
-        kind="neardup view",
-        heading=TITLE,
-        sections=[section.html(inline=False, level=2) for section in sections(explained, WIDE)],
-    )
+    parts = (section.html(inline=False, level=2) for section in sections(explained, WIDE))
+    return page_of_sections(TITLE, parts, GENERATOR, title=f"{TITLE}: {names}", kind="neardup view")
 
 
 def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
