@@ -10,7 +10,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import NeardupError, in_python
-from neardup.io.decisions.tag_files import read_tags
+from neardup.io.decisions.tag_files import read_rows
 from support.messages import has_parts
 
 
@@ -56,4 +56,4 @@ def test_a_nested_tag_is_an_error_in_words(tmp_path: Path) -> None:
     path = tmp_path / "tags.jsonl"
     path.write_text('{"id": "a", "tags": ' + "[" * 50_000 + "]" * 50_000 + "}\n")
     with pytest.raises(nd.InputError, match="as jsonl"):
-        list(read_tags(path, "jsonl"))
+        list(read_rows(path, "jsonl"))

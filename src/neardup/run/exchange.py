@@ -11,7 +11,7 @@ from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import DecisionState, Fate, FateOf, Id, JudgedPair, Judgement, Tag, Verdict
 from neardup.io.decisions.store import DecisionStore
-from neardup.io.decisions.tag_files import WITHDRAWN, DecisionRow, Imported, read_decisions, read_tags
+from neardup.io.decisions.tag_files import WITHDRAWN, DecisionRow, Imported, read_rows
 from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
 from neardup.run.records import ResultRecord
@@ -199,14 +199,16 @@ def import_into(
         state = store.state()
         tags: dict[tuple[Id, str], Tag] = {}
         unknown: dict[str, None] = {}
-        for text, words in read_tags(file, form, *columns):
-            if text not in known:
-                unknown.update({text: None} if words else {})
+        rows: list[DecisionRow | None] = []
+        for row in read_rows(file, form, *columns):
+            rows.append(row.decision)
+            if row.id not in known:
+                unknown.update({row.id: None} if row.tags else {})
                 continue
-            id = known[text]
-            tags.update({(id, word): Tag(id, word) for word in words if word not in state.tags.get(id, ())})
+            id = known[row.id]
+            tags.update({(id, word): Tag(id, word) for word in row.tags if word not in state.tags.get(id, ())})
         first = dict(zip(*(tables["groups"][name].to_pylist() for name in ("id", "group")), strict=True))
-        decisions = list(_decided(state, known, first, read_decisions(file, form, columns[0])))
+        decisions = list(_decided(state, known, first, rows))
         documents = len({id for id, _ in tags})
         parts = [f"{counted(len(tags), 'tag')} of {counted(documents, 'document')}"] * bool(tags)
         parts += [counted(len(decisions), "decision")] * bool(decisions)
@@ -216,10 +218,12 @@ def import_into(
 
 
 def _decided(
-    state: DecisionState, known: Mapping[str, Id], first: Mapping[Id, Id], rows: Iterable[DecisionRow]
+    state: DecisionState, known: Mapping[str, Id], first: Mapping[Id, Id], rows: Iterable[DecisionRow | None]
 ) -> Iterator[Judgement | FateOf]:
     """Yield the decisions of a table of groups that the result does not have yet; ``first`` are its own groups."""
     for row in rows:
+        if row is None:  # a file without the columns
+            return
         if row.id not in known or row.group not in known:
             continue
         id, lead = known[row.id], known[row.group]

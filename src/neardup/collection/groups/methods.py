@@ -30,7 +30,7 @@ from neardup.display import counted
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.log import TAG, InForce, require_tag
 from neardup.io.decisions.records import Action, Verdict
-from neardup.io.decisions.tag_files import Imported, read_tags
+from neardup.io.decisions.tag_files import Imported, read_rows
 from neardup.runtime import Progress
 from neardup.tables import Int64s
 
@@ -224,7 +224,7 @@ class GroupsAndDecisions:
         Tags that a document has stay. Raises InputError for a file that cannot be read, or impossible tags; then
         nothing is stored.
         """
-        by, rows = _storable("by", by), list(read_tags(file, form, *columns))
+        by, rows = _storable("by", by), [(row.id, row.tags) for row in read_rows(file, form, *columns)]
         with self.store.writing():
             known = self.store.numbers(sorted({id for id, tags in rows if tags}))
             tagged = [(known[id], require_tag(tag)) for id, tags in rows if id in known for tag in tags]

@@ -20,8 +20,6 @@ from neardup.io.writers.spreadsheets import workbook_rows
 _MOST_BYTES = 1 << 30
 _MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
-Tagged = tuple[str, tuple[str, ...]]
-"""An id as text, and its tags."""
 WITHDRAWN = "none"
 """The word of a cell that withdraws a decision."""
 
@@ -48,8 +46,17 @@ class DecisionRow:
     note: str
 
 
-def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iterator[Tagged]:
-    """Yield the ids and tags of a file; ``id`` and ``tags`` name its columns, in upper or lower case.
+@dataclass(frozen=True)
+class ImportedRow:
+    """A row of a file: an id as text, its tags, and its decision; None without the columns group and verdict."""
+
+    id: str
+    tags: tuple[str, ...]
+    decision: DecisionRow | None
+
+
+def read_rows(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iterator[ImportedRow]:
+    """Yield the rows of a file; ``id`` and ``tags`` name its columns, in upper or lower case.
 
     Several tags are separated by semicolons, or are a list. Raises InputError for a file that cannot be read.
     """
@@ -61,17 +68,15 @@ def read_tags(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iter
                     f"Columns of the file: {', '.join(map(printable, row))}",
                     "Name the columns with --id and --tags",
                 )
-        yield _text(row[id.lower()]), tuple(_tags(row[tags.lower()]))
+        document = _text(row[id.lower()])
+        yield ImportedRow(document, tuple(_tags(row[tags.lower()])), _decision(document, row))
 
 
-def read_decisions(path: Path, form: str, id: str = "id") -> Iterator[DecisionRow]:
-    """Yield the decisions of a table of groups; none of a file without its columns ``group`` and ``verdict``."""
-    for row in _rows(path, form):
-        if not {"group", "verdict", id.lower()} <= row.keys():
-            return
-        names = (id.lower(), "group", "verdict", "fate", "note")
-        document, group, verdict, fate, note = (_text(row.get(name)) for name in names)
-        yield DecisionRow(document, group, _word(verdict), _word(fate), note.strip())
+def _decision(document: str, row: Mapping[str, Any]) -> DecisionRow | None:
+    if not {"group", "verdict"} <= row.keys():
+        return None
+    group, verdict, fate, note = (_text(row.get(name)) for name in ("group", "verdict", "fate", "note"))
+    return DecisionRow(document, group, _word(verdict), _word(fate), note.strip())
 
 
 def _rows(path: Path, form: str) -> Iterator[dict[str, Any]]:
