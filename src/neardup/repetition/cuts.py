@@ -171,10 +171,10 @@ def write_cut(
     stream = result.stream
     ranges = places_to_cut(result.blocks, stream, ranks_of(stream, documents, rules.keep))
     cutter = _Cutter(stream, columns.text, ranges, rules)
-    every = np.arange(len(stream.documents))
+    every, in_rows = np.arange(len(stream.documents)), have_one_column(documents, columns.text)
     with meter.stage("cut", len(every), "documents") as advance, cutter.kept, cutter.short, cutter.cuts:
         cutter.add([], [], [])
-        if have_one_column(documents, columns.text):
+        if in_rows:
             extra = MARKS if rules.annotate else None
             written = write_kept(folder, documents, cutter.rows, result.threads, advance, extra=extra)
             files = written.files
@@ -186,7 +186,7 @@ def write_cut(
             while some := list(islice(texts, _ROWS)):
                 cutter.texts(some)
                 advance(len(some))
-    if not have_one_column(documents, columns.text):
+    if not in_rows:
         folder.write_table("kept.parquet", cutter.kept.table)
     if not rules.annotate:
         folder.write_table("short.parquet", cutter.short.table)

@@ -30,7 +30,7 @@ class Facets:
     def warm(self) -> None:
         """Read the folders and the columns of few values."""
         self._metadata.warm()
-        assert len(self._folder_of[0]) == len(self._index.documents)
+        self._folders(np.ones(len(self._index), np.bool_))
 
     def of(self, listed: Bools) -> tuple[Facet, ...]:
         """Return the facets of the listed groups that divide them; those of kinds only where all are known."""
@@ -72,8 +72,8 @@ class Facets:
     def _folders(self, listed: Bools) -> Iterator[FacetValue]:
         """Yield the folders in which the listed documents first part."""
         code, folders = self._folder_of
-        groups = self._index.group[listed[self._index.group]]
-        codes = code[self._index.members[listed[self._index.group]]]
+        groups, documents = self._members(listed)
+        codes = code[documents]
         there = [folders[one] for one in np.unique(codes).tolist()]
         if len(there) < 2:
             return
@@ -92,13 +92,17 @@ class Facets:
 
     def _column(self, name: str, listed: Bools) -> Iterator[FacetValue]:
         values, codes = self._metadata.sorts[name]
-        documents = self._index.members[listed[self._index.group]]
-        groups = self._index.group[listed[self._index.group]]
+        groups, documents = self._members(listed)
         known = codes[documents] >= 0
         counts = self._counted(groups[known], codes[documents][known].astype(np.int64), len(values))
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             if counts[number]:
                 yield FacetValue(values[number], _clause(name, values[number], "="), int(counts[number]))
+
+    def _members(self, listed: Bools) -> tuple[Int64s, Int64s]:
+        """Return the members of the listed groups: the group and the document of each."""
+        inside = listed[self._index.group]
+        return self._index.group[inside], self._index.members[inside]
 
     def _counted(self, groups: Int64s, codes: Int64s, size: int) -> Int64s:
         """Return the number of different groups of each code."""

@@ -85,11 +85,11 @@ class Metadata:
         ``:`` and ``!=`` look for a part of the value, in any case; ``=`` compares all of it. ``<`` and the like
         compare numbers, or else text, in which dates are in order.
         """
-        wanted, operator = clause.value.casefold(), clause.operator
+        wanted, operator, of = clause.value.casefold(), clause.operator, self.column(clause.field).items()
         if operator in _COMPARED:
-            holds = [(document, _order(value, clause.value)) for document, value in self._of(clause)]
+            holds = [(document, _order(value, clause.value)) for document, value in of]
             return np.array([document for document, order in holds if order in _COMPARED[operator]], np.int64)
-        values = ((document, value.casefold()) for document, value in self._of(clause))
+        values = ((document, value.casefold()) for document, value in of)
         same = [
             document for document, value in values if (value == wanted if operator == "=" else wanted in value)
         ]
@@ -105,9 +105,6 @@ class Metadata:
         """The path of each document: its id if that is the name of a file in the input, or else its file."""
         ids = self._documents
         return [self._whereabouts.relative(number, ids.id(number)) for number in range(len(ids))]
-
-    def _of(self, clause: FieldClause) -> Iterator[tuple[int, str]]:
-        yield from self.column(clause.field).items()
 
 
 def _order(value: str, wanted: str) -> int:
