@@ -17,16 +17,15 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from processes import spent
 from table import Report
 
 HERE = Path(__file__).parent
@@ -35,14 +34,6 @@ PRICE = 0.05
 
 BEGIN, END = "<!-- commands -->", "<!-- end of commands -->"
 """The place of the table in docs/evidence.md."""
-
-LAUNCH = """
-import os, resource, subprocess, sys
-os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[: int(sys.argv[1])]))
-code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-"""
 
 TEXT_DEDUP = """
 import subprocess, sys
@@ -87,17 +78,6 @@ def command(tool: str, environments: Path, source: Path, out: Path, cores: int) 
     return [str(environments / f"env-{tool}" / "bin" / "python"), "-c", program, str(source), str(out), str(cores)]
 
 
-def spent(words: Sequence[str], cores: int) -> tuple[str, float, float, float]:
-    """The error of a command or nothing, elapsed and processor seconds, and its peak MB."""
-    begin = time.perf_counter()
-    launched = [sys.executable, "-S", "-c", LAUNCH, str(cores), *words]
-    done = subprocess.run(launched, capture_output=True, text=True, errors="replace", check=True)
-    elapsed = time.perf_counter() - begin
-    code, seconds, peak = done.stdout.split()
-    lines = done.stderr.strip().splitlines() or [f"ended with {code}"]
-    return lines[-1] if code != "0" else "", elapsed, float(seconds), float(peak)
-
-
 def first(source: Path, most: int, out: Path) -> int:
     """Write the first documents of a corpus with ``most`` bytes of text; the bytes written."""
     total = 0
@@ -118,24 +98,15 @@ def rows(
         for cores in (1, 2):
             with tempfile.TemporaryDirectory() as folder:
                 words = command(tool, environments, source, Path(folder, "out"), cores)
-                error, elapsed, seconds, peak = spent(words, cores)
-            if error:
-                print(f"{name}: {tool} did not run: {error}", file=sys.stderr)
+                cost = spent(words, cores)
+            if cost.error:
+                print(f"{name}: {tool} did not run: {cost.error}", file=sys.stderr)
                 continue
             megabytes = size / 1e6
-            dollars = seconds / 3600 * PRICE / (size / 1e12)
-            by_the_clock = (megabytes / elapsed,) if quiet else ()
-            yield (
-                name,
-                f"{megabytes:,.0f}",
-                tool,
-                cores,
-                seconds,
-                megabytes / seconds,
-                *by_the_clock,
-                peak,
-                dollars,
-            )
+            dollars = cost.seconds / 3600 * PRICE / (size / 1e12)
+            by_the_clock = (megabytes / cost.elapsed,) if quiet else ()
+            speeds = (megabytes / cost.seconds, *by_the_clock)
+            yield name, f"{megabytes:,.0f}", tool, cores, cost.seconds, *speeds, cost.peak, dollars
 
 
 def main() -> None:

@@ -17,7 +17,6 @@ import argparse
 import json
 import os
 import platform
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -28,6 +27,7 @@ from math import comb
 from pathlib import Path
 from typing import Any
 
+from processes import Spent, spent
 from quality_tools import TOOLS, components
 from table import cpu_name
 
@@ -148,24 +148,6 @@ def documentation(folder: Path) -> list[str]:
     return found
 
 
-LAUNCH = """
-import resource, subprocess, sys
-code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
-"""
-"""A small process between: the peak of a process begins with that of the one that starts it."""
-
-
-def spent(command: Sequence[str]) -> tuple[str, float, float]:
-    """The error of a command or nothing, its processor seconds with those of its children, and its peak MB."""
-    launched = [sys.executable, "-S", "-c", LAUNCH, *command]
-    done = subprocess.run(launched, capture_output=True, text=True, errors="replace", check=True)
-    code, seconds, peak = done.stdout.split()
-    lines = done.stderr.strip().splitlines() or [f"ended with {code}"]
-    return lines[-1] if code != "0" else "", float(seconds), float(peak)
-
-
 def own_answer(out: Path) -> dict[str, Any]:
     """The pairs of a result of ours, those of exact copies too, and the documents that stay."""
     import pyarrow.parquet as pq
@@ -187,18 +169,16 @@ def run_all(documents: Path, environments: Path, folder: Path) -> Iterator[tuple
     for name, options in OWN.items():
         out = folder / name.replace(" ", "-")
         settings = ["--threshold", "0.8", "--length", "5", "--id", "id", "--text", "text", *options]
-        error, seconds, peak = spent(
-            [sys.executable, "-m", "neardup", "dedup", str(documents), "-o", str(out), *settings]
-        )
-        yield name, {"error": error, "seconds": seconds, "peak": peak}, out
+        cost = spent([sys.executable, "-m", "neardup", "dedup", str(documents), "-o", str(out), *settings])
+        yield name, {"error": cost.error, "seconds": cost.seconds, "peak": cost.peak}, out
     for tool, (distribution, _) in TOOLS.items():
         python = environments / f"env-{distribution}" / "bin" / "python"
         for settings in ("page", "equal"):
             out = folder / f"{tool}-{settings}.json"
             # -P: the names of our modules are those of others' packages
             command = [str(python), "-P", str(HERE / "quality_tools.py"), tool, settings, str(documents), str(out)]
-            error, seconds, peak = spent(command) if python.exists() else ("not installed", 0.0, 0.0)
-            yield f"{tool}, {settings}", {"error": error, "seconds": seconds, "peak": peak}, out
+            cost = spent(command) if python.exists() else Spent("not installed", 0.0, 0.0, 0.0)
+            yield f"{tool}, {settings}", {"error": cost.error, "seconds": cost.seconds, "peak": cost.peak}, out
 
 
 def measure(name: str, texts: list[str], environments: Path) -> dict[str, Any]:

@@ -83,14 +83,20 @@ def serving(server: FileServer) -> Iterator[FileServer]:
 
         def log_message(self, format: str, *args: object) -> None: ...
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as inner:
-        server.url = f"http://127.0.0.1:{inner.server_port}"
-        thread = Thread(target=inner.serve_forever)
+    with _listening(Handler) as server.url:
+        yield server
+
+
+@contextmanager
+def _listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """Answer requests within the block; yield the address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield server
+            yield f"http://127.0.0.1:{server.server_port}"
         finally:
-            inner.shutdown()
+            server.shutdown()
             thread.join()
 
 
@@ -198,15 +204,8 @@ def relaying(relay: Relay) -> Iterator[Relay]:
 
         def log_message(self, format: str, *args: object) -> None: ...
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        relay.url = f"http://127.0.0.1:{server.server_port}"
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield relay
-        finally:
-            server.shutdown()
-            thread.join()
+    with _listening(Handler) as relay.url:
+        yield relay
 
 
 S3_KEYS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "secret-of-the-test", "AWS_REGION": "us-east-1"}
