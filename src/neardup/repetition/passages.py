@@ -219,7 +219,8 @@ def passages(
     ``documents``: what :func:`neardup.find` accepts. Passages are maximal repeats: see
     :func:`neardup.repetition.repeats.maximal_repeats`. Tokens are compared by hashes of 64 bits under a random
     key: two different tokens are equal with probability 2⁻⁶⁴. With ``unit`` line, paragraph or sentence, the whole
-    units of at least ``length`` (5) tokens that occur more than once. ``memory`` bounds the process.
+    units of at least ``length`` (5) tokens that occur more than once. The process keeps
+    to ``memory`` as far as the texts allow.
 
     Raises SettingError for settings out of range, and InputError for input that cannot be used.
     """
