@@ -27,13 +27,13 @@ def peak(*given: str) -> int:
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """160 MB: 20,000 documents of eight paragraphs, half of them from a pool of 20,000."""
+    """250 MB: 32,000 documents of eight paragraphs, half of them from a pool of 20,000."""
     draw = random.Random(5)
     words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randrange(3, 12))) for _ in range(60_000)]
     pool = [" ".join(draw.choices(words, k=120)) for _ in range(20_000)]
     path = tmp_path_factory.mktemp("passages") / "texts.jsonl"
     with path.open("w", encoding="utf-8") as lines:
-        for number in range(20_000):
+        for number in range(32_000):
             own = draw.choices(words, k=480)
             parts = [" ".join(own[k : k + 120]) + "\n" + draw.choice(pool) for k in range(0, 480, 120)]
             lines.write(json.dumps({"id": f"d{number}", "text": "\n".join(parts)}) + "\n")
@@ -41,11 +41,14 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_limit_holds_and_changes_no_byte(texts: Path, tmp_path: Path) -> None:
-    """As ``test_memory_limit_cli.py``: within a quarter of the limit; without one the run takes more."""
+    """Within a half of the limit; without one the same run takes more.
+
+    Pages of libraries in memory count as well, 140 to 240 MB of them on the same machine.
+    """
     pytest.importorskip("resource", reason="this system does not report the memory of a child")
     limit = 400
     free = peak(str(texts), "-o", str(tmp_path / "free"))
     taken = peak(str(texts), "-o", str(tmp_path / "limited"), "--memory", f"{limit}MB")
-    assert taken < min(1.25 * limit, free)
+    assert taken < min(1.5 * limit, 0.9 * free)
     for name in ("passages.parquet", "places.parquet", "boilerplate.jsonl"):
         assert (tmp_path / "free" / name).read_bytes() == (tmp_path / "limited" / name).read_bytes()
