@@ -27,13 +27,20 @@ class Progress(Protocol):
         ...
 
 
+def unreported(amount: int) -> None:
+    """Report no progress."""
+
+
 class Silent:
     """The observer that shows nothing."""
 
     @contextmanager
     def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
         """Open a stage that is not shown."""
-        yield lambda amount: None
+        yield unreported
+
+
+SILENT = Silent()
 
 
 Item = TypeVar("Item")

@@ -9,6 +9,7 @@ import datetime
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -29,7 +30,7 @@ from neardup.run.find import run_stages
 from neardup.run.pipeline import Meter
 from neardup.run.stages.records import Inputs
 from neardup.run.stages.result import Outcome
-from neardup.runtime import Silent
+from neardup.runtime import Advance, Silent
 from support import shared_data
 from support.full_run import FULL
 from support.grouped import HOWS, Pair, all_true_pairs, expected_groups, groups_of, pairs_of, rank_of
@@ -89,6 +90,27 @@ def test_a_crowd_has_the_same_groups_whether_all_its_pairs_are_asked_for_or_not(
     assert every.run.crowds == []
     heads = set(groups_of(needed))
     assert {crowd.representative for crowd in needed.run.crowds} <= heads
+
+
+@dataclass
+class Totals:
+    """Records the total of each stage, and the work that it reports."""
+
+    total: dict[str, int | None] = field(default_factory=dict)
+    done: Counter[str] = field(default_factory=Counter)
+
+    @contextmanager
+    def stage(self, name: str, total: int | None, unit: str) -> Iterator[Advance]:
+        self.total[name] = total
+        yield lambda amount: self.done.update({name: amount})
+
+
+def test_grouping_a_crowd_reports_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    small_crowds(monkeypatch, 40)
+    progress, n = Totals(), 60
+    nd.find(forms(n), groups="components", method="exact", progress=progress)
+    stages = ("group", "pairs of crowds", "links of crowds")
+    assert {name: (progress.total[name], progress.done[name]) for name in stages} == dict.fromkeys(stages, (n, n))
 
 
 def test_twenty_thousand_copies_are_one_class_without_a_pair() -> None:

@@ -21,14 +21,17 @@ from neardup.join.search import ExactJoin, FoundPairs
 from neardup.kernels.components import Balls, best_of_tree, crowd_links, link_ends, unite, unite_by
 from neardup.kernels.formulas import CONTAINMENT
 from neardup.kernels.join.prefix_index import PrefixIndex, with_partners
-from neardup.kernels.leaders import Groups, Links, OldDocuments, lead
+from neardup.kernels.leaders import Groups, Links, OldDocuments, lead, no_groups
 from neardup.kernels.sets import Criterion
 from neardup.measures import MEASURES
+from neardup.runtime import SILENT, Progress
 from neardup.settings import GroupSettings, Keep, SearchSettings, Settings, Work
 from neardup.tables import VERIFIED, Bools, Int64s, column, verified_table
 
 _LOOKED_AT = 1 << 22
 """Entries of partner lists that are looked at together."""
+_STEP, _STEPS = 1 << 12, 200
+"""Fewest documents of a step that reports progress, and most steps."""
 
 
 class LinkLimits(NamedTuple):
@@ -137,6 +140,7 @@ def group(
     first_new: int,
     rules: GroupRules,
     room: PairRoom | None = None,
+    progress: Progress = SILENT,
 ) -> Grouped:
     """Group the documents by their verified ``pairs`` and the pairs among the documents of the ``index``.
 
@@ -148,15 +152,23 @@ def group(
     criterion, how = rules.criterion, rules.grouping.groups
     hubs = no_hubs(len(rank)) if index is None else index
     old = OldDocuments(first_new, rules.of_old)
-    lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
-    alive = with_partners(hubs)
-    groups = lead(np.argsort(rank), rank, lists, hubs, criterion, alive, old, how == "complete")
+    with progress.stage("group", len(rank), "documents") as advance:
+        lists = partner_lists(pairs, len(rank), criterion.measure, old, room)
+        alive = with_partners(hubs)
+        formation = no_groups(len(rank), hubs, how == "complete")
+        for some in np.array_split(np.argsort(rank), min(_STEPS, len(rank) // _STEP + 1)):
+            lead(some, formation, rank, lists, hubs, criterion, alive, old)
+            advance(len(some))
+    groups = Groups(*formation.groups)
+    del formation
     every = rules.grouping.pairs == "all"
     crowded = np.zeros(len(rank), np.bool_) if every else _crowded(groups.leader, lists)
     left_out = ~alive | crowded[hubs.documents]
     limit, leads = None if every else CROWD, _unlike_leaders(groups, hubs, rules, first_new)
     search = HubSearch(criterion, left_out, _partners_elsewhere(lists, hubs), limit, first_new, leads)
-    among_hubs, over = pairs_of(hubs, search, rules.threads, room)
+    crowd_progress = progress if len(hubs.documents) else SILENT
+    with crowd_progress.stage("pairs of crowds", len(hubs.documents), "documents") as advance:
+        among_hubs, over = pairs_of(hubs, search, rules.threads, room, advance)
     pairs_with_leaders = pairs.union(room, Pairs.of(_with_leader(groups, hubs)), among_hubs)
     popular = ~crowded & (np.diff(lists.begin) > CROWD) if not every else crowded
     popular[hubs.documents[over]] = True
@@ -172,8 +184,13 @@ def group(
     for some in reported.batches():
         unite(parent, column(some, "a"), column(some, "b"))
     if limited.any():
-        links = link_crowds(hubs, criterion, groups, limited[hubs.documents], alive, parent, first_new)
-        linking = merged(verified(hubs, links), *_linking(pairs_with_leaders, parent))
+        links = [np.empty((0, 3), np.int64)]
+        with crowd_progress.stage("links of crowds", len(hubs.documents), "documents") as advance:
+            some_limited = limited[hubs.documents]
+            for some, passed in link_crowds(hubs, criterion, groups, some_limited, alive, parent, first_new):
+                links.append(some)
+                advance(passed)
+        linking = merged(verified(hubs, np.concatenate(links)), *_linking(pairs_with_leaders, parent))
         grouped = replace(grouped, pairs=reported.union(room, Pairs.of(linking)))
     return replace(grouped, leader=best_of_tree(parent, rank))
 
@@ -236,22 +253,22 @@ def link_crowds(
     parent: Int64s,
     first_new: int,
     limits: LinkLimits = LIMITS,
-) -> Int64s:
+) -> Iterator[tuple[Int64s, int]]:
     """Unite in ``parent`` (a forest over document numbers) all pairs with a ``limited`` end.
 
     ``limited`` and ``alive`` (False: without a partner) are bool[hubs]. All other pairs must be united already.
-    Returns int64[m, 3] of x, y, |x∩y| for the pairs that united something: the first ones in the order of (x, y),
-    for any ``groups`` and ``limits``.
+    Yields int64[m, 3] of x, y, |x∩y| for the pairs that united something, the first ones in the order of (x, y)
+    for any ``groups`` and ``limits``, and the number of documents x that were passed.
     """
-    found, first, total = [np.empty((0, 3), np.int64)], 0, len(hubs.documents)
+    first, total = 0, len(hubs.documents)
     if not (limited & alive).any():
-        return found[0]
+        return
     balls = _balls(hubs, groups, alive, parent, limits.many)
     while first < total:
         ends = link_ends(hubs, limited, alive, balls, parent)
-        links, first = crowd_links(hubs, criterion, ends, parent, first_new, first, limits.passed)
-        found.append(links)
-    return np.concatenate(found)
+        links, until = crowd_links(hubs, criterion, ends, parent, first_new, first, limits.passed)
+        yield links, until - first
+        first = until
 
 
 def _balls(hubs: PrefixIndex, groups: Groups, alive: Bools, parent: Int64s, many: int) -> Balls:
@@ -320,6 +337,7 @@ def group_found(
     first_new: int,
     rules: GroupRules,
     room: PairRoom,
+    progress: Progress,
 ) -> Grouped:
     """Group the documents by their pairs, as ``leaders.group`` does, in parts where these exceed the memory.
 
@@ -334,13 +352,13 @@ def group_found(
     elif pairs.exceeds(room):
         parts = _parts_of(pairs, index, len(rank), room)
     else:
-        return group(pairs, index, rank, first_new, rules, room)
+        return group(pairs, index, rank, first_new, rules, room, progress)
     leader, limited = np.arange(len(rank)), np.zeros(len(rank), np.bool_)
     reported, crowds, popular = PairSorter(room), [], [np.empty(0, np.int64)]
     for documents, of_part, of_index in parts:
         among = np.argsort(np.argsort(rank[documents]))
         old = int(np.searchsorted(documents, first_new))
-        grouped = group(of_part, of_index, among, old, rules, room)
+        grouped = group(of_part, of_index, among, old, rules, room, progress)
         leader[documents], limited[documents] = documents[grouped.leader], grouped.limited
         for table in grouped.pairs.batches():
             reported.add(_numbered(table, documents))

@@ -24,7 +24,7 @@ from neardup.kernels.join.met_pairs import Searched, fill_frequent, fill_may_lac
 from neardup.kernels.join.prefix_index import PrefixIndex, count_repeats
 from neardup.kernels.sets import Criterion, fill_parities, parity_words
 from neardup.kernels.sorting import equal_groups
-from neardup.runtime import ordered_map, worker_count
+from neardup.runtime import Advance, ordered_map, unreported, worker_count
 from neardup.tables import Bools, Int32s, Int64s, UInt8s, UInt64s, column, verified_table
 
 
@@ -365,14 +365,15 @@ def lookups(hubs: PrefixIndex, limit: int) -> int:
 
 
 def pairs_of(
-    hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom | None = None
+    hubs: PrefixIndex, search: HubSearch, threads: int, room: PairRoom | None = None, advance: Advance = unreported
 ) -> tuple[Pairs, Bools]:
     """The pairs of hub documents (VERIFIED), and which documents exceed the limit (bool[hubs]).
 
     Pairs with a document that is left out or exceeds the limit are left out.
     """
     room, partners = room or PairRoom(), search.known.copy()
-    rows = chain([np.empty((0, 3), np.int64)], met_pairs(hubs, search, partners, threads, room.most // 4))
+    looked_up = met_pairs(hubs, search, partners, threads, room.most // 4, advance)
+    rows = chain([np.empty((0, 3), np.int64)], looked_up)
     met = gathered((verified(hubs, some) for some in rows), room)
     over = exceeding(search, partners)
 
@@ -389,6 +390,7 @@ def met_pairs(
     partners: Int64s,
     threads: int,
     most: int,
+    advance: Advance = unreported,
     rising: Callable[[], Criterion] | None = None,
 ) -> Iterator[Int64s]:
     """Yield the pairs of hub documents as rows (x, y, |x∩y|) of hub numbers, about ``most`` in a thread at a time.
@@ -410,11 +412,14 @@ def met_pairs(
     # each task clears 8 bytes for every document
     step = max(_FEWEST, behind // (16 * worker_count(threads)))
     spans = [(first, min(first + step, behind)) for first in range(0, behind, step)]
+    done = 0
     for met, rest in ordered_map(work, spans, threads):
         yield met
         while rest[0] < rest[1]:
             met, rest = work(rest)
             yield met
+        advance(rest[1] - done)
+        done = rest[1]
 
 
 def exceeding(search: HubSearch, partners: Int64s) -> Bools:

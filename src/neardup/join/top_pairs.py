@@ -253,7 +253,7 @@ class _SetJoin:
         search = HubSearch(
             criterion, done[hubs.documents], np.zeros(total, np.int64), None, rows.first_new_document
         )
-        for numbered in met_pairs(hubs, search, search.known.copy(), threads, _AT_ONCE, now):
+        for numbered in met_pairs(hubs, search, search.known.copy(), threads, _AT_ONCE, rising=now):
             pairs = verified(hubs, numbered)
             yield np.column_stack([column(pairs, name) for name in VERIFIED.names])
 

@@ -329,21 +329,43 @@ def _precedes(found, i, j, rank, old):
     return sign > 0 or (sign == 0 and rank[found[i, 0]] < rank[found[j, 0]])
 
 
-@njit(cache=True, nogil=True)
-def lead(order, rank, links, hubs, criterion, alive, old, complete):
-    """Group documents, best first: each joins the leader it is most similar to, or becomes a leader.
+class Formation(NamedTuple):
+    """Groups under construction, and what their leaders are searched by; ``seen`` and ``met`` are scratch."""
 
-    Every member is a found pair with its leader (*principal*, the CENTER family of Hassanzadeh et al. 2009); with
-    ``complete``, also with every other member (greedy complete linkage; a pair that follows with certainty from
-    the shingles that both share with the leader counts as found). ``alive`` bool[hubs]: False if a hub document
-    has no partner in any list. ``old`` is an ``OldDocuments``.
+    groups: Any  # Groups
+    classes: Any  # MemberClasses, of no documents unless linkage is complete
+    partner_of: Any  # int64[documents] the last document that has this one as a verified partner
+    listed: Any  # LeaderBits
+    seen: Any  # int64[hubs]
+    met: Any  # int64[hubs]
+
+
+@njit(cache=True, nogil=True)
+def no_groups(documents, hubs, complete):
+    """Return a ``Formation`` in which no document has a leader. ``complete``: all members of a group are pairs."""
+    none, total = np.full(documents, NONE, np.int64), hubs.documents.size
+    return Formation(
+        Groups(none.copy(), np.zeros(documents, np.int64)),
+        no_classes(documents if complete else 0),
+        none,
+        no_leaders(hubs),
+        np.full(total, NONE, np.int64),
+        np.empty(total, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def lead(order, formation, rank, links, hubs, criterion, alive, old):
+    """Group the documents of ``order``: each joins the leader it is most similar to, or becomes a leader.
+
+    All documents come once, in one call or several, best first. Every member is a found pair with its leader
+    (*principal*, the CENTER family of Hassanzadeh et al. 2009); with classes, also with every other member (greedy
+    complete linkage; a pair that follows with certainty from the shingles that both share with the leader counts
+    as found). ``alive`` bool[hubs]: False if a hub document has no partner in any list. ``old`` is an
+    ``OldDocuments``.
     """
-    n = order.size
-    groups = Groups(np.full(n, NONE, np.int64), np.zeros(n, np.int64))
-    classes = no_classes(n if complete else 0)
-    partner_of = np.full(n, NONE, np.int64)
-    listed = no_leaders(hubs)
-    seen, met = np.full(hubs.documents.size, NONE, np.int64), np.empty(hubs.documents.size, np.int64)
+    groups, classes, partner_of, listed, seen, met = formation
+    complete = classes.first.size > 0
     found = np.empty((64, 3), np.int64)
     for d in order:
         in_hub = hubs.local[d] >= 0 and alive[hubs.local[d]]
@@ -367,7 +389,6 @@ def lead(order, rank, links, hubs, criterion, alive, old, complete):
         groups.leader[d] = d
         if in_hub:
             enter_leader(hubs.local[d], hubs, listed)
-    return groups
 
 
 @njit(cache=True, nogil=True)

@@ -286,9 +286,10 @@ def test_links_of_crowds_complete_the_components(
     parent = np.array(reference_search.components(outside, numbers), np.int64)
     among = np.array(limited, np.bool_)[hubs.documents]
     groups = Groups(np.array(leader, np.int64), np.array(shared, np.int64))
-    links = link_crowds(
+    search = link_crowds(
         hubs, made_sets.criterion(threshold), groups, among, with_partners(hubs), parent, old, limits
     )
+    links = [row for rows, _ in search for row in rows]
     found = [tuple(sorted(hubs.documents[row[:2]].tolist())) for row in links]
     assert found == reference_search.links(pairs, outside, sizes)
     assert [len(sets[a] & sets[b]) for a, b in found] == [int(row[2]) for row in links]
@@ -320,5 +321,5 @@ def test_many_links() -> None:
     hubs = join(sets, Fraction(9, 10))
     parent, everyone = np.arange(len(sets)), np.ones(len(sets), np.bool_)
     groups = Groups(parent.copy(), parent.copy())
-    links = link_crowds(hubs, made_sets.criterion(Fraction(9, 10)), groups, everyone, everyone, parent, 0)
-    assert len(links) == 50
+    search = link_crowds(hubs, made_sets.criterion(Fraction(9, 10)), groups, everyone, everyone, parent, 0)
+    assert sum(len(links) for links, _ in search) == 50

@@ -59,9 +59,8 @@ def group(
     meter: Meter,
 ) -> tuple[Grouped, Heads]:
     """Choose the representatives."""
-    with meter.stage("group", None, "documents"):
-        groups = group_found(found_pairs, exact, documents.rank, judged.first_new_document, rules, room)
-        return groups, heads_of(judged, documents, groups.leader)
+    groups = group_found(found_pairs, exact, documents.rank, judged.first_new_document, rules, room, meter)
+    return groups, heads_of(judged, documents, groups.leader)
 
 
 def people_groups(
