@@ -1,6 +1,8 @@
 """The short run has a test of each command, and its table names existing tests."""
 
 import ast
+import re
+import tomllib
 from functools import cache
 
 import pytest
@@ -40,6 +42,16 @@ ELSEWHERE = {
 @pytest.mark.parametrize("command", sorted(COMMANDS.keys() - ELSEWHERE.keys()))
 def test_each_command_is_run(command: str) -> None:
     assert command in typed()
+
+
+def test_the_script_says_what_it_installs() -> None:
+    script, environment = ((ROOT / "scripts" / name).read_text("utf-8") for name in ("test", "environment"))
+    words = " ".join(script.split("echo 'installing ")[1].split(" >&2")[0].lower().replace("'", "").split())
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]["short"]
+    extras = environment.split("--editable '.")[1].split("'")[0]
+    assert words.startswith(f"neardup{extras} ")
+    lacking = [name for name in (re.split(r"[->]", package)[0] for package in packages) if name not in words]
+    assert not lacking
 
 
 def test_the_table_names_what_there_is() -> None:

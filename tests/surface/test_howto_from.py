@@ -39,6 +39,16 @@ def test_the_commands_for_text_dedup(run: Run, tmp_path: Path, number: int, kept
     assert len(lines) == kept
 
 
+def test_threshold_one_removes_what_differs_in_signs_alone(run: Run, tmp_path: Path) -> None:
+    """The page says so of its third command; ``exact_hash`` keeps such texts."""
+    shard(tmp_path / "a.jsonl", [TEXT, TEXT.upper(), f"{TEXT}!", f"{TEXT} 2"])
+    line = commands("from-text-dedup.md")[2]
+    places = {"FOLDER": str(tmp_path / "a.jsonl"), "OUT": str(tmp_path / "out")}
+    assert run(*(places.get(word, word) for word in line)).status == 0
+    kept = [json.loads(row)["text"] for row in (tmp_path / "out" / "kept.jsonl").read_text().splitlines()]
+    assert kept == [TEXT, f"{TEXT} 2"]
+
+
 def test_the_commands_for_datatrove(run: Run, tmp_path: Path) -> None:
     shards = tmp_path / "shards"
     shards.mkdir()
