@@ -68,6 +68,7 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
             ("find", {"texts": [TEXT, TEXT, "else"]}),
             ("search", {"collection": "mail.neardup", "query": "FINGERPRINT:#1_20_80"}),
             ("find", {"paths": ["linked"]}),
+            ("passages", {"collection": "mail.neardup", "id": "#1", "length": 10}),
             ("compare", {"a": TEXT, "path_b": "../outside/secret.txt"}),
             ("compare", {"a": TEXT, "path_b": "link.txt"}),
             ("find", {"paths": ["link.txt"]}),
@@ -79,13 +80,13 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
             ("search", {"collection": "none.neardup", "query": "a"}),
         ],
     )
-    assert set(tools) == {"compare", "find", "search"}
+    assert set(tools) == {"compare", "find", "search", "passages"}
     assert all(tool.annotations.read_only_hint for tool in tools.values())
     parameters = {name: tool.input_schema["properties"] for name, tool in tools.items()}
     assert all(one["description"] for every in parameters.values() for one in every.values())
     assert parameters["find"]["measure"]["enum"] == list(MEASURES)
-    (_, same), (_, pairs), (_, copies), (_, hits), (_, linked) = found[:5]
-    assert not any(failed for failed, _ in found[:5])
+    (_, same), (_, pairs), (_, copies), (_, hits), (_, linked), (_, quoted) = found[:6]
+    assert not any(failed for failed, _ in found[:6])
     assert same["measures"]["resemblance"] == 1
     assert [len(pairs["groups"]), pairs["documents"], pairs["pairs"]] == [1, 3, 1]
     members = pairs["groups"][0]["members"]
@@ -94,7 +95,8 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
     assert copies["exact_copies"] == 1
     assert [hit["id"] for hit in hits["hits"]] == ["#2"]
     assert linked["documents"] == 1  # the link out of the folder is not followed
-    refused = found[5:]
+    assert [(one["id"], one["tokens"]) for one in quoted["passages"]] == [("#2", 19)]
+    refused = found[6:]
     assert all(failed for failed, _ in refused)
     for (_, said), words in zip(
         refused,

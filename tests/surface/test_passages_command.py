@@ -52,6 +52,18 @@ def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
     assert account["counts"]["repeated_tokens"] == 4 * 62
 
 
+def test_the_passages_of_a_document_of_a_collection(folder: Path) -> None:
+    run("add", folder, "posts.neardup", "posts.parquet", "--id", "key")
+    quoted = json.loads(run("passages", folder, "posts.neardup", "--of", "d5", "--json").stdout)
+    assert [(one["id"], one["tokens"]) for one in quoted["passages"]] == [("d19", 62), ("d2", 62), ("d6", 62)]
+    printed = run("passages", folder, "posts.neardup", "--of", "d5", "--length", "62").stdout
+    assert "62 tokens in d19" in printed
+    assert "3 compared" in printed
+    for given in (["--of", "nothing"], ["--of", "d5", "--remove"], ["posts.parquet", "--of", "d5"]):
+        assert run("passages", folder, "posts.neardup", *given, status=2).stderr.startswith("error: ")
+    assert "no collection" in run("passages", folder, "none.neardup", "--of", "d5", status=2).stderr
+
+
 def test_shorter_passages_are_found_on_request(folder: Path) -> None:
     counts = json.loads(run("passages", folder, "posts.parquet", "--length", "63", "--dry-run", "--json").stdout)[
         "counts"

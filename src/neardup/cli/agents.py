@@ -17,6 +17,7 @@ from pydantic import Field
 from neardup import __version__, display
 from neardup.collection import Collection
 from neardup.collection.pages import HitField
+from neardup.collection.passages import LENGTH, shared_passages
 from neardup.collection.search import search
 from neardup.display.view import excerpt
 from neardup.errors import InputError, LimitError, NeardupError
@@ -312,6 +313,20 @@ class Tools:
             page = search(view, query, limit=limit, fields=fields)
         return {"hits": [hit.as_dict() for hit in page.hits], "more": page.next is not None}
 
+    def passages(
+        self,
+        collection: StoredIn,
+        id: Annotated[str, Field(description="The id of a document of the collection")],
+        length: Annotated[int, Field(description="The least tokens of a passage")] = LENGTH,
+    ) -> dict[str, Any]:
+        """Find the passages of a document that others of its collection have, too, with their places in both."""
+        path = self.roots.collection(collection)
+        with Collection(path, readonly=True) as opened, opened.view(self.seconds) as view:
+            shared = shared_passages(view, id, length).as_dict()
+        passages = shared.pop("passages")
+        shown = [{**one, "text": excerpt(one["text"], WORDS)} for one in passages[:MOST]]
+        return {**shared, "passages": shown, "passages_left_out": len(passages) - len(shown)}
+
     def add(
         self,
         collection: StoredIn,
@@ -416,7 +431,7 @@ def server_of(tools: Tools, *, write: bool = False) -> MCPServer[Any]:
         "neardup", instructions=INSTRUCTIONS, version=__version__, log_level="ERROR"
     )
     reading = ToolAnnotations(read_only_hint=True, destructive_hint=False, open_world_hint=False)
-    for tool in (tools.compare, tools.find, tools.search):
+    for tool in (tools.compare, tools.find, tools.search, tools.passages):
         server.add_tool(_in_words(tool), annotations=reading)
     if write:
         changing = ToolAnnotations(read_only_hint=False, destructive_hint=True, open_world_hint=False)

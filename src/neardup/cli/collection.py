@@ -35,6 +35,7 @@ from neardup.io.place import Place, place_of
 from neardup.settings import COLLECTION_FIELDS
 
 if TYPE_CHECKING:
+    from neardup.cli.options.on_files import PassagesOptions
     from neardup.collection import Added, Collection, Near, StoredGroup
     from neardup.collection.pages import Hit, Page
     from neardup.collection.query import Query
@@ -317,6 +318,21 @@ def search(options: SearchOptions) -> int:
                 bounds=searching.Bounds(compared=options.most_compared),
             )
             _say_page(page, json)
+    return DONE
+
+
+def shared_passages(options: PassagesOptions, id: str) -> int:
+    """Show the passages of a stored document that others have."""
+    from neardup.collection.passages import LENGTH
+
+    if others := given_here(options.explicit) - {"inputs", "of", "length", "json"}:
+        name = min(others).replace("_", "-")
+        raise InputError(f"--of was given with --{name}", "--length and --json", "Leave one out")
+    if len(options.inputs) > 1:
+        raise InputError(f"--of was given with {len(options.inputs)} inputs", "One collection")
+    with opened(place_of(options.inputs[0])) as collection:
+        shared = collection.passages(id, length=LENGTH if options.length is None else options.length)
+    _say(shared.as_dict() if options.json else str(shared).splitlines())
     return DONE
 
 

@@ -551,6 +551,10 @@ def passages(options: PassagesOptions) -> int:
     from neardup.repetition.views import lines_of
     from neardup.run.pipeline import Meter
 
+    if options.of is not None:
+        from neardup.cli.collection import shared_passages
+
+        return shared_passages(options, options.of)
     refuse_unusable_out(options)
     settings, rules, unit = options.settings.checked(), _cut_rules(options), unit_of(options.unit)
     shape = unit, repetition.length_of(options.length, unit)

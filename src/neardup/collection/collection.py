@@ -155,8 +155,9 @@ class Questions(StoredDocuments):
     def passages(self, id: str | int, *, length: int = LENGTH, most: int = MOST) -> SharedPassages:
         """Return the passages of at least ``length`` tokens that a document shares with others, token by token.
 
-        The documents that have one of its sampled shingles are compared, ``most`` at most. ``recall`` of the
-        result is the least probability that a passage of exactly this length is found. Base text is not looked up.
+        The documents that may have one are found by the index and compared, ``most`` at most. ``recall`` of the
+        result is the least probability that a passage of exactly this length is found: 1 but for very long
+        documents and short passages. Base text is not looked up.
         Raises UnknownIdError, and SettingError for the numbers.
 
         >>> import tempfile

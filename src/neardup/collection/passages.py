@@ -11,11 +11,13 @@ from neardup.collection.records import PlainData
 from neardup.collection.view import View
 from neardup.comparison import matching
 from neardup.errors import SettingError
-from neardup.tables import Bools
+from neardup.tables import Bools, Int64s
 from neardup.text.units import Units
 
 LENGTH = 50
 """The least number of tokens of a passage."""
+MOST_BY_WORDS = 1000
+"""The most shingles that are looked up by their words."""
 MOST = 1000
 """The most documents that are compared."""
 _SHOWN = 240
@@ -62,16 +64,24 @@ class SharedPassages(PlainData):
     def __str__(self) -> str:
         share = display.percent(self.shared, self.tokens)
         lines = [f"{share} of {self.id} ({self.shared:,} of {self.tokens:,} tokens) is in other documents, too"]
-        lines += [f"{one.begin}-{one.end}: {one.tokens} tokens in {one.id}: {one.text}" for one in self.passages]
-        return "\n".join(map(display.printable, lines))
+        for one in self.passages:
+            lines += [f"{one.begin}-{one.end}: {one.tokens} tokens in {one.id}, {one.begin_other}-{one.end_other}"]
+            lines += [f"  {one.text}"]
+        sure = f"{self.compared:,} compared; recall of {self.length} tokens: "
+        sure += "1" if self.recall == 1 else f"{display.similarity(self.recall, 4)} or more"
+        if self.uncompared:
+            sure = f"{self.compared:,} compared, {self.uncompared:,} with less in common were not"
+        return "\n".join(map(display.printable, [*lines, f"documents: {sure}"]))
 
 
 def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST) -> SharedPassages:
     """Return the passages that a stored document shares with others, token by token.
 
-    A document is compared if it has one of the sampled shingles of this one, at most ``most`` of them: first those
-    with the most. A passage of n tokens has n − w + 1 shingles of w tokens, each of them in the sample with
-    probability 1 / scale, so it is found with probability 1 − (1 − 1 / scale)ⁿ⁻ʷ⁺¹ or more if they are distinct.
+    A passage of n tokens has n − w + 1 shingles of w tokens. The sampled shingles are looked up by their postings;
+    where n − w + 1 in a row are not in the sample, the last of them is looked up by its words. So each document
+    with a passage is found, unless there are more than ``MOST_BY_WORDS`` such places: then none of them is looked
+    up, and a passage is found with probability 1 − (1 − 1 / scale)ⁿ⁻ʷ⁺¹ or more if its shingles are distinct. At
+    most ``most`` documents are compared, first those with the most of what was looked up.
     Between two documents, passages are the tiles of greedy string tiling: none is in two passages.
 
     Raises UnknownIdError, and SettingError for numbers that cannot be used.
@@ -85,8 +95,7 @@ def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST)
         raise unknown([id])
     rule = sampling.length, sampling.key, view.base, sampling.cleaner
     target = Target(id, view.text(number), number, None, None, *rule)
-    below = int(np.searchsorted(target.hashes, np.uint64(sampling.limit - 1), side="right"))
-    found, hits = view.holders(target.hashes[:below])
+    found, hits, recall = _holders(view, target, length)
     hits, found = hits[found != number], found[found != number]
     chosen = np.sort(found[np.argsort(-hits, kind="stable")[:most]])
     passages: list[SharedPassage] = []
@@ -97,9 +106,40 @@ def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST)
             passages += _common(target.units, other, target.units_of(text), length, covered)
     passages.sort(key=lambda one: (one.begin, -one.tokens, one.id))
     uncompared = len(found) - len(chosen)
-    recall = 0.0 if uncompared else 1 - (1 - 1 / sampling.scale) ** (length - sampling.length + 1)
+    recall = 0.0 if uncompared else recall
     counts = int(np.count_nonzero(covered)), len(covered), len(chosen), uncompared
     return SharedPassages(id, length, tuple(passages), *counts, recall)
+
+
+def _holders(view: View, target: Target, length: int) -> tuple[Int64s, Int64s, float]:
+    """The documents that may have a passage, with the look-ups that find each, and the recall of ``length``."""
+    sampling, units, run = view.sampling, target.units, length - view.sampling.length + 1
+    below = int(np.searchsorted(target.hashes, np.uint64(sampling.limit - 1), side="right"))
+    found, hits = view.holders(target.hashes[:below])
+    places: list[int] = []
+    if len(units) >= length:
+        shingles = target.shingles_in_order(units)
+        base = view.base.contains(shingles) if len(view.base) else np.zeros(len(shingles), np.bool_)
+        places = _unsampled(~base & (shingles <= np.uint64(sampling.limit - 1)), base, run)
+    if len(places) > MOST_BY_WORDS:
+        return found, hits, 1 - (1 - 1 / sampling.scale) ** run
+    words = (dict.fromkeys(units.strings[place : place + sampling.length]) for place in places)
+    every = np.concatenate([found, *map(view.having, map(tuple, words))])
+    documents, which = np.unique(every, return_inverse=True)
+    weights = np.concatenate([hits, np.ones(len(every) - len(hits), np.int64)])
+    return documents, np.bincount(which, weights, len(documents)).astype(np.int64), 1.0
+
+
+def _unsampled(sampled: Bools, base: Bools, run: int) -> list[int]:
+    """Shingles such that each ``run`` in a row that are not all base text have one of them or a sampled one."""
+    places, last = [], -1
+    for place in [*np.flatnonzero(sampled).tolist(), len(sampled)]:
+        while place - last > run:
+            own = np.flatnonzero(~base[last + 1 : last + 1 + run])
+            last = last + 1 + int(own[-1]) if len(own) else last + run
+            places += [last] * bool(len(own))
+        last = place
+    return places
 
 
 def _common(own: Units, id: str, other: Units, length: int, covered: Bools) -> list[SharedPassage]:

@@ -21,6 +21,7 @@ from neardup.collection.groups.methods import require_verdict
 from neardup.collection.intake import OnDuplicate, StorableRows, intake_of
 from neardup.collection.near import Near
 from neardup.collection.pages import Page, hit_fields
+from neardup.collection.passages import LENGTH, MOST, SharedPassages
 from neardup.collection.records import (
     Added,
     Change,
@@ -237,6 +238,11 @@ class Client:
         """Return why a query does not find a document, or that it does."""
         body = {"query": query, "id": usable_id(id), "include_self": include_self}
         return self._sender.send(WhyNot, "POST", "/v1/why-not", body, again=True, query=query)
+
+    def passages(self, id: str | int, *, length: int = LENGTH, most: int = MOST) -> SharedPassages:
+        """Return the passages of at least ``length`` tokens that a document shares with others, token by token."""
+        document = usable_id(id)
+        return self._sender.send(SharedPassages, "GET", "/v1/passages", id=document, length=length, most=most)
 
     def info(self) -> dict[str, Any]:
         """Return counts, bytes and settings as plain data; instead of the path, the address."""
@@ -493,6 +499,7 @@ class AsyncClient:
     update_metadata, get, list = _later(Client.update_metadata), _later(Client.get), _later(Client.list)
     base_texts, info, export = _later(Client.base_texts), _later(Client.info), _later(Client.export)
     search, near, why_not = _later(Client.search), _later(Client.near), _later(Client.why_not)
+    passages = _later(Client.passages)
     compare = _later(cast(Callable[..., answers.ServiceComparison], Client.compare))
     groups, group = _later(Client.groups), _later(Client.group)
     group_of, members = _later(Client.group_of), _later(Client.members)

@@ -20,6 +20,7 @@ from neardup.collection.groups.methods import TaggedDocuments, tag_chosen, tags_
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import RECALL, Near
 from neardup.collection.pages import HitField, Page, hit_fields
+from neardup.collection.passages import LENGTH, MOST, SharedPassages, shared_passages
 from neardup.collection.query import Query as Parsed
 from neardup.collection.query import explanation, parse
 from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
@@ -85,6 +86,8 @@ HitFields = Annotated[
     Query(pattern=f"^{_FIELD}(,{_FIELD})*$", description="What each hit holds besides: metadata,text,excerpt."),
 ]
 Partial = Annotated[bool, Query(description="Of several shards: answer without those that do not answer.")]
+Length = Annotated[int, Query(ge=1, le=LARGEST, description="Least tokens, from those of a shingle on.")]
+Quoted = Annotated[int, Query(ge=1, le=MOST, description="The most documents to compare.")]
 Number = Annotated[int, Path(ge=1, le=LARGEST)]
 Groups = Annotated[int, Query(ge=1, le=100, description="Each includes up to 1,000 members.")]
 BEARER = Depends(HTTPBearer(auto_error=False, description="A token of the token file, if the service has one."))
@@ -366,6 +369,12 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
             return answer(_compared(pair, executor.settings, texts, base, seconds))
 
         return await executor.texts((pair.a, pair.b), work)
+
+    @app.get("/v1/passages", **described(SharedPassages, 404))
+    async def passages(id: Id, length: Length = LENGTH, most: Quoted = MOST) -> Response:
+        """The passages that a document shares with others, token by token."""
+        with bad_request_as(422):  # a length below that of a shingle
+            return await executor.view(lambda view, _: answer(shared_passages(view, id, length, most)), alone=True)
 
 
 def _add_shard(app: FastAPI, executor: Executor) -> None:

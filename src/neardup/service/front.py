@@ -30,7 +30,7 @@ class Front(Executor):
 
     refused = (
         *("/v1/groups", "/v1/decisions", "/v1/tags", "/v1/actions", "/v1/changes"),
-        *("/v1/explain", "/v1/why-not", "/v1/shard/"),
+        *("/v1/explain", "/v1/why-not", "/v1/passages", "/v1/shard/"),
     )
 
     def __init__(self, shards: Collections, limits: Limits, *, readonly: bool = False) -> None:

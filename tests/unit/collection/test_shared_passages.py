@@ -29,12 +29,14 @@ def windows(words: list[str], length: int) -> dict[tuple[str, ...], None]:
     return dict.fromkeys(tuple(words[k : k + length]) for k in range(len(words) - length + 1))
 
 
-@pytest.mark.parametrize(("seed", "length"), [(1, 10), (2, 5), (3, 30)])
-def test_every_shared_window_is_found_and_each_passage_is_in_both(tmp_path: Path, seed: int, length: int) -> None:
+@pytest.mark.parametrize(("seed", "length", "scale"), [(1, 10, 1), (2, 5, 1), (3, 30, 1), (1, 10, 8), (4, 6, 32)])
+def test_every_shared_window_is_found_and_each_passage_is_in_both(
+    tmp_path: Path, seed: int, length: int, scale: int
+) -> None:
     texts = made_texts(seed)
     joined = {id: " ".join(words) for id, words in texts.items()}
     shared = 0
-    with Collection(tmp_path / "made.neardup", scale=1) as collection:
+    with Collection(tmp_path / "made.neardup", scale=scale) as collection:
         collection.add([{"id": id, "text": text} for id, text in joined.items()])
         for id, words in texts.items():
             found = collection.passages(id, length=length)
@@ -58,13 +60,21 @@ def test_every_shared_window_is_found_and_each_passage_is_in_both(tmp_path: Path
     assert shared
 
 
+def test_a_long_document_has_the_promise_of_the_sample(tmp_path: Path) -> None:
+    text = " ".join(f"word{number}" for number in range(3000))
+    with Collection(tmp_path / "made.neardup", scale=32) as collection:
+        collection.add([{"id": f"d{number}", "text": text} for number in range(2)])
+        shared = collection.passages("d0", length=6)
+        assert (shared.recall, shared.shared) == (1 - (31 / 32) ** 2, 3000)
+
+
 def test_a_limit_leaves_documents_uncompared_and_promises_nothing(tmp_path: Path) -> None:
     text = " ".join(WORDS[:80])
     with Collection(tmp_path / "made.neardup", scale=2) as collection:
         collection.add([{"id": f"d{number}", "text": f"{text} own{number}"} for number in range(5)])
         whole, part = collection.passages("d0"), collection.passages("d0", most=2)
         assert (len(whole.passages), whole.compared, whole.uncompared) == (4, 4, 0)
-        assert whole.recall == 1 - 0.5**46
+        assert whole.recall == 1
         assert (len(part.passages), part.compared, part.uncompared, part.recall) == (2, 2, 2, 0.0)
         assert "80 tokens" in str(whole)
         for given in ({"length": 4}, {"length": True}, {"most": 0}):

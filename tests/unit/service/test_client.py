@@ -40,7 +40,6 @@ LOCAL = {
     *("prepare", "put_prepared", "together"),  # one transaction of several calls
     *("decide_all", "import_tags"),  # a transaction of many decisions
     *("view", "check", "compact", "backup", "settings"),  # the file itself
-    "passages",  # the service has no address for it yet
 }
 """The public names of a collection that need its file."""
 HARBOUR = "the harbour office is closed on Friday because of the storm"
@@ -119,6 +118,7 @@ def asked(made: Any) -> list[Any]:
         made.search("FINGERPRINT:a_20_80 AND k=1").hits,
         made.search("k=1 OR year=2022", limit=1).query,
         (made.why_not("FINGERPRINT:a_99", "c"), str(made.why_not("k=1", "new 1"))),
+        (made.passages("a", length=5), made.passages("a", length=6, most=1)),
         (made.list(limit=2), made.list(limit=2, texts=True).documents[1].text, made.list(10**9)),
         list(made.documents()),
         made.group_pending(0.7, limit=2).near,

@@ -151,7 +151,11 @@ def test_changes_reach_the_shard_of_the_document(front: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["/v1/groups", "/v1/explain?q=a", "/v1/why-not?q=a&id=d1", "/v1/changes", "/v1/tags"]
+    "target",
+    [
+        *("/v1/groups", "/v1/explain?q=a", "/v1/why-not?q=a&id=d1"),
+        *("/v1/passages?id=d1", "/v1/changes", "/v1/tags"),
+    ],
 )
 def test_requests_that_need_one_collection_are_refused(front: Service, target: str) -> None:
     answer = front("GET", target)

@@ -287,6 +287,16 @@ def test_a_comparison_leaves_out_the_text_that_the_collection_leaves_out(tmp_pat
         assert [hit["id"] for hit in near["hits"]] == ["a"]
 
 
+def test_passages_of_a_document(filled: Service) -> None:
+    answer = filled("GET", "/v1/passages?id=a&length=10")
+    assert answer.json == filled.executor.collection.passages("a", length=10).as_dict()
+    assert {one["id"] for one in answer.json["passages"]} == {"b", "d"}
+    assert filled("GET", "/v1/passages?id=a&length=10&most=1").json["uncompared"] == 1
+    assert filled("GET", "/v1/passages?id=nothing").status == 404
+    for wrong in ("length=4", "length=x", "most=0", "most=1001"):
+        assert filled("GET", f"/v1/passages?id=a&{wrong}").status == 422
+
+
 def test_plans_and_reasons(filled: Service) -> None:
     plan = filled("GET", "/v1/explain?q=FINGERPRINT:a_20_80").json
     assert plan == filled("POST", "/v1/explain", {"query": "EXPLAIN FINGERPRINT:a_20_80"}).json

@@ -368,7 +368,7 @@ class CompactOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class McpOptions:
-    """Offer compare, find and search to an agent by the Model Context Protocol, on standard input and output.
+    """Offer compare, find, search and passages to an agent (Model Context Protocol), on standard input and output.
 
     Only files below --root can be read, and nothing is changed unless --write is given. Needs the extra mcp.
     """

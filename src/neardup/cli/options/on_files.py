@@ -650,6 +650,9 @@ class PassagesOptions:
     out: Path | None = general.OUT.field()
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
+    of: str | None = option(
+        "--of", None, "Show the passages of document ID that others have; the input is a collection.", "ID"
+    )
     length: int | None = option(
         "--length", None, "Fewest tokens: 50 of a passage, 5 of another unit.", "NUMBER", panel=SEARCH
     )
