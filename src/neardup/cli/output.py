@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import Task
 
-    from neardup.cli.options import on_files
+    from neardup.cli.options import on_files, on_results
     from neardup.io.writers import OutputFolder
     from neardup.run.account import RunAccount
     from neardup.run.findings import Found
@@ -51,8 +51,8 @@ _FOLDER_ONLY = {
 OutputOptions: TypeAlias = Union[
     "on_files.DedupOptions",
     "on_files.GroupOptions",
-    "on_files.ApplyOptions",
-    "on_files.RegroupOptions",
+    "on_results.ApplyOptions",
+    "on_results.RegroupOptions",
     "on_files.MergeOptions",
     "on_files.PartOptions",
     "on_files.DecontaminateOptions",

@@ -19,10 +19,11 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
 from neardup.cli.option import typed
-from neardup.cli.options.on_files import ApplyOptions, RegroupOptions
 from neardup.cli.options.on_results import (
+    ApplyOptions,
     ExportOptions,
     ImportOptions,
+    RegroupOptions,
     ReportOptions,
     ShowOptions,
     VerifyOptions,

@@ -81,7 +81,7 @@ def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST)
     where n − w + 1 in a row are not in the sample, the last of them is looked up by its words. So each document
     with a passage is found, unless there are more than ``MOST_BY_WORDS`` such places: then none of them is looked
     up, and a passage is found with probability 1 − (1 − 1 / scale)ⁿ⁻ʷ⁺¹ or more if its shingles are distinct. At
-    most ``most`` documents are compared, first those with the most of what was looked up.
+    most ``most`` documents are compared, first those that the most look-ups find.
     Between two documents, passages are the tiles of greedy string tiling: none is in two passages.
 
     Raises UnknownIdError, and SettingError for numbers that cannot be used.

@@ -163,48 +163,6 @@ class GroupOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ApplyOptions:
-    """Write the documents that stay after the review of a result, as people decided.
-
-    Nothing is compared again: the groups are those of the result, changed by the decisions in its
-    folder, and the documents are read again from its input. Without decisions these are the documents
-    that the run keeps.
-
-    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
-    """
-
-    result: Path = replace(general.RESULT, help="A result folder, with the decisions of a review.").field()
-    out: Path | None = general.OUT_OR_STREAM.field()
-    moved: list[str] = replace(
-        general.MOVED, help="The input where it is now, if it has moved. May be repeated."
-    ).field()
-    dry_run: bool = general.DRY_RUN.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RegroupOptions:
-    """Group the pairs of an earlier result at a stricter threshold.
-
-    No documents are read, and all other settings stay those of the result.
-
-    Exit status: 0 done; 1 done, but some input was rejected (problems.jsonl lists it); 2 error.
-    """
-
-    result: Path = general.RESULT.field()
-    out: Path | None = general.OUT.field()
-    stricter: float = Declared(
-        ("--threshold",), REQUIRED, "A threshold above that of the result.", *general.SHARE
-    ).field()
-    dry_run: bool = general.DRY_RUN.field()
-    json: bool = general.JSON.field()
-    overwrite: bool = general.OVERWRITE.field()
-    explicit: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LookOptions:
     """Print the ten largest groups of near copies in some documents, and the next command; write nothing.
 
