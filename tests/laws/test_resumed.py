@@ -27,6 +27,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "csv": {"method": "lsh", "keep": "max:score", "count": True, "sources": "side"},
     "parquet": {"method": "exact", "across": "side", "within": "half"},
     "ipc": {"sketch": "simhash", "bits": 128, "distance": 9},
+    "mixed": {"method": "lsh", "keep": "max:score", "within": "half"},
     "text": {"method": "lsh"},
     "base": {"method": "lsh", "sketch": "classic", "slots": 100},
     "common": {"ignore_common": 0.02},
@@ -53,6 +54,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     pq.write_table(table, folder / "parquet.parquet", row_group_size=50)
     with pa.ipc.new_file(folder / "ipc.arrow", table.schema) as stream:
         stream.write_table(table, max_chunksize=30)
+    (folder / "mixed").mkdir()
+    for name in ("jsonl.jsonl", "parquet.parquet"):
+        (folder / "mixed" / name).write_bytes((folder / name).read_bytes())
     (folder / "text").mkdir()
     for k, text in enumerate(texts[:60] + texts[120:150]):
         (folder / "text" / f"{k}.txt").write_text(text, encoding="utf-8")

@@ -155,7 +155,7 @@ def test_links_out_in_a_folder_are_left_aside_and_links_inside_are_followed(tool
 )
 def test_a_pattern_matches_the_files_below_the_root(tools: Tools, pattern: str, count: int) -> None:
     if pattern == "**":
-        (tools.roots.folders[0] / "mails.jsonl").unlink()  # files of one format in one run
+        (tools.roots.folders[0] / "mails.jsonl").unlink()  # a folder of documents
         count -= 1
     assert tools.find(paths=[pattern])["documents"] == count
 

@@ -217,7 +217,8 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
     ignore = open_base(options.ignore, columns, settings.reading)
     given = Inputs(documents, columns, settings, against, action, ignore, review_of(options))
     if options.out is not None and not options.dry_run:
-        check_before(documents, options.out, action, settings.keep, **_others(options))
+        size = _shard_bytes(options)
+        check_before(documents, options.out, action, settings.keep, **_others(options), shard_size=size)
     table = options.write_table if isinstance(options, DedupOptions) else None
     if table is not None:
         refuse_table(table)

@@ -16,7 +16,9 @@ from neardup.io.readers.columns import (
     digests,
     find_column,
     find_labels,
+    inputs_with,
     offer_fields,
+    require_one_kind,
     type_of_column,
 )
 from neardup.join.corpus import Part
@@ -112,9 +114,11 @@ def check_columns(documents: Documents, keep: Keep, relations: Relations) -> Non
             find_labels(documents, name, "--keep")
             continue
         find_column(documents, name, "--keep")
-        kind = type_of_column(documents, name)
-        if kind is not None:
-            require_order(policy, kind)
+        require_one_kind(documents, name, "--keep")
+        for one in inputs_with(documents, name):
+            kind = type_of_column(one, name)
+            if kind is not None:
+                require_order(policy, kind)
     for option, name in _relations(relations):
         find_labels(documents, name, option)
     if keep.sources:

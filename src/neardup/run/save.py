@@ -15,15 +15,15 @@ from neardup.display import counted
 from neardup.errors import InputError, OutputError
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import (
-    WITHOUT_COLUMNS,
     Capture,
     Chunk,
     Documents,
-    Format,
     NativeRows,
     Problem,
     Removal,
     ReplacesRows,
+    formats_of,
+    have_columns,
 )
 from neardup.io.readers.folders import Discovered, partition_of
 from neardup.io.readers.places import Recorded
@@ -69,21 +69,21 @@ class AddedColumns(Protocol):
         """The columns of ``rows``."""
 
 
-def added_names(keep: Keep, format: Format, *, annotate: bool) -> tuple[str, ...]:
+def added_names(keep: Keep, documents: Documents, *, annotate: bool) -> tuple[str, ...]:
     """The names of the columns that a run adds to its kept rows.
 
     Text files have no place for counts; groups.parquet has them for every format.
     """
-    has_counts = keep.count and format not in WITHOUT_COLUMNS
+    has_counts = keep.count and have_columns(documents)
     counted = (*COUNTED, *((SOURCES,) if keep.sources else ())) if has_counts else ()
     return (*(ANNOTATIONS if annotate else ()), *counted)
 
 
-def added_to(run: Run, format: Format, *, annotate: bool) -> AddedColumns | None:
+def added_to(run: Run, documents: Documents, *, annotate: bool) -> AddedColumns | None:
     """The columns that a run adds to its kept rows, or None."""
     added: list[AddedColumns] = [Annotations(run)] if annotate else []
-    if run.represented is not None and format not in WITHOUT_COLUMNS:
-        added.append(_Flat(run.represented) if format == "csv" else run.represented)
+    if run.represented is not None and have_columns(documents):
+        added.append(_Flat(run.represented) if "csv" in formats_of(documents) else run.represented)
     return _Together(added) if added else None
 
 
@@ -216,19 +216,20 @@ def check_before(
     *,
     removed: bool = False,
     revisits: bool = False,
+    shard_size: int = 0,
 ) -> None:
     """Raise OutputError for faults that are known before the work: columns that clash, a disk that is too full.
 
-    ``removed`` rows and ``revisits`` are written as well.
+    ``removed`` rows and ``revisits`` are written as well, into files of ``shard_size`` if it is not 0.
 
     The rows written take at most as much space as the input. Half of that must be free for ``dedup``, which rarely
     keeps less, and all of it for ``annotate``.
     """
     if action in ("dedup", "annotate"):
-        names = added_names(keep, documents.format, annotate=action == "annotate")
+        names = added_names(keep, documents, annotate=action == "annotate")
         if names:
             check_extra(documents, names)
-        if removed and documents.format not in WITHOUT_COLUMNS:
+        if removed and have_columns(documents):
             check_extra(documents, REASONS)
         if revisits and not isinstance(documents, ReplacesRows):
             raise OutputError(
@@ -236,6 +237,7 @@ def check_before(
                 "Web archives, whose records have addresses and dates",
                 "Leave it out",
             )
+        KeptLayout.of(documents, shard_size)
         require_room(out, (documents.size_bytes or 0) // (1 if action == "annotate" else 2))
 
 
@@ -333,9 +335,9 @@ class _RunRows:
         self._pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == self._part}
         self._stays = np.full(len(self._run.rows), not removed)
         self._stays[self._run.decisions.gone] = annotate or removed
-        self._added = added_to(self._run, self._documents.format, annotate=annotate)
+        self._added = added_to(self._run, self._documents, annotate=annotate)
         if removed:
-            self._added = None if self._documents.format in WITHOUT_COLUMNS else Reasons(self._run)
+            self._added = Reasons(self._run) if have_columns(self._documents) else None
         if isinstance(self._documents, ReplacesRows):
             self._documents.removals = Revisits(self._run) if files.revisits else None
         self._seen: set[int] = set()
@@ -429,11 +431,12 @@ def fill_final(
 def _opened(files: Sequence[Recorded], result: Found) -> Documents:
     """The input as documents, as the run read it."""
     several, first = len(files) > 1 and files[0].format != "text", files[0]
+    format = first.format if all(file.format == first.format for file in files) else "mixed"
     sources = tuple(
         Source(file.name, file.path, file.size, partition_of(file.name) if several else ()) for file in files
     )
     name = result.run.inputs[0] if first.format == "text" else first.name
-    documents = open_sources(Discovered(first.format, name, sources), Settings.of(**result.run.settings).reading)
+    documents = open_sources(Discovered(format, name, sources), Settings.of(**result.run.settings).reading)
     documents.require(first.text, first.id)
     documents.findings.roots[:] = result.run.reading.roots
     return documents

@@ -45,8 +45,8 @@ from neardup.text.keys import key_of
 class FingerprintedDocuments:
     """The documents of several parts in the given order, as one input.
 
-    All parts have the same format, columns, settings and key. ``inputs`` are files and folders that hold the texts
-    now, where they have moved.
+    All parts are data, or one document a file, and have the same columns, settings and key. ``inputs`` are files
+    and folders that hold the texts now, where they have moved.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class FingerprintedDocuments:
         self._parts = [_Part(part, several, tuple(inputs)) for part in parts]
         self.secret, self.key = secret, key_of(secret)
         first = parts[0].manifest.input
-        self.format = cast(Format, first.format)
+        formats = {part.manifest.input.format for part in parts}
+        self.format = cast(Format, first.format if len(formats) == 1 else "mixed")
         self.sources = tuple(source for part in self._parts for source in part.sources)
         in_folder = several and self.format == "text"
         self.names: tuple[str, ...] = ("input",) if in_folder else tuple(n for p in self._parts for n in p.names)

@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from neardup.errors import InputError, unusable
 from neardup.io.names import without_secrets
@@ -11,10 +13,11 @@ from neardup.io.readers.base import CHUNK_BYTES, Documents, Format
 from neardup.io.readers.columns import choose_columns, choose_reference
 from neardup.io.readers.csv import CsvDocuments
 from neardup.io.readers.discovery import database_of, find_files, root_of
-from neardup.io.readers.folders import Discovered
+from neardup.io.readers.folders import Discovered, format_of_source
 from neardup.io.readers.ipc import IpcDocuments
 from neardup.io.readers.jsonl import JsonlDocuments
 from neardup.io.readers.parquet import ParquetDocuments
+from neardup.io.readers.sources import Source
 from neardup.io.readers.text_files import TextDocuments, read_document, read_stream
 from neardup.settings import ReadingSettings
 
@@ -94,7 +97,7 @@ def open_files(
     without: Collection[Path] = (),
     reading: ReadingSettings = AUTO,
 ) -> Documents:
-    """Open files, folders, patterns and URLs as one input, ``without`` some files; all must be of one format."""
+    """Open files, folders, patterns and URLs, ``without`` some files: data, or one document a file."""
     if not names:
         raise InputError("No input was given", "At least one file, folder or pattern", "Name an input")
     own = {os.path.realpath(path) for path in without}
@@ -104,7 +107,7 @@ def open_files(
 
         return from_query(names, reading.query, chunk_bytes)
     found = find_files(names, without)
-    documents = _OPENED[found.format](found, chunk_bytes, reading)
+    documents = _opened(found, chunk_bytes, reading)
     documents.findings.aside[:0] = found.aside
     documents.findings.notes[:0] = found.notes
     if documents.format != "text":
@@ -114,4 +117,25 @@ def open_files(
 
 def open_sources(found: Discovered, reading: ReadingSettings = AUTO) -> Documents:
     """Open files that were found before."""
-    return _OPENED[found.format](found, CHUNK_BYTES, reading)
+    return _opened(found, CHUNK_BYTES, reading)
+
+
+def _opened(files: Discovered, size: int, reading: ReadingSettings) -> Documents:
+    """Open files with the reader of their format; of several formats, and several tables, each with its own."""
+    if files.format != "mixed" and (files.format != "table" or len(files.sources) == 1):
+        return _OPENED[files.format](files, size, reading)
+    from neardup.io.readers.composite import CompositeDocuments  # here, since most inputs are of one format
+
+    inputs: list[Any] = []
+    for _, sources in groupby(enumerate(files.sources), _reader_of):
+        some = tuple(source for _, source in sources)
+        format = format_of_source(some[0])
+        inputs.append(_OPENED[format](replace(files, format=format, sources=some), size, reading))
+    return CompositeDocuments(inputs)
+
+
+def _reader_of(numbered: tuple[int, Source]) -> tuple[Format, int]:
+    """The same for files that have one reader: those of one format that follow each other, but no tables."""
+    number, source = numbered
+    format = format_of_source(source)
+    return format, number if format == "table" else 0

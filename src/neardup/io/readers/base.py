@@ -110,9 +110,9 @@ def _certainty(sure: Sequence[float]) -> str:
     return f" (certainty {low:.2f})" if low == high else f" (certainty {low:.2f} to {high:.2f})"
 
 
-Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "warc", "table", "text", "arrow"]
+Format: TypeAlias = Literal["parquet", "jsonl", "csv", "ipc", "warc", "table", "mixed", "text", "arrow"]
 WITHOUT_COLUMNS: frozenset[Format] = frozenset(("text", "warc"))
-"""Formats whose documents have no place for further columns."""
+"""Formats whose documents have no place for further columns; see ``have_columns``."""
 Kind: TypeAlias = Literal["text", "integer", "number", "truth", "other"]
 RowNumbers: TypeAlias = npt.NDArray[np.int64]
 
@@ -349,7 +349,7 @@ class SizedSink(Sink, Protocol):
 
 
 class Documents(Protocol):
-    """A whole input: one or many files of one format, or Arrow data in memory."""
+    """A whole input: one or many files of one format or of several, or Arrow data in memory."""
 
     @property
     def format(self) -> Format:
@@ -392,6 +392,17 @@ class Documents(Protocol):
 
         ``extra`` is the schema of the columns added to every row, or None. At most ``threads`` threads encode.
         """
+
+
+def formats_of(documents: Documents) -> frozenset[Format]:
+    """Return the formats of the files of an input."""
+    formats: frozenset[Format] = getattr(documents, "formats", frozenset((documents.format,)))
+    return formats
+
+
+def have_columns(documents: Documents) -> bool:
+    """Return whether the rows of an input have a place for further columns."""
+    return WITHOUT_COLUMNS.isdisjoint(formats_of(documents))
 
 
 Natives: TypeAlias = Iterator[tuple[Chunk, Callable[[], NativeRows]]]

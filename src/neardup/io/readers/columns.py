@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.formats.content import LISTS
 from neardup.io.readers.arrow import column_type, kind_of, row_lengths
-from neardup.io.readers.base import Column, Documents, Kind
+from neardup.io.readers.base import Column, Documents, Kind, named
 from neardup.io.readers.fields import (
     EACH,
     FieldPath,
@@ -278,7 +278,14 @@ def _listed(columns: Iterable[Column]) -> str:
 
 
 def _guess_text(documents: Documents, option: str) -> tuple[str, tuple[str, ...]]:
-    texts = [column for column in documents.columns if column.kind == "text" and column.name]
+    partial = _partial(documents)
+    texts = [c for c in documents.columns if c.kind == "text" and c.name and c.name not in partial]
+    if not texts and partial:
+        raise InputError(
+            f"No column of strings is in all inputs: {named(sorted(partial))} are missing in some",
+            "Inputs that all have the text under one name",
+            "Run them separately, or rename the column",
+        )
     if not texts and any(column.kind == "text" for column in documents.columns):
         raise _nameless(f"{documents.names[0]} has strings in a column without a name only")
     if documents.format in ("text", "warc"):
@@ -300,6 +307,18 @@ def _guess_text(documents: Documents, option: str) -> tuple[str, tuple[str, ...]
     return name, (f'text column: "{name}" (guessed, it has the longest values; set it with {option})',)
 
 
+def _partial(documents: Documents) -> Collection[str]:
+    """The columns that some of several inputs lack."""
+    partial: Collection[str] = getattr(documents, "partial", ())
+    return partial
+
+
+def inputs_with(documents: Documents, name: str) -> Iterable[Documents]:
+    """Return the inputs with a column or field: of several ones, or the documents themselves."""
+    having: Callable[[str], Iterable[Documents]] | None = getattr(documents, "having", None)
+    return (documents,) if having is None else having(name)
+
+
 def _first_of(names: Sequence[str], columns: Sequence[Column]) -> str | None:
     folded: dict[str, str] = {}
     for column in columns:
@@ -317,7 +336,8 @@ def _longest(documents: Documents, names: Sequence[str]) -> str:
 
 
 def _guess_id(documents: Documents, text: str, option: str) -> tuple[str | None, tuple[str, ...]]:
-    usable = [c for c in documents.columns if c.kind in ("text", "integer") and c.name != text]
+    unfit = {text, *_partial(documents)}
+    usable = [c for c in documents.columns if c.kind in ("text", "integer") and c.name not in unfit]
     name = _first_of(ID_NAMES, usable)
     if name is None or documents.format == "text":
         return name, ()
@@ -341,7 +361,24 @@ ALLOWED = "A column of strings, whole numbers, truth values or dates"
 
 def find_labels(documents: Documents, name: str, option: str, where: str = "") -> None:
     """Raise InputError unless the documents have a column of that name whose values can be compared as text."""
-    column = find_column(documents, name, option, where)
+    find_column(documents, name, option, where)
+    for one in inputs_with(documents, name):
+        _require_labels_in(one, name, option)
+
+
+def require_one_kind(documents: Documents, name: str, option: str) -> None:
+    """Raise InputError for a column of several kinds, which has no order."""
+    conflicts: Mapping[str, str] = getattr(documents, "conflicts", {})
+    if name in conflicts:
+        raise InputError(
+            f'{option}: the column "{name}" is {conflicts[name]}',
+            "Values of one kind in all inputs",
+            "Choose another column, or run the inputs separately",
+        )
+
+
+def _require_labels_in(documents: Documents, name: str, option: str) -> None:
+    column = find_column(documents, name, option)
     kind = type_of_column(documents, name)
     if kind is not None:
         require_labels(kind, name, option)

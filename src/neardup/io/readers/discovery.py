@@ -160,16 +160,14 @@ _FEW, _LONGEST_NAME = 1000, 4096
 
 
 def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
-    """Return the files that the names refer to; they must be of one format.
+    """Return the files that the names refer to; data files may be of several formats.
 
     ``without``: local files that are never input, even if a name matches them.
     """
     left_out = frozenset(os.path.realpath(path) for path in without)
     parts = [_find(str(name), left_out) for name in names]
     first = parts[0]
-    for part in parts:
-        if part.format != first.format:
-            raise _mixed(first.sources[0], first.format, part.sources[0], part.format)
+    format = _common_format([(part.format, part.sources[0]) for part in parts])
     sources = first.sources if len(parts) == 1 else (s for part in parts for s in _under_own_name(part))
     unique = {source.path: source for source in sources}
     aside = tuple(
@@ -178,9 +176,7 @@ def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> D
         for item in part.aside
     )
     notes = (*aside_note(aside), *(note for part in parts for note in part.notes))
-    return Discovered(
-        first.format, first.name if len(parts) == 1 else "input", tuple(unique.values()), aside, notes
-    )
+    return Discovered(format, first.name if len(parts) == 1 else "input", tuple(unique.values()), aside, notes)
 
 
 def _under_own_name(part: Discovered) -> Iterator[Source]:
@@ -391,7 +387,7 @@ def local_source(name: str, path: str) -> Source:
 
 
 def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discovered:
-    """Treat a folder as data of one format, or as one document per file."""
+    """Treat a folder as data, or as one document per file."""
     if not sources:
         left = f" that are input; {aside_note(aside)[0]}" if aside else ""
         raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
@@ -414,19 +410,25 @@ def _joined(folder: str, name: str) -> str:
 
 
 def _files(name: str, sources: list[Source]) -> Discovered:
-    first = sources[0]
-    for source in sources:
-        if format_of(source.path) != format_of(first.path):
-            raise _mixed(first, format_of(first.path), source, format_of(source.path))
-    return Discovered(format_of(first.path), shown_name(name), tuple(sources))
+    format = _common_format([(format_of(source.path), source) for source in sources])
+    return Discovered(format, shown_name(name), tuple(sources))
 
 
-def _mixed(first: Source, format: Format, other: Source, other_format: Format) -> InputError:
-    return InputError(
-        f"{first.name} is {format} and {other.name} is {other_format}",
-        "Files of one format in one run",
-        "Run each format separately, or convert one of them",
-    )
+def _common_format(inputs: Sequence[tuple[Format, Source]]) -> Format:
+    """Return the format of inputs, or ``mixed``. Raises InputError for data beside files that are documents."""
+    firsts: dict[Format, Source] = {}
+    for format, source in inputs:
+        firsts.setdefault(format, source)
+    if len(firsts) == 1:
+        return inputs[0][0]
+    if "text" in firsts:
+        other, data = next((format, source) for format, source in firsts.items() if format != "text")
+        raise InputError(
+            f"{firsts['text'].name} is one document, and {data.name} is data ({other})",
+            "Data, or one document a file, in one run",
+            "Run them separately",
+        )
+    return "mixed"
 
 
 def _find_remote(url: str) -> Discovered:

@@ -69,6 +69,11 @@ class FileDocuments(ABC):
     def require(self, text: str, id: str | None) -> None:  # noqa: B027 - only JSONL has a choice here
         """Accept any row: columns of this format have types."""
 
+    @property
+    def chunk_count(self) -> int | None:
+        """Number of chunks of all files; None before a pass over them has ended."""
+        return None if None in self._counts else sum(count or 0 for count in self._counts)
+
     def file_of(self, chunk: int) -> int:
         """Return the position of the file of a chunk, after a pass over all files."""
         return int(np.searchsorted(np.cumsum([count or 0 for count in self._counts]), chunk, side="right"))

@@ -18,12 +18,13 @@ from neardup.errors import InputError
 from neardup.io.attachments import BESIDE
 from neardup.io.containers.addresses import MARK
 from neardup.io.containers.codecs import COMPRESSIONS
+from neardup.io.containers.spools import STDIN
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.formats.content import Attachment
 from neardup.io.names import shown_name, without_query
 from neardup.io.readers.base import NAMED, Aside, Format, named
 from neardup.io.readers.sources import Source
-from neardup.io.readers.table_folders import table_in
+from neardup.io.readers.table_folders import LOGS, table_in
 
 PARTS = ("cur", "new", "tmp")
 _READ = PARTS[:2]
@@ -199,7 +200,10 @@ _STATE_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Discovered:
-    """The files of an input; ``name`` is the display name of a folder of text files."""
+    """The files of an input; ``name`` is the display name of a folder of text files.
+
+    The format is ``mixed`` for data files of several formats: ``format_of_source`` has that of each.
+    """
 
     format: Format
     name: str
@@ -217,11 +221,19 @@ def format_of(name: str) -> Format:
     return _FORMATS.get(extension, "text")
 
 
+def format_of_source(source: Source) -> Format:
+    """Return the format of a data file, of standard input, or of a version of a table."""
+    log, table = os.path.split(os.path.dirname(source.path))[::-1]
+    if source.is_local and log in LOGS and table_in(table) is not None:
+        return "table"
+    return "jsonl" if source.path == STDIN else format_of(source.path)
+
+
 def decide(folder: str, sources: Sequence[Source]) -> Discovered:
     """Decide whether a folder is data, if other files are few and small in comparison; else one document per file.
 
     Few and small: not more of them than data files, and at most a tenth of their bytes. Raises InputError if both
-    readings are possible, or the data is of several kinds.
+    readings are possible.
     """
     speaking = [source for source in sources if _speaks_of_data(source.name)]
     others = [source for source in sources if not _speaks_of_data(source.name)]
@@ -287,15 +299,11 @@ def _are_samples(files: Sequence[Source], data: int) -> bool:
 
 
 def _as_data(folder: str, data: Sequence[Source], rest: Sequence[Source]) -> Discovered:
-    if len({format_of(source.name) for source in data}) > 1:
-        raise InputError(
-            f"{folder} holds data of several kinds: {_counted(data)}",
-            "Files of one format in one run",
-            f"Name the intended files by a pattern, for example '{_pattern(folder, data)}', or convert the others",
-        )
     listed, unlisted = _listed(data, rest)
     aside = [*(Aside(s.name, BESIDE_DATA) for s in rest), *(Aside(s.name, NOT_LISTED) for s in unlisted)]
-    return Discovered(format_of(data[0].name), shown_name(folder), tuple(listed), tuple(aside))
+    formats = {format_of(source.name) for source in listed}
+    format: Format = formats.pop() if len(formats) == 1 else "mixed"
+    return Discovered(format, shown_name(folder), tuple(listed), tuple(aside))
 
 
 def _listed(data: Sequence[Source], rest: Sequence[Source]) -> tuple[list[Source], list[Source]]:

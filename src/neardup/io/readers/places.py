@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,14 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
     if recorded is not None:
         return _recorded_again(recorded(), reference, first)
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
+    inputs: tuple[Documents, ...] = getattr(documents, "inputs", ())
+    if inputs:
+        firsts = accumulate((len(one.sources) for one in inputs), initial=first)  # type: ignore[attr-defined]
+        parts = [
+            places_of(one, text, id, reference=reference, first=begin)
+            for one, begin in zip(inputs, firsts, strict=False)
+        ]
+        return pa.concat_tables(parts) if all(map(len, parts)) else PLACES.empty_table()
     if any(source.path == STDIN for source in sources):  # nobody can read it again
         return PLACES.empty_table()
     count = len(sources)

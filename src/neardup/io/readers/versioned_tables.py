@@ -126,12 +126,6 @@ class VersionedTable(TableDocuments):
     size_bytes = None  # only the library knows
 
     def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
-        if len(sources) > 1:
-            raise InputError(
-                f"{len(sources)} tables were given: {sources[0].name} and {sources[1].name}",
-                "One table in a run, and another one with --against",
-                "Run them one by one",
-            )
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self._counts_of_rows: list[int] | None = None

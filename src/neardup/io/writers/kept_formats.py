@@ -13,7 +13,7 @@ import pyarrow.csv as pacsv
 
 from neardup.io.containers.codecs import packing
 from neardup.io.readers.arrow import chosen, may_compress
-from neardup.io.readers.base import WITHOUT_COLUMNS, Documents, NativeLines, NativeRows, NativeTable
+from neardup.io.readers.base import Documents, NativeLines, NativeRows, NativeTable, have_columns
 from neardup.io.readers.lines import with_keys
 
 
@@ -172,7 +172,7 @@ Change: TypeAlias = Callable[[bytes, int], bytes]
 
 def have_one_column(documents: Documents, column: str) -> bool:
     """Whether each text is the value of one column, in rows that can be written with another text."""
-    return documents.format not in WITHOUT_COLUMNS and column in {one.name for one in documents.columns}
+    return have_columns(documents) and column in {one.name for one in documents.columns}
 
 
 def with_texts(native: NativeRows, column: str, rows: Collection[int], change: Change) -> NativeRows:

@@ -19,8 +19,8 @@ from neardup.io.names import name_below, shown_name
 from neardup.io.readers.arrow import cut_by_bytes, row_lengths
 from neardup.io.readers.base import (
     LISTED,
-    WITHOUT_COLUMNS,
     Documents,
+    Format,
     NativeLines,
     NativeRecords,
     Natives,
@@ -29,8 +29,9 @@ from neardup.io.readers.base import (
     SeparateFiles,
     Sink,
     SizedSink,
+    have_columns,
 )
-from neardup.io.readers.folders import NULL_PARTITION
+from neardup.io.readers.folders import NULL_PARTITION, format_of_source
 from neardup.io.readers.sources import Source
 from neardup.io.writers.kept_parquet import GROUP_BYTES, PagesSink
 from neardup.tables import Int64s
@@ -40,6 +41,8 @@ Form = Literal["one file", "as the input", "shards", "by value"]
 _Rows = NativeTable | NativeLines | NativeRecords
 
 KEPT = "kept"
+_KEPT_SUFFIX: dict[Format, str] = {"table": ".parquet"}
+"""The suffix of the kept rows of a file of another form."""
 OPEN_FILES = 64
 """Values whose files are open at the same time; the rows of further values are written in further passes."""
 _EXPECTED = 8 * GROUP_BYTES // OPEN_FILES
@@ -66,16 +69,17 @@ class KeptLayout:
         Raises OutputError for sizes of documents that are files themselves.
         """
         if shard_size:
-            if documents.format == "text":
+            if documents.format in ("text", "mixed"):
+                kind = "Documents that are files" if documents.format == "text" else "Inputs of several formats"
                 raise OutputError(
-                    "Documents that are files cannot be written into files of one size",
+                    f"{kind} cannot be written into files of one size",
                     "Parquet, JSONL, CSV or Arrow with --shard-size",
                     "Leave out --shard-size: the files that stay are copied",
                 )
-            split = tuple(by) if documents.format not in WITHOUT_COLUMNS else ()
+            split = tuple(by) if have_columns(documents) else ()
             return cls("by value" if split else "shards", shard_size, split)
         several = isinstance(documents, SeparateFiles) and len(documents.sources) > 1
-        if by and not several and documents.format not in WITHOUT_COLUMNS:
+        if by and not several and have_columns(documents):
             return cls("by value", 0, tuple(by))
         return cls("as the input" if several else "one file")
 
@@ -375,7 +379,7 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
     >>> places_of([Source("a/x.csv", "/x/a/x.csv"), Source("b/x.csv", "/x/b/x.csv")])
     ['a/x.csv', 'b/x.csv']
     """
-    names = [_path(source.name) for source in sources]
+    names = [_path(source.name) + _KEPT_SUFFIX.get(format_of_source(source), "") for source in sources]
     folders = [_path(shown_name(root)) for root in roots]
     outside = [os.path.dirname(name) for name in names if not any(_is_below(name, folder) for folder in folders)]
     base = os.path.commonpath(

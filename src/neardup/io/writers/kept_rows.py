@@ -19,7 +19,6 @@ import pyarrow.types as pt
 from neardup.errors import OutputError
 from neardup.io.readers.arrow import is_bytes, plain, size_of, valid_strings
 from neardup.io.readers.base import (
-    WITHOUT_COLUMNS,
     Chunk,
     Documents,
     NativeLines,
@@ -28,6 +27,8 @@ from neardup.io.readers.base import (
     Natives,
     NativeTable,
     Sink,
+    formats_of,
+    have_columns,
     rows_alone,
 )
 from neardup.io.writers.folder import OutputFolder
@@ -228,9 +229,10 @@ def open_kept(
 
 def check_extra(documents: Documents, extra: Sequence[str]) -> None:
     """Raise OutputError if these columns cannot be added to the documents."""
-    if documents.format in WITHOUT_COLUMNS:
+    if not have_columns(documents):
+        rows = "WARC records" if "warc" in formats_of(documents) else "Text files"
         raise OutputError(
-            f"{'WARC records' if documents.format == 'warc' else 'Text files'} have no place for further columns",
+            f"{rows} have no place for further columns",
             "Parquet, JSONL, CSV or a table",
             "Use groups.parquet, which holds the same",
         )

@@ -198,7 +198,7 @@ def _require_alike(first: SavedFingerprints, part: SavedFingerprints) -> None:
 
 def _differences(first: SavedFingerprints, part: SavedFingerprints) -> dict[str, tuple[Any, Any]]:
     mine, other = first.manifest.input, part.manifest.input
-    compared = {"format": (mine.format, other.format), "text column": (mine.text, other.text)}
+    compared = {"form": (_form(mine), _form(other)), "text column": (mine.text, other.text)}
     compared |= {"id column": (mine.id or "(none)", other.id or "(none)")}
     compared |= {
         f"setting {name}": (first.settings.as_dict()[name], part.settings.as_dict()[name])
@@ -206,6 +206,10 @@ def _differences(first: SavedFingerprints, part: SavedFingerprints) -> dict[str,
         if FIELDS[name].record != "work" and name != "memory"
     }
     return {name: pair for name, pair in compared.items() if pair[0] != pair[1]}
+
+
+def _form(input: SavedInput) -> str:
+    return "one document a file" if input.format == "text" else "data"
 
 
 def _require_different(parts: Sequence[SavedFingerprints]) -> None:

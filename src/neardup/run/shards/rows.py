@@ -22,7 +22,7 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.folder import FingerprintFolder, SavedFingerprints, SortedBands
-from neardup.io.readers.base import WITHOUT_COLUMNS, Chunk, Documents, NativeRows
+from neardup.io.readers.base import Chunk, Documents, NativeRows, formats_of, have_columns
 from neardup.io.readers.columns import as_text
 from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, OutputFolder, read_native, write_kept
@@ -66,7 +66,7 @@ def kept_of_part(
     sources: tuple[Source, ...] = getattr(documents, "sources", ())
     numbers = _files_of(sources, documents, recorded, name)
     file = recorded.file(numbers[0])
-    if file.format != documents.format:
+    if file.format not in formats_of(documents):
         raise _not_there(sources[0], name)
     documents.require(file.text, file.id)
     names = dict(zip(numbers, (source.name for source in sources), strict=True))
@@ -77,8 +77,8 @@ def kept_of_part(
         kept = [fates.kept(chunk, rows.row_numbers) for chunk, rows in ordered_map(read_native, natives, threads)]
         return KeptPart(sum(map(len, kept)), sum(int(rows.sum()) for rows in kept))
     counted = None  # text files have no place for the columns of --count
-    if result.run.settings["count"] and documents.format not in WITHOUT_COLUMNS:
-        counted = CountedRows(result, recorded, names, as_json=documents.format == "csv")
+    if result.run.settings["count"] and have_columns(documents):
+        counted = CountedRows(result, recorded, names, as_json="csv" in formats_of(documents))
 
     def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
         extra = counted.columns(chunk, native.row_numbers) if counted else None
