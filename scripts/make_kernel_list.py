@@ -19,14 +19,14 @@ QUERY = 'SIMILAR:TEXT:"The harbour office is closed on Friday; hand in all recei
 
 RECORD = """
 import sys
-from neardup.kernels import linked
-from neardup.kernels.warming import line_of
+from neardup.kernels import linker
+from neardup.kernels.precompilation import line_of
 seen = []
-insert = linked.Kernel.add_overload
+insert = linker.Kernel.add_overload
 def add_overload(kernel, made):
     insert(kernel, made)
     seen.append(line_of(kernel, made.signature.args))
-linked.Kernel.add_overload = add_overload
+linker.Kernel.add_overload = add_overload
 try:
     {run}
 except SystemExit:

@@ -19,9 +19,9 @@ SOURCE = ROOT / "src" / "neardup"
 
 LIMITS = {
     "modules": 418,
-    "import lines in 10,000 lines": 666,
+    "import lines in 10,000 lines": 658,
     "modules below 100 lines": 11,
-    "modules named by a participle": 5,
+    "modules named by a participle": 0,
     "locals named found": 291,
     "locals named at": 197,
     "locals named made": 53,

@@ -39,7 +39,7 @@ FILE_MODULES = {
 # the verifier shares no code with the rooms that it checks
 FILE_ROOMS = {"io", "verifier"}
 # numba.njit by itself keeps code beside the sources, where nobody may be able to write, or anybody
-COMPILING = {"bits", "compile_cache", "compiled", "linked", "signatures", "trial", "warming"}
+COMPILING = {"bits", "compile_cache", "compiler", "linker", "signatures", "trial", "precompilation"}
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
@@ -119,7 +119,7 @@ def test_kernels_import_only_kernels_and_numerics(path: Path) -> None:
 
 def test_kernels_have_our_decorator() -> None:
     direct = {path.stem for path in MODULES if any(name.startswith("numba") for name in imported(path))}
-    assert direct == COMPILING, "from neardup.kernels.compiled import njit"
+    assert direct == COMPILING, "from neardup.kernels.compiler import njit"
 
 
 def standard(names: set[str]) -> set[str]:

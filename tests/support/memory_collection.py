@@ -14,7 +14,7 @@ import pyarrow as pa
 from neardup.collection.contract import Operator, Value
 from neardup.collection.sets import NO_BASE
 from neardup.collection.view import View
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Int64s, UInt64s

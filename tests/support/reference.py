@@ -106,7 +106,7 @@ def shingles_of(units: list[str], length: int) -> set[tuple[str, ...]]:
 
 
 # ---------------------------------------------------------------------------------------------------------
-# Units to hashes (kernels/bits.py, kernels/text/keyed.py, kernels/shingles.py, kernels/sketch/documents.py)
+# Units to hashes (kernels/bits.py, kernels/text/hashing.py, kernels/shingles.py, kernels/sketch/documents.py)
 
 WORD = 2**64 - 1
 HALF_WORD = 2**32 - 1

@@ -1,8 +1,8 @@
-"""Naive twins of the keyed hashes (``neardup.kernels.text.keyed``): the formulas, in whole numbers of any size."""
+"""Naive twins of the keyed hashes of ``neardup.kernels.text.hashing``: the formulas, in numbers of any size."""
 
 from __future__ import annotations
 
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from support import reference
 
 PRIME = 2**61 - 1

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from neardup.cli import compilation
-from neardup.kernels import compile_cache, warming
+from neardup.kernels import compile_cache, precompilation
 from neardup.kernels.compile_cache import READY, STARTED
 from support.command_line import Run
 from support.messages import has_parts
@@ -23,13 +23,13 @@ from support.paths import GOLDEN
 NOWHERE = compile_cache.Folders((), None, ("no folder can keep compiled code: …",))
 RECORD = """
 import sys
-from neardup.kernels import linked
-from neardup.kernels.warming import line_of
-seen, insert = [], linked.Kernel.add_overload
+from neardup.kernels import linker
+from neardup.kernels.precompilation import line_of
+seen, insert = [], linker.Kernel.add_overload
 def add_overload(kernel, made):
     insert(kernel, made)
     seen.append(line_of(kernel, made.signature.args))
-linked.Kernel.add_overload = add_overload
+linker.Kernel.add_overload = add_overload
 from neardup.cli import main
 sys.argv = ["neardup", *sys.argv[1:]]
 try:
@@ -43,14 +43,14 @@ sys.stderr.write("".join(f"loaded\\t{name}\\n" for name in sys.modules if name =
 SHORT_LIST = """
 import pathlib, subprocess, sys
 from neardup.cli import main
-from neardup.kernels import warming
-warming.files = lambda _: pathlib.Path({folder!r})
+from neardup.kernels import precompilation
+precompilation.files = lambda _: pathlib.Path({folder!r})
 """
 START_HELPER = """
 def start(commands, number):
     line = [sys.executable, helper, str(number), *commands]
     return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-warming._start = start
+precompilation._start = start
 """
 
 
@@ -69,7 +69,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Clock:
     """A first run that nobody helps, at a time that is set by hand."""
     made = Clock()
     monkeypatch.setattr(compilation, "monotonic", made)
-    monkeypatch.setattr(compilation, "helped", lambda commands, helpers=None: warming.helped(commands, 0))
+    monkeypatch.setattr(compilation, "helped", lambda commands, helpers=None: precompilation.helped(commands, 0))
     monkeypatch.setattr(compile_cache, "folders", lambda: compile_cache.Folders((tmp_path,), tmp_path, ()))
     return made
 
@@ -87,7 +87,7 @@ def test_a_short_compilation_is_not_told(clock: Clock, capsys: pytest.CaptureFix
 
 def test_a_long_one_is_told_with_its_progress(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     first = compilation.FirstRun("demo")
-    total = len(warming.entries_of(["demo"]))
+    total = len(precompilation.entries_of(["demo"]))
     for _ in range(2):
         first.watch(STARTED, "kernel")
         clock.now += 1.1
@@ -133,7 +133,7 @@ def test_bars_show_what_is_compiled(clock: Clock, capsys: pytest.CaptureFixture[
 
 
 def test_nothing_is_left_to_compile(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warming, "missing", lambda entries: [])
+    monkeypatch.setattr(precompilation, "missing", lambda entries: [])
     result = run("warm", "--all")
     assert result.status == 0
     assert has_parts(result.out, "nothing to compile", f"{compile_cache.folders().write}\n")
@@ -142,15 +142,15 @@ def test_nothing_is_left_to_compile(run: Run, monkeypatch: pytest.MonkeyPatch) -
 def test_warm_compiles_in_other_processes(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NEARDUP_CACHE_DIR", str(tmp_path / "kept"))
     smallest = ("join.copies:enter_keys", "sets:shared_at_least")
-    few = [entry for entry in warming.listed() if entry.kernel in smallest]
+    few = [entry for entry in precompilation.listed() if entry.kernel in smallest]
     assert few
     (tmp_path / "kernels").mkdir()
     lines = "".join(f"demo\t{entry.kernel}\t{entry.types}\n" for entry in few)
-    (tmp_path / "kernels" / warming.LIST).write_text(lines + "demo\tgone:kernel\t(int64)\n")
+    (tmp_path / "kernels" / precompilation.LIST).write_text(lines + "demo\tgone:kernel\t(int64)\n")
     # the helpers compile the same short list, not the one of the package
     helper = tmp_path / "helper.py"
     short = SHORT_LIST.format(folder=str(tmp_path / "kernels"))
-    helper.write_text(f"{short}warming.main()\n")
+    helper.write_text(f"{short}precompilation.main()\n")
     code = f"{short}helper = {str(helper)!r}\n{START_HELPER}sys.argv = ['neardup', 'warm']\nmain()\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -188,7 +188,7 @@ def called_by(command: str, memos: list[str]) -> tuple[set[tuple[str, ...]], lis
 def test_the_list_names_what_the_command_calls(command: str, memos: list[str]) -> None:
     """If it does not: scripts/kernels makes it again."""
     called, _ = called_by(command, memos)
-    assert called == {(entry.kernel, entry.types) for entry in warming.entries_of([command])}
+    assert called == {(entry.kernel, entry.types) for entry in precompilation.entries_of([command])}
 
 
 def test_kept_kernels_are_loaded_without_the_array_functions_of_numba(memos: list[str]) -> None:
@@ -202,7 +202,7 @@ def test_every_entry_of_the_list_can_be_read() -> None:
 
     from neardup.kernels.signatures import read, spelled
 
-    for entry in warming.listed():
+    for entry in precompilation.listed():
         module, _, name = entry.kernel.partition(":")
         kernel: Any = getattr(import_module(f"neardup.kernels.{module}"), name)
         types = read(entry.types)
@@ -211,23 +211,23 @@ def test_every_entry_of_the_list_can_be_read() -> None:
 
 
 def test_helpers_begin_at_different_places() -> None:
-    entries = warming.listed()
-    orders = [warming.share(entries, number) for number in range(warming.HELPERS)]
-    assert len({order[0] for order in orders}) == warming.HELPERS
+    entries = precompilation.listed()
+    orders = [precompilation.share(entries, number) for number in range(precompilation.HELPERS)]
+    assert len({order[0] for order in orders}) == precompilation.HELPERS
     assert all(sorted(order) == sorted(entries) for order in orders)
 
 
 def test_what_takes_longest_is_not_left_at_the_end() -> None:
     for command in ("demo", "compare", "serve"):
-        entries = warming.entries_of([command])
-        longest = warming.share(entries, 0)[0]
-        assert all(longest in warming.share(entries, number)[:2] for number in range(1, 5))
+        entries = precompilation.entries_of([command])
+        longest = precompilation.share(entries, 0)[0]
+        assert all(longest in precompilation.share(entries, number)[:2] for number in range(1, 5))
     assert longest.kernel == "sketch.documents:fingerprint"
 
 
 def test_helpers_leave_what_shares_parts_with_the_longest_to_the_command() -> None:
-    entries = warming.entries_of(["serve"])
-    own, helping = (warming.share(entries, number) for number in (0, 1))
+    entries = precompilation.entries_of(["serve"])
+    own, helping = (precompilation.share(entries, number) for number in (0, 1))
     akin = [entry.kernel for entry in own[1:4]]
     assert "sketch.documents:shingle_sets" in akin
     assert akin == [entry.kernel for entry in helping if entry.kernel in akin]
@@ -235,23 +235,25 @@ def test_helpers_leave_what_shares_parts_with_the_longest_to_the_command() -> No
 
 
 def test_an_entry_that_no_kernel_has_any_more_has_its_place() -> None:
-    gone = warming.Entry("gone:kernel", "(int64)", frozenset(("demo",)))
-    assert warming.share([gone], 0) == warming.share([gone], 1) == [gone]
-    assert sorted(warming.share([gone, *warming.listed()], 1)) == sorted([gone, *warming.listed()])
+    gone = precompilation.Entry("gone:kernel", "(int64)", frozenset(("demo",)))
+    assert precompilation.share([gone], 0) == precompilation.share([gone], 1) == [gone]
+    assert sorted(precompilation.share([gone, *precompilation.listed()], 1)) == sorted(
+        [gone, *precompilation.listed()]
+    )
 
 
 def test_a_command_that_waits_compiles_what_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def compile_entry(entry: warming.Entry, wait: bool) -> bool:
+    def compile_entry(entry: precompilation.Entry, wait: bool) -> bool:
         assert not wait
         asked.append(entry.kernel)
         return len(asked) != 1  # another process is at the first
 
-    monkeypatch.setattr(warming, "compile_entry", compile_entry)
-    spare = warming.Spare(["compare"])
+    monkeypatch.setattr(precompilation, "compile_entry", compile_entry)
+    spare = precompilation.Spare(["compare"])
     assert spare()
-    wanted = [entry.kernel for entry in warming.share(warming.entries_of(["compare"]), 0)]
+    wanted = [entry.kernel for entry in precompilation.share(precompilation.entries_of(["compare"]), 0)]
     assert asked == wanted[:2]
     while spare():
         pass
@@ -260,7 +262,7 @@ def test_a_command_that_waits_compiles_what_nobody_else_does(monkeypatch: pytest
 
 SLOW_HELPER = """#!{python}
 import sys, time
-from neardup.kernels import warming
+from neardup.kernels import precompilation
 
 def compile_share(number, commands, done):
     done("begun")
@@ -269,15 +271,15 @@ def compile_share(number, commands, done):
 held = open({fifo!r}, "w")
 held.write("begun")
 held.flush()
-warming.compile_share = compile_share
+precompilation.compile_share = compile_share
 sys.argv = sys.argv[2:]
-warming.main()
+precompilation.main()
 """
 HELPED = """
 import os, signal
-from neardup.kernels import warming
-warming.sys.executable = {helper!r}
-process = warming._start(["demo"], 1)
+from neardup.kernels import precompilation
+precompilation.sys.executable = {helper!r}
+process = precompilation._start(["demo"], 1)
 process.stdout.readline()
 os.kill(os.getpid(), {number})
 signal.pause()

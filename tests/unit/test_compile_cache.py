@@ -18,12 +18,12 @@ import numpy as np
 import pytest
 from numba import typeof
 
-from neardup.kernels import compile_cache, linked
+from neardup.kernels import compile_cache, linker
 from neardup.kernels.compile_cache import READY, STARTED
 from support.messages import has_parts
 
 SOURCE = """
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 @njit
 def twice(values, at):
@@ -301,13 +301,13 @@ def test_a_lock_that_nobody_gives_back_is_not_waited_for_forever(chosen: Any) ->
 
 
 def test_numba_0_61_takes_no_none_for_a_dictionary(tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    given, make = [], linked.CPUDispatcher.__init__
+    given, make = [], linker.CPUDispatcher.__init__
 
     def init(kernel: Any, function: Any, *arguments: Any) -> None:
         given.append(arguments[:2])
         make(kernel, function, *arguments)
 
-    monkeypatch.setattr(linked.CPUDispatcher, "__init__", init)
+    monkeypatch.setattr(linker.CPUDispatcher, "__init__", init)
     tiny()
     assert len(given) == 2
     assert all(isinstance(argument, dict) for arguments in given for argument in arguments)

@@ -14,15 +14,15 @@ from typing import Any
 import numba
 import pytest
 
-from neardup.kernels import compiled
+from neardup.kernels import compiler
 from support.messages import has_parts
 
 WITHOUT = "import numba.core.codegen; del numba.core.codegen.JITCodeLibrary\n"
 NEWER = "import numba; numba.__version__ = '99.0.1'\n"
 KERNELS = """
 import numpy as np
-from neardup.kernels import compile_cache, compiled
-from neardup.kernels.compiled import njit
+from neardup.kernels import compile_cache, compiler
+from neardup.kernels.compiler import njit
 told = []
 compile_cache.watchers.append(lambda what, name: told.append((what, name.rpartition(":")[2])))
 
@@ -48,7 +48,7 @@ except IndexError as error:
     assert str(error) == "no such place"
 else:
     raise AssertionError
-print(compiled.KEEPS, four_times.spelled, *(f"{what}:{name}" for what, name in told))
+print(compiler.KEEPS, four_times.spelled, *(f"{what}:{name}" for what, name in told))
 print(*compile_cache.folders().notes)
 """
 TRIAL = "from neardup.kernels import trial; trial.main()\n"
@@ -81,8 +81,8 @@ def verdicts(kept: Path) -> list[bytes]:
 
 def test_this_numba_is_one_that_the_tests_know() -> None:
     """If it does not: run the whole suite with it, then raise ``NEWEST``."""
-    assert compiled.KEEPS
-    assert compiled._tested(numba.__version__)
+    assert compiler.KEEPS
+    assert compiler._tested(numba.__version__)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +99,13 @@ def test_this_numba_is_one_that_the_tests_know() -> None:
     ],
 )
 def test_versions_that_are_known(version: str, known: bool) -> None:
-    assert compiled._tested(version.format(*compiled.NEWEST)) == known
+    assert compiler._tested(version.format(*compiler.NEWEST)) == known
 
 
 def test_without_what_they_build_on_kernels_are_compiled_plainly(kept: Path) -> None:
     first, note = lines_of(WITHOUT, KERNELS)
     assert first == PLAIN
-    assert has_parts(note, f"Numba {numba.__version__}", "compiles again", f"numba<{compiled.FIRST_UNKNOWN}")
+    assert has_parts(note, f"Numba {numba.__version__}", "compiles again", f"numba<{compiler.FIRST_UNKNOWN}")
     assert not list(kept.rglob("*"))
 
 
@@ -141,7 +141,7 @@ def test_a_newer_numba_is_tried_once_and_used(kept: Path) -> None:
 )
 def test_a_newer_numba_that_fails_its_trial_is_a_verdict(kept: Path, outcome: str) -> None:
     fails = f"import subprocess\ndef run(line, **_):\n    {outcome}\nwhole, subprocess.run = subprocess.run, run\n"
-    assert lines_of(NEWER, fails, "from neardup.kernels import compiled; print(compiled.KEEPS)") == ["False"]
+    assert lines_of(NEWER, fails, "from neardup.kernels import compiler; print(compiler.KEEPS)") == ["False"]
     assert verdicts(kept) == [b"failed"]
 
 
@@ -165,9 +165,9 @@ def test_a_trial_that_cannot_begin_is_no_verdict(kept: Path) -> None:
         WITHOUT,
         "from numba.core.compiler import CompileResult; CompileResult._rebuild = None\n",
         "from numba.core.compiler import CompileResult; del CompileResult._reduce\n",
-        "from neardup.kernels import linked; del linked._Part._optimize_final_module\n"
-        "linked._Part._finalize_final_module = lambda library: 1 / 0\n",
-        "from neardup.kernels import linked; linked._Whole.finalize = lambda library: None\n",
+        "from neardup.kernels import linker; del linker._Part._optimize_final_module\n"
+        "linker._Part._finalize_final_module = lambda library: 1 / 0\n",
+        "from neardup.kernels import linker; linker._Whole.finalize = lambda library: None\n",
     ],
 )
 def test_the_trial_notices_another_inside(change: str) -> None:
@@ -183,6 +183,6 @@ def test_warm_says_that_nothing_can_be_kept_with_this_numba(kept: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         "error: Compiled code cannot be kept with this version of Numba",
-        f"       Allowed: numba<{compiled.FIRST_UNKNOWN}, or a newer neardup",
-        f"       Try: Install one of them: pip install 'numba<{compiled.FIRST_UNKNOWN}'",
+        f"       Allowed: numba<{compiler.FIRST_UNKNOWN}, or a newer neardup",
+        f"       Try: Install one of them: pip install 'numba<{compiler.FIRST_UNKNOWN}'",
     ]

@@ -12,7 +12,7 @@ import typer
 
 from neardup.cli.messages import warn
 from neardup.kernels import compile_cache
-from neardup.kernels.warming import Spare, entries_of, helped
+from neardup.kernels.precompilation import Spare, entries_of, helped
 
 T = TypeVar("T")
 PATIENCE = 1.0

@@ -16,8 +16,8 @@ from neardup.runtime import Advance
 
 def warm(options: WarmOptions) -> int:
     """Compile the kernels of the commands, once on this machine, so that no command has to wait for them."""
-    from neardup.kernels import compile_cache, compiled
-    from neardup.kernels.warming import (
+    from neardup.kernels import compile_cache, compiler
+    from neardup.kernels.precompilation import (
         COMMON,
         all_commands,
         compile_entry,
@@ -28,11 +28,11 @@ def warm(options: WarmOptions) -> int:
     )
 
     folders = compile_cache.folders()
-    if not compiled.KEEPS:
+    if not compiler.KEEPS:
         raise OutputError(
             "Compiled code cannot be kept with this version of Numba",
-            f"numba<{compiled.FIRST_UNKNOWN}, or a newer neardup",
-            f"Install one of them: pip install 'numba<{compiled.FIRST_UNKNOWN}'",
+            f"numba<{compiler.FIRST_UNKNOWN}, or a newer neardup",
+            f"Install one of them: pip install 'numba<{compiler.FIRST_UNKNOWN}'",
         )
     if folders.write is None:
         raise OutputError(

@@ -30,7 +30,7 @@ from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.minhash import sketch_sets
 from neardup.kernels.sketch.samples import ALL
 from neardup.kernels.sorting import sort_distinct
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.kernels.text.tokens import token_streams
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.settings import TextSettings

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 from typing import Any, TypeAlias, Unpack
 
 from neardup.errors import SettingError
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.settings import (
     CLEANING,
     COLLECTION_FIELDS,

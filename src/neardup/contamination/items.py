@@ -18,7 +18,7 @@ from neardup.io.readers.columns import ColumnOptions, find_column, types_of
 from neardup.io.readers.fields import joined, paths_of, texts_in
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.windows import HEAD, distinct_windows, number_windows
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.run.pipeline import Meter
 from neardup.runtime import release_memory
 from neardup.settings import Settings

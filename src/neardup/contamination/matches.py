@@ -11,7 +11,7 @@ from neardup.kernels.match.runs import longest_runs
 from neardup.kernels.passages.streams import ascii_run_bytes, token_stream
 from neardup.kernels.sketch.documents import WORD
 from neardup.kernels.sketch.windows import items_met, places_matched, rarest_windows
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.settings import Settings
 from neardup.sketch.cleaning import text_batch
 from neardup.tables import Int32s, Int64s, UInt64s

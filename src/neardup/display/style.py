@@ -7,8 +7,6 @@ as in the classic notebook, everything is dark on white. The rules of the page a
 selectors that outweigh those of notebooks for tables (``.jp-RenderedHTMLCommon tbody tr:nth-child(odd)``).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

@@ -27,7 +27,7 @@ from neardup.group.rows import CopyClasses
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import ShingleStore
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.settings import Settings, Shingles, ratio
 from neardup.sketch.documents import shingle_sets
 from neardup.tables import Bools, Int64s, UInt64s

@@ -13,7 +13,7 @@ from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.readers import choose_columns, open_files
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import Chosen, text_here
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.runtime import Progress
 from neardup.settings import ReadingSettings, TextSettings
 from neardup.sketch.cleaning import cleaned

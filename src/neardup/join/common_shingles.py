@@ -17,7 +17,7 @@ from neardup.join.first_pass import something_left
 from neardup.join.rows import Rows, Sketches
 from neardup.join.shingle_store import DocumentSets, most_held
 from neardup.kernels.shingles import shingle_hashes
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.measures import MEASURES
 from neardup.runtime import Advance, Progress
 from neardup.settings import JoinSettings
@@ -146,7 +146,7 @@ def _pass(rows: Rows, known_sets: DocumentSets | None) -> Iterator[tuple[Int64s,
 
 def _count(rows: Rows, known_sets: DocumentSets | None, limit: int, advance: Advance) -> _Counted:
     """Count the shingles in more than ``limit`` documents."""
-    from neardup.kernels.sketch.left import add_to_cells, in_full_cells  # other runs need not wait for them
+    from neardup.kernels.sketch.base_text import add_to_cells, in_full_cells  # other runs need not wait for them
 
     nothing, sizes = np.empty(0, np.int64), np.zeros(len(rows.unique), np.int64)
     tally, affected = _Tally(np.empty(0, np.uint64), nothing, nothing), np.zeros(len(sizes), np.bool_)
@@ -259,7 +259,7 @@ def _left_of(sets: DocumentSets, rows: Rows, affected: Int64s, common: BaseText)
 
     They take the place of ``sets`` in memory.
     """
-    from neardup.kernels.sketch.left import drop_from_sets
+    from neardup.kernels.sketch.base_text import drop_from_sets
 
     has = np.zeros(len(sets.documents), np.bool_)
     has[affected] = True

@@ -255,7 +255,7 @@ def chunk_index(
 ) -> PrefixIndex:
     """Build the lists in which the pairs of all documents meet, from their shingle sets and their tokens.
 
-    ``factors`` are the factors by which tokens become shingles (``kernels.text.keyed.Key``). Only pairs of
+    ``factors`` are the factors by which tokens become shingles (``kernels.text.hashing.Key``). Only pairs of
     ``related`` documents meet.
     """
     starts = sets.offsets[:-1]

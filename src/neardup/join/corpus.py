@@ -18,7 +18,7 @@ from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
 from neardup.io.writers.scratch import RunJournal, Scratch, journal_here
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map, return_large_arrays
 from neardup.settings import JoinSettings, Relations, TextSettings

@@ -14,7 +14,7 @@ from neardup.join.candidates import BandKeys, SignatureBands
 from neardup.join.corpus import Corpus
 from neardup.join.criterion import Related
 from neardup.join.shingle_store import DocumentSets, FeatureStores, ShingleStore, SpilledSets
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import Features
 from neardup.settings import JoinSettings

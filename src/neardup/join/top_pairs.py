@@ -10,8 +10,6 @@ thresholds cost little, and those at falling ones more and more: all together co
 The nearest documents of each new one need no join by a measure of sets: see ``nearest_pairs``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction

@@ -8,14 +8,12 @@ are those of ``plain_bits.py``.
 A bit map has a second level, a bit for each word that is not 0: two look-ups find the next set bit.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 _I8, _I64, _I128 = ir.IntType(8), ir.IntType(64), ir.IntType(128)
 _LANES = ir.VectorType(_I8, 64)

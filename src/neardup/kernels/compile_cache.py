@@ -5,8 +5,6 @@ can write to it, and if its digest is right; damaged files are deleted. Each sta
 processor has its own folder: Numba notices a change in a file, but not in a callee from another file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -8,13 +8,11 @@ always within one family. Families may be larger than the pairs alone would make
 pair.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.join.met_pairs import first_above
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
 from neardup.kernels.sets import differ_in_more, least_shared, shared_at_least

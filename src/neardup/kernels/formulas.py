@@ -1,7 +1,5 @@
 """The numbers of the formulas over |A∩B|, |A| and |B|; ``sets.part`` and ``sets.whole`` compute them."""
 
-from __future__ import annotations
-
 RESEMBLANCE = 0
 """|A∩B| / |A∪B|"""
 CONTAINMENT = 1

@@ -15,14 +15,12 @@ classes by the shingles of their leader that they lack. For two members A and B 
 the leader's date, one look at a class settles thousands of pairs.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.kernels.bits import next_set, no_bits, set_bit
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.join.prefix_index import FARTHEST, above, farthest, more_rows, one_side, related, shared_of
 from neardup.kernels.sets import differ_in_more, least_shared, part_of, smallest_partner, whole_of
 from neardup.kernels.shingles import mix64

@@ -6,11 +6,9 @@ place where it begins. A window that reaches from A into B also has a name, whic
 of 2ℓ tokens are names of pairs of names of ℓ tokens (Karp, Miller and Rosenberg 1972).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 
 _ONE, _32 = np.uint64(1), np.uint64(32)

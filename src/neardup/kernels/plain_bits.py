@@ -3,8 +3,6 @@
 They return the types of the compiled ones and wrap around like them. Unlike those they check their indexes.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -10,11 +10,9 @@ A number takes 7 bits per byte. Blocks are read from files that anybody may have
 read or written outside the arrays, and a block that no encoder has made is reported as damaged.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 CHECK = 4
 """Bytes of the checksum."""

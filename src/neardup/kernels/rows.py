@@ -5,11 +5,9 @@ there is a break before it, and ``places`` int64 at which character (``alignment
 and one of B: a row ends before both.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.sorting import first_at_least
 
 LETTER, UPPER, GOES_ON, SPACE, STOP, CLOSE, FULL_STOP, FULL_CLOSE, LINE, WORD = (1 << k for k in range(10))

@@ -10,14 +10,12 @@ Teodoro and Melo 2020, "Bitmap filter"). Folding the upper half of the words ont
 parities for one bit of the hash less, so that words of two lengths can be compared.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.formulas import CONTAINMENT, DICE, HELD, LARGER, RESEMBLANCE
 from neardup.kernels.sorting import first_within, sort_distinct
 

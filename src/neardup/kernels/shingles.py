@@ -3,14 +3,12 @@
 A shingle hash is a multilinear sum Σ kⱼ·tokenⱼ mod 2⁶⁴ with odd kⱼ, finalised by a bijective mix (Lemire and Kaser
 2010: n-gram hashes must be finalised before their bits are used as ranks). The sum has no dependency from one
 shingle to the next, so it runs in vector lanes, unlike a rolling hash. Published hashes have published kⱼ, one for
-every position; hashes used for counts have the kⱼ of a key (text/keyed.py).
+every position; hashes used for counts have the kⱼ of a key (text/hashing.py).
 """
-
-from __future__ import annotations
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 _33 = np.uint64(33)
 _MIX_A, _MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
@@ -70,7 +68,7 @@ def stream_key(tokens, n_tokens):
 
     Two polynomials in the token hashes with different multipliers, each in four interleaved lanes so that the
     multiplications overlap. Equal sequences have equal keys, but other sequences with the same key can be
-    constructed: to search for copies, use ``keyed.stream_values``.
+    constructed: to search for copies, use ``hashing.stream_values``.
     """
     a0, a1, a2, a3 = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     b0, b1, b2, b3 = np.uint64(5), np.uint64(6), np.uint64(7), np.uint64(8)

@@ -1,7 +1,5 @@
 """Argument types in words, so that kernels can be compiled without data: ``uint8[1dCr]``, ``(int64, bool)``."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from typing import Any

@@ -5,11 +5,9 @@ Python functions of Numba: a process that loads a kernel with one of them import
 functions, and SciPy if it is there, for a quarter of a second.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 
 @njit(cache=True, nogil=True)

@@ -1,9 +1,7 @@
-"""Check whether ``linked.py`` works with the installed Numba, in a process of its own that succeeds if it does.
+"""Check whether ``linker.py`` works with the installed Numba, in a process of its own that succeeds if it does.
 
 A part and an entry are compiled, kept, and read again as another process would; results and errors must be right.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -35,7 +33,7 @@ def check() -> None:
 
 def _kernels() -> Any:
     """Return an entry that calls a part, both new, so that neither has been compiled before."""
-    from neardup.kernels.linked import kernel
+    from neardup.kernels.linker import kernel
 
     def twice(values, at):
         if at >= values.size:

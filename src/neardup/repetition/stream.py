@@ -16,7 +16,7 @@ from neardup.io.readers.columns import Chosen
 from neardup.io.writers.scratch import RunJournal, Scratch, drop_pages
 from neardup.kernels.passages.streams import graphemes, range_bytes, token_bytes, token_stream
 from neardup.kernels.sketch.documents import WORD, TextBatch
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.sketch.cleaning import text_batch

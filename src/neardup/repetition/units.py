@@ -10,7 +10,7 @@ from neardup.comparison.alignment import LINE, NONE, breaks_of
 from neardup.errors import SettingError
 from neardup.kernels.passages.windows import are_equal_ranges, first_of_each, range_hashes
 from neardup.kernels.sorting import equal_groups
-from neardup.kernels.text.keyed import PRIME
+from neardup.kernels.text.hashing import PRIME
 from neardup.repetition.repeats import MaximalRepeats
 from neardup.repetition.stream import CorpusTokens, DocumentText
 from neardup.repetition.windows import RepeatedBlocks

@@ -11,7 +11,7 @@ from neardup.io.writers.scratch import NumberFile, RunJournal, Scratch
 from neardup.kernels.passages.streams import anchors, mark, marked_windows, packed, unpacked
 from neardup.kernels.passages.windows import are_equal, blocks, classes, first_of_each, window_hashes
 from neardup.kernels.sorting import equal_groups
-from neardup.kernels.text.keyed import PRIME, Key
+from neardup.kernels.text.hashing import PRIME, Key
 from neardup.repetition.stream import CorpusTokens
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map, worker_count

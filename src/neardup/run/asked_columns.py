@@ -24,7 +24,7 @@ from neardup.io.readers.columns import (
 from neardup.join.corpus import Part
 from neardup.join.criterion import Related
 from neardup.join.rows import Rows
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.settings import Keep, Relations, SettingKeywords
 from neardup.settings.rules import listed, order_of
 

@@ -1,7 +1,5 @@
 """The pairs of a result or a collection as the edges of a graph, and the neighbours of a document in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The most similar pairs of an input, without a threshold: the first stages of a run, and a search of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction

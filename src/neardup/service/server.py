@@ -19,7 +19,7 @@ from neardup.comparison import compare as measures
 from neardup.errors import NeardupError
 from neardup.io.writers.scratch import scratch_folder
 from neardup.kernels import compile_cache
-from neardup.kernels.warming import compile_entry, entries_of, helped, missing, share
+from neardup.kernels.precompilation import compile_entry, entries_of, helped, missing, share
 from neardup.service.app import make_app
 from neardup.service.executor import Executor
 from neardup.service.front import Front, open_here

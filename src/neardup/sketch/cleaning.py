@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from neardup.kernels.sketch.documents import TextBatch
-from neardup.kernels.text.keyed import PADDING
+from neardup.kernels.text.hashing import PADDING
 from neardup.settings import Cleaning, TextSettings
 from neardup.tables import Int64s, UInt8s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, places_of

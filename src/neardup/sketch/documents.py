@@ -15,8 +15,8 @@ import pyarrow as pa
 from neardup.errors import InputError
 from neardup.kernels.sketch import documents as kernels
 from neardup.kernels.sketch.documents import count_among, count_sharing
-from neardup.kernels.text.keyed import AS_IS, PADDING, Key
-from neardup.kernels.text.keyed import hash_tokens as hash_all
+from neardup.kernels.text.hashing import AS_IS, PADDING, Key
+from neardup.kernels.text.hashing import hash_tokens as hash_all
 from neardup.measures import Features
 from neardup.settings import Settings, TextSettings
 from neardup.settings.rules import features_of
@@ -237,7 +237,7 @@ def form_of(settings: TextSettings) -> Int64s:
     return np.array([unit, settings.shingles.length, sketch], np.int64)
 
 
-# the kernels of ``kernels/sketch/left.py`` are imported late: runs without base text need none
+# the kernels of ``kernels/sketch/base_text.py`` are imported late: runs without base text need none
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +259,7 @@ class BaseText:
 
     @cached_property
     def _tables(self) -> tuple[UInt64s, UInt64s]:
-        from neardup.kernels.sketch.left import table_of
+        from neardup.kernels.sketch.base_text import table_of
 
         return table_of(self.published), table_of(self.counted)
 
@@ -277,7 +277,7 @@ def left_sets(
     texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, features: Features, base: BaseText
 ) -> ShingleSets:
     """Return the ``features`` left of each text in ``rows``, like ``sketch.documents.shingle_sets``."""
-    from neardup.kernels.sketch.left import left_sets as left
+    from neardup.kernels.sketch.base_text import left_sets as left
 
     texts, rows, settings = some_cleaned(texts, rows, settings)
     unit, length, _ = form_of(settings)
@@ -296,7 +296,7 @@ def left_sets(
 
 def count_left(texts: pa.Array, rows: Int64s, settings: TextSettings, key: Key, base: BaseText) -> Int64s:
     """int64[rows, 3] of the texts in ``rows``: all shingles, those that count, and the units that count."""
-    from neardup.kernels.sketch.left import count_left as count
+    from neardup.kernels.sketch.base_text import count_left as count
 
     texts, rows, settings = some_cleaned(texts, rows, settings)
     counts = np.empty((len(rows), 3), np.int64)

@@ -23,7 +23,7 @@ from neardup.join.prefix_join import joined
 from neardup.join.search import ExactJoin, FoundPairs
 from neardup.join.shingle_store import DocumentSets, FeatureStores
 from neardup.join.verification import verify
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.measures import MEASURES
 from neardup.run.pipeline import Meter, Pipeline, Stage
 from neardup.run.stages import groups

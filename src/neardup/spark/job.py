@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError, SettingError
 from neardup.group.rows import keep_columns
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES
 from neardup.settings import FIELDS, Settings, Shingles, SimHashing, Sketch, Work, names_of

@@ -30,7 +30,7 @@ from neardup.kernels.join import prefix_index as kernels
 from neardup.kernels.lsh.buckets import bucket_pairs
 from neardup.kernels.sets import Criterion, verify_pairs
 from neardup.kernels.sorting import equal_groups
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import Plan
 from neardup.settings.settings import TextSettings
 from neardup.sketch.documents import shingle_sets, sign

@@ -18,7 +18,7 @@ from functools import cache
 import numpy as np
 
 from neardup.errors import SettingError
-from neardup.kernels.text.keyed import ODD, PRIME, SECOND, TOKEN_KEYS, WORDS, Key
+from neardup.kernels.text.hashing import ODD, PRIME, SECOND, TOKEN_KEYS, WORDS, Key
 from neardup.tables import UInt64s
 
 BYTES = 32

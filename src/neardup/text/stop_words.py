@@ -94,7 +94,7 @@ def stop_word_hashes(choice: str) -> UInt64s:
     >>> len(stop_word_hashes("words:and the"))
     2
     """
-    from neardup.kernels.text.keyed import (
+    from neardup.kernels.text.hashing import (
         AS_IS,
         PADDING,
         hash_tokens,  # imported late: a choice alone needs no kernel

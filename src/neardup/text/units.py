@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from neardup.errors import InputError
 from neardup.kernels.shingles import stream_key
 from neardup.kernels.text import spans as kernels
-from neardup.kernels.text.keyed import AS_IS, Key, hash_characters, hash_tokens
+from neardup.kernels.text.hashing import AS_IS, Key, hash_characters, hash_tokens
 from neardup.kernels.text.tokens import tokenise
 from neardup.tables import Int64s, UInt32s, UInt64s
 from neardup.text.cleaning import Cleaner, covered, merged

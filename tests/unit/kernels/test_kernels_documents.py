@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from neardup.kernels.text.keyed import BLOCK, ODD, PADDING, hash_characters, stream_values
+from neardup.kernels.text.hashing import BLOCK, ODD, PADDING, hash_characters, stream_values
 from neardup.measures import Features
 from neardup.settings import Settings
 from neardup.sketch.documents import fingerprint, shingle_sets, sign, sign_with_sets

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from neardup.errors import SettingError
 from neardup.kernels.shingles import mix_all
-from neardup.kernels.text.keyed import PRIME, hash_characters, occurrence, stream_values, top_of
+from neardup.kernels.text.hashing import PRIME, hash_characters, occurrence, stream_values, top_of
 from neardup.settings import Settings
 from neardup.sketch.documents import shingle_sets, sign
 from neardup.text import keys

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.sketch.left import (
+from neardup.kernels.sketch.base_text import (
     add_to_cells,
     drop_from_sets,
     in_full_cells,
@@ -18,7 +18,7 @@ from neardup.kernels.sketch.left import (
     mark_covered,
     table_of,
 )
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.measures import Features
 from neardup.settings import Settings
 from neardup.sketch.documents import base_text_of, count_left, left_sets, shingle_sets, sign, sign_left

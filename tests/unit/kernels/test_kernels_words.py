@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from neardup.kernels import bits as memory
-from neardup.kernels.text.keyed import AS_IS, LOWER, PADDING, hash_token, hash_tokens, is_ascii, token_edges
+from neardup.kernels.text.hashing import AS_IS, LOWER, PADDING, hash_token, hash_tokens, is_ascii, token_edges
 from neardup.text.keys import PUBLIC
 from support import reference, strategies
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numba import config
 
 from neardup.kernels import bits, plain_bits
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from support.strategies import words64
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="compares with the compiled operations")

@@ -7,8 +7,6 @@ A ``.warc.gz`` has each record in a gzip member of its own, so that records are 
 file that is compressed in another way is one stream.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zlib

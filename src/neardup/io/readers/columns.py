@@ -36,7 +36,7 @@ from neardup.io.readers.fields import (
 from neardup.tables import UInt64s
 
 if TYPE_CHECKING:  # it takes a second to import, and the readers need no kernel
-    from neardup.kernels.text.keyed import Key
+    from neardup.kernels.text.hashing import Key
 
 TEXT_NAMES = ("text", "content", "body", "raw_content", "document", "message", "article", "page")
 ID_NAMES = (

@@ -5,8 +5,6 @@ the payloads are identical, byte for byte. A removed near copy has another paylo
 reason, and the record that stays.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -5,13 +5,11 @@ that it checks. Shingles in many drawn documents are only deferred: if a documen
 pair, they are counted only for the drawn documents that it has already met.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.join.prefix_index import more_rows
 from neardup.kernels.sets import least_shared
 from neardup.kernels.sorting import first_at_least, first_within

@@ -15,13 +15,11 @@ no prefix.
 If no shingle repeats, that is ⌈t·N / w⌉; one that occurs r times covers at most w·r tokens.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.join.prefix_index import may_pair, one_side
 from neardup.kernels.match.chunks import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys

@@ -11,14 +11,12 @@ counted, nor can they make those of other sets less unique. Sets are sorted, so 
 the filter of a range stays in the cache of a processor, unlike one of all hashes.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.join.prefix_index import (
     FARTHEST,
     above,

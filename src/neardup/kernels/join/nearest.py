@@ -7,13 +7,11 @@ that still may be are compared (Xiao, Wang, Lin and Shang 2009, "Top-k set simil
 "Efficient merging and filtering algorithms for approximate string searches"). At worst each list is read once.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.join.prefix_index import more_rows, related
 from neardup.kernels.sets import part_of, shared_at_least, whole_of
 

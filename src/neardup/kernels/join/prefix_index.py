@@ -8,13 +8,11 @@ prefix and can never meet. The order is (frequency class, hash); an error in a f
 pair. Documents are numbered by size, smallest first.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.sets import differ_in_more, fewest_shared, largest_partner, least_shared, shared_at_least
 
 FARTHEST = np.int32(2**31 - 1)

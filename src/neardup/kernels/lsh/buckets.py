@@ -1,11 +1,9 @@
 """Signatures → band keys → buckets → candidate pairs, or the neighbours of each document."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from neardup.kernels.bits import fold128
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sorting import heap_sort
 

@@ -6,12 +6,10 @@ any set of bits can be a prefix, and skewed bits spread. Different prefixes that
 comparison, because every pair is checked for agreement in the mask.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 
 _48 = np.uint64(48)

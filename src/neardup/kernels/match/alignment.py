@@ -1,11 +1,9 @@
 """Matches in the same order in two documents: the heaviest chain of tiles, and the words between them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -5,13 +5,11 @@ the other one. It is linear in the number of tokens. Text repeated inside a docu
 the other document contains it; in the literal match (``tiling.py``) each token is matched once.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.match.lcs import chain_length, common_in_order
 from neardup.kernels.match.tiling import matchable, tile
 from neardup.kernels.names import count_names, cover, name_keys, name_windows

@@ -6,12 +6,10 @@ through all of B before the next four, which keeps memory linear: only one carry
 For two similar documents only a band along the diagonal is computed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from neardup.kernels.bits import bit_count
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.sorting import first_within
 
 _ONE, _ALL = np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -6,11 +6,11 @@ text with marks that may combine is normalised first (``kernels.text.spans``). T
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.match.lcs import longest_run
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sorting import first_at_least
-from neardup.kernels.text.keyed import AS_IS, PADDING, hash_tokens
+from neardup.kernels.text.hashing import AS_IS, PADDING, hash_tokens
 from neardup.kernels.text.spans import normalise_with_origin, token_places
 from neardup.kernels.text.tokens import LOW_LINE, LOW_LINE_BYTE, NONE, SINGLE, WORD, put_utf8, tokenise
 from neardup.kernels.text.unicode import (

@@ -6,7 +6,7 @@ at the same places of the first, so the state after a token is the longest run t
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 
 

@@ -14,14 +14,12 @@ run begins where two windows are equal and the tokens before them are not. Free 
 used ones are bit maps.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from neardup.kernels.bits import next_set, no_bits
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.names import name_pairs
 
 MOST_RUNS = 1 << 19

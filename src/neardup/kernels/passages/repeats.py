@@ -8,7 +8,7 @@ different symbols.
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 _UNSET, _SEVERAL = -2, -1
 

@@ -7,11 +7,11 @@ biological sequence comparison"; winnowing: Schleimer et al. 2003). So a window 
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import append, room
-from neardup.kernels.text.keyed import is_ascii, token_edges
+from neardup.kernels.text.hashing import is_ascii, token_edges
 from neardup.kernels.text.spans import normalise_with_origin, token_places
 from neardup.kernels.text.tokens import tokenise
 from neardup.kernels.text.unicode import CONTINUATION, REPLACEMENT, SPACELESS, TOKEN, decode_rare, record

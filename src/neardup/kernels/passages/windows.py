@@ -6,9 +6,9 @@ A *block* is a longest run of windows such that each occurrence of one of them i
 import numpy as np
 
 from neardup.kernels.bits import multiply61
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
-from neardup.kernels.text.keyed import PRIME
+from neardup.kernels.text.hashing import PRIME
 
 _NOTHING, _SEVERAL = -2, -1
 

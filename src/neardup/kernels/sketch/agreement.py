@@ -14,13 +14,11 @@ the probability is E q(n), over occupancy, hypergeometric draw and binomial rest
 This is exact for shingle hashes and classic slots that are random; nothing is fitted.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 _NOTHING = 1e-16
 """Weights below this are left out of a sum."""

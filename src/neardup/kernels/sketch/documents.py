@@ -4,13 +4,11 @@ Each document becomes a stream of 64-bit unit hashes (tokens, or characters) on 
 Unicode tables; all later steps are the same for both.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.names import name_keys
 from neardup.kernels.shingles import shingle_hashes, stream_key
 from neardup.kernels.sketch.minhash import (
@@ -23,7 +21,7 @@ from neardup.kernels.sketch.minhash import (
     one_permutation,
 )
 from neardup.kernels.sorting import append, copy_into, room, sort_distinct
-from neardup.kernels.text.keyed import (
+from neardup.kernels.text.hashing import (
     AS_IS,
     BLOCK,
     LOWER,

@@ -9,11 +9,9 @@ min-wise by itself, unlike rotation, which copies neighbours and clumps bands (t
 Sketching, Dahlgaard, Knudsen and Thorup 2017, with MinHash as the second).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 _EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 _TOP = np.uint32(0xFFFFFFFF)

@@ -4,11 +4,9 @@ The same hash decides for every set whether a shingle is in its sample, so that 
 same shingles of their intersection (coordinated sampling: Broder 1997; Cohen and Kaplan 2007).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import append, copy_into, room, sort_distinct

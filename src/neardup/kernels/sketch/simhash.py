@@ -5,15 +5,13 @@ byte, which are emptied into wide ones before they can overflow. A feature that 
 weights by count need no table.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from neardup.kernels.bits import add_bits
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import WORD, unit_hashes
-from neardup.kernels.text.keyed import is_ascii
+from neardup.kernels.text.hashing import is_ascii
 from neardup.kernels.text.unicode import TOKEN, WHITE_SPACE, normalise, record
 
 SOLID, JOINED = 2, 3

@@ -1,11 +1,9 @@
 """Signatures made of slots: in buckets, by (a·x + b) mod p, cut to a few bits; and the number of equal slots of a
 pair."""
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 
 

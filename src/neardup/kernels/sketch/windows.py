@@ -7,7 +7,7 @@ that a text is read once whatever their lengths.
 
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import heap_sort, room

@@ -10,13 +10,11 @@ Another text becomes its normalised form, which normalises to itself: its other 
 same.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.sorting import copy_into, room
-from neardup.kernels.text.keyed import AS_IS, LOWER, PADDING, hash_tokens, is_ascii, token_edges
+from neardup.kernels.text.hashing import AS_IS, LOWER, PADDING, hash_tokens, is_ascii, token_edges
 from neardup.kernels.text.tokens import put_utf8, tokenise
 from neardup.kernels.text.unicode import (
     CHECK,

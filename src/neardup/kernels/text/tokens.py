@@ -5,13 +5,11 @@
 a full-text index, so that its words are exactly the tokens that shingles are made of.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.sorting import copy_into
-from neardup.kernels.text.keyed import PADDING, is_ascii, token_edges
+from neardup.kernels.text.hashing import PADDING, is_ascii, token_edges
 from neardup.kernels.text.unicode import CONTINUATION, SPACELESS, TOKEN, WHITE_SPACE, normalise, record
 
 LOW_LINE = 0x5F

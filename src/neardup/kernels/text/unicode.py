@@ -6,11 +6,9 @@ NFKC_CF, then normalise the whole to NFC (UAX #15). ``tables`` is always a
 half.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 
 # Flag bits of a record (the layout is described at UnicodeTables)
 TOKEN = 1  # general category L*, M*, N* or Pc

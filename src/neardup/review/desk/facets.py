@@ -1,7 +1,5 @@
 """Facets of a list of groups: values with the number of groups that have them, each as a clause of a filter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from posixpath import commonpath

@@ -1,7 +1,5 @@
 """The other values of documents as columns, and their paths: for filters, facets and the order of versions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property

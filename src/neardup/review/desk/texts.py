@@ -15,7 +15,7 @@ from neardup.collection.query.syntax import WordsClause
 from neardup.display import counted, number, printable
 from neardup.display.view import excerpt
 from neardup.errors import InputError, NeardupError, QueryError
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.review.desk.index import ResultDocuments
 from neardup.run.places import no_texts
 from neardup.run.records import Looked, Places, Texts

@@ -30,7 +30,7 @@ from neardup.io.readers.sources import Source, refuse_stdin
 from neardup.io.writers import access_of, common_access
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import plan
 from neardup.run.asked_columns import asked_columns, parts_of
 from neardup.run.find import run

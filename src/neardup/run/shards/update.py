@@ -21,7 +21,7 @@ from neardup.io.readers.sources import Source
 from neardup.io.writers import OutputFolder, access_of, common_access
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import read_chunks
-from neardup.kernels.text.keyed import Key
+from neardup.kernels.text.hashing import Key
 from neardup.lsh.bands import plan
 from neardup.measures import MEASURES
 from neardup.run.asked_columns import parts_of

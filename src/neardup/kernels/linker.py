@@ -4,7 +4,7 @@ A kernel that Python calls is an *entry*: it has a wrapper, is optimised with al
 disk. A kernel that only others call is a *part*: typed and lowered once per process, without a wrapper,
 optimisation or machine code of its own, because the entry that links it in has them. That saves two fifths.
 
-Only ``compiled.py`` and ``trial.py`` import this module: another Numba may lack the internals it builds on.
+Only ``compiler.py`` and ``trial.py`` import this module: another Numba may lack the internals it builds on.
 """
 
 from __future__ import annotations

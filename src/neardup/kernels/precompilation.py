@@ -5,8 +5,6 @@ another one, which works through the list of the command, longest compile time f
 another process is compiling continues with something else from the list. ``scripts/kernels`` makes the list.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -136,7 +134,7 @@ def helped(commands: Sequence[str], helpers: int | None = None) -> Iterator[list
 
 
 def _start(commands: Sequence[str], number: int) -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "neardup.kernels.warming", str(number), *commands]
+    line = [sys.executable, "-m", "neardup.kernels.precompilation", str(number), *commands]
     return subprocess.Popen(
         line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

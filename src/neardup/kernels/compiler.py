@@ -1,12 +1,10 @@
 """The decorator of kernels: the fast way to compile if this Numba allows it, else the plain one.
 
-The fast way (``linked.py``) builds on Numba's internals, which may change with any version. Versions up to the
+The fast way (``linker.py``) builds on Numba's internals, which may change with any version. Versions up to the
 newest that passed the tests are trusted. A newer one is first tried, once per machine and in a process of its own,
 because wrong machine code can end a process. If the trial fails, kernels are compiled by ``numba.njit`` alone: the
 results are the same, but nothing is kept on disk, so every process compiles all it needs.
 """
-
-from __future__ import annotations
 
 import logging
 import subprocess
@@ -54,7 +52,7 @@ def njit(function: Any = None, *, inline: str = "never", **_: Any) -> Any:
 
 
 def _plain(function: Any, inline: Any) -> Any:
-    """Return a kernel made by Numba, with the attributes of ``linked.Kernel``.
+    """Return a kernel made by Numba, with the attributes of ``linker.Kernel``.
 
     It is not kept, not even by ``cache=True``: Numba numbers the functions it generates anew in each process, so
     that two kernels from different processes may give the same name to different functions, and one would run the
@@ -86,11 +84,11 @@ def _chosen() -> Any:
     """Return the function that makes kernels with the installed Numba."""
     if _tested(numba.__version__) or _trial():
         try:
-            from neardup.kernels import linked
+            from neardup.kernels import linker
         except (ImportError, AttributeError):  # a part of Numba is missing; the plain way does not need it
             pass
         else:
-            return linked.kernel
+            return linker.kernel
     compile_cache.keep_nothing(
         f"this neardup cannot keep compiled code with Numba {numba.__version__}: every command compiles again, "
         f"one or two minutes each time. Install a newer neardup, or numba<{FIRST_UNKNOWN}"

@@ -23,8 +23,6 @@ only if they are equal without case. The path for other text (``unicode.py``) wr
 same convention.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +38,7 @@ from neardup.kernels.bits import (
     trailing_zeros,
     word_mask,
 )
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 
 PADDING = 64
@@ -62,7 +60,7 @@ _KEY_A, _KEY_B, _KEY_C = (
 def hash_token(data, start, end, fold):
     """Return the published hash (uint64) of ``data[start:end]``, not empty, or-ed with ``fold`` (LOWER, AS_IS).
 
-    Above eight bytes it is easy to construct tokens with equal hashes: for counts use ``keyed.keyed_hash``.
+    Above eight bytes it is easy to construct tokens with equal hashes: for counts use ``hashing.keyed_hash``.
     """
     size = np.uint64(end - start)
     if size <= _8:

@@ -4,11 +4,9 @@ Base shingles are in an open-addressing table. Features of shingles lose the shi
 units (words, tokens) lose the units that such a shingle covers, as if they were not in the text.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
-from neardup.kernels.compiled import njit
+from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.documents import IN_ORDER, NUMBERED, content_rank, number_occurrences, unit_hashes
 from neardup.kernels.sorting import append, copy_into, room, sort_distinct
