@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 
 from neardup.io.attachments import ATTACHMENTS, carried_by, mix_in
 from neardup.io.fingerprints.chunk import EXTRA, SKETCHES, ChunkFacts, ReadChunk, Values
-from neardup.io.formats.content import Attachment
+from neardup.io.formats.content import LISTS, Attachment
 from neardup.io.formats.kinds import NOT_EXTRACTED
 from neardup.io.readers.base import Chunk, Documents, LineProblems, Problem, Problems, memory_of, remind
-from neardup.io.readers.columns import digests, join_ids, require_labels
+from neardup.io.readers.columns import as_text, digests, join_ids, require_labels
 from neardup.io.readers.parquet_pages import FooterGroup
 from neardup.io.writers.scratch import Scratch
 from neardup.join.candidates import SpilledBands, band_columns, band_names
@@ -288,7 +288,7 @@ def _relations(chunk: ChunkTexts) -> None:
     """Keyed hashes of the values within and across: rows of different values are no exact copies."""
     relations, key = chunk.part.relations, chunk.corpus.key
     for role, names in (("within", relations.within), ("across", (relations.across,) * bool(relations.across))):
-        for name in names:
+        for name in names if chunk.part.documents.format != "text" else ():
             require_labels(chunk.table.schema.field(name).type, name, f"--{role}")
         if names:
             _keep_apart(chunk, role, digests([chunk.table.column(name) for name in names], role, key))
@@ -321,7 +321,9 @@ def _of_input(chunk: ChunkTexts) -> None:
     if chunk.part.id:
         chunk.columns["id"] = one_array(chunk.table.column(chunk.part.id))
     for name in chunk.part.extra:
-        chunk.columns[f"{EXTRA}{name}"] = one_array(chunk.table.column(name))
+        values = one_array(chunk.table.column(name))
+        people = chunk.part.documents.format == "text" and name in LISTS
+        chunk.columns[f"{EXTRA}{name}"] = as_text(values) if people else values
 
 
 def _zeros(chunk: ChunkTexts) -> None:

@@ -65,8 +65,8 @@ def require_export(what: str, form: str) -> None:
 def export_table(result: ResultRecord, state: DecisionState, what: Exported) -> pa.Table:
     """Return the table of an export.
 
-    ``groups``: a row for each member, its group and fate after the decisions. ``decisions``: a row for each
-    decision, the latest first. ``tags``: a row for each document with tags.
+    ``groups``: a row for each member, its group and fate after the decisions, and the other values of the
+    document. ``decisions``: a row for each decision, the latest first. ``tags``: one for each document with tags.
     """
     if what == "decisions":
         return _decisions(state)
@@ -81,7 +81,7 @@ def _groups(result: ResultRecord, state: DecisionState) -> pa.Table:
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
     judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
     fates = [state.fates.get(id) for id in ids]
-    return pa.table(
+    table = pa.table(
         {
             "id": groups["id"],
             "group": groups["group"],
@@ -98,6 +98,24 @@ def _groups(result: ResultRecord, state: DecisionState) -> pa.Table:
             "path": pa.array(_paths(result, ids), pa.string()),
         }
     )
+    for name, values in _fields(result, ids).items():
+        free = name if name not in table.column_names else f"document {name}"
+        table = table.append_column(free, pa.array(values, pa.string()))
+    return table
+
+
+def _fields(result: ResultRecord, ids: Sequence[Id]) -> dict[str, list[str | None]]:
+    """The other values of each member that the result stores, by column."""
+    if result.texts is None or not result.ranks.num_rows:
+        return {}
+    ranked = zip(result.ranks["id"].to_pylist(), result.ranks["row"].to_pylist(), strict=True)
+    place = {row: number for number, row in enumerate(map(dict(ranked).get, ids))}
+    columns: dict[str, list[str | None]] = {}
+    rows = np.array(sorted(row for row in place if row is not None), np.int64)
+    for row, values in result.texts.others(rows):
+        for name, value in values.items():
+            columns.setdefault(name, [None] * len(ids))[place[row]] = value
+    return columns
 
 
 def _numbers(result: ResultRecord, ids: Sequence[Id], before: Mapping[Id, Id]) -> list[int | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property, partial
 from itertools import chain, pairwise
 from pathlib import Path
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 
 from neardup.display import printable, shortened
 from neardup.errors import InputError
+from neardup.io.formats.content import METADATA
 from neardup.io.names import shown_name
 from neardup.io.readers import AUTO, open_sources
 from neardup.io.readers.arrow import as_binary, column_type
@@ -23,6 +25,7 @@ from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import places_of
 from neardup.io.readers.rows import as_bytes, row_of
 from neardup.io.readers.sources import Source
+from neardup.io.readers.text_files import PLACE
 from neardup.join.corpus import Corpus, CorpusChunk, Part, saved_in
 from neardup.run.records import Id, Looked
 from neardup.runtime import ordered_map
@@ -260,10 +263,10 @@ def _stored_rows(
 
 
 def _columns_of(part: Part) -> list[str]:
-    """The text, and other columns to store with it: values that fit into a line, neither lists nor records."""
+    """The text, and other columns to store with it: values that fit into a line, no lists and records of data."""
     documents = part.documents
     if documents.format == "text":
-        return [part.text]
+        return [part.text, *METADATA, *PLACE]
     others = [
         one.name
         for one in documents.columns
@@ -283,6 +286,10 @@ def _as_json(values: dict[str, Any]) -> str:
 
 
 def _in_words(value: object) -> str:
+    if isinstance(value, list):  # addresses
+        return ", ".join(map(_in_words, value))
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds").replace("+00:00", "Z")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 

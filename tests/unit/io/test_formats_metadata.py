@@ -79,6 +79,21 @@ def test_a_page() -> None:
     page = '<meta NAME="Author" content="Ann &amp; Bob"><meta name=author content=x><title>A\n page</title>words'
     drawing = "<svg><title>a drawing</title></svg>"
     assert metadata((page + drawing).encode(), "a.html") == {"title": "A page", "author": "Ann & Bob"}
+
+
+@pytest.mark.parametrize(
+    ("link", "url"),
+    [
+        ('<link rel="canonical" href=" https://example.org/a?b&amp;c ">', "https://example.org/a?b&c"),
+        ('<LINK REL="shortlink Canonical" HREF=http://example.org>', "http://example.org"),
+        ('<link rel=canonical href="/relative">', None),
+        ('<link rel=canonical href="javascript:alert(1)">', None),
+        ("<link rel=canonical><link rel href=https://example.org>", None),
+        ("<link rel=canonical href=https://a.org/1><link rel=canonical href=https://a.org/2>", "https://a.org/1"),
+    ],
+)
+def test_the_address_of_a_page_is_the_first_canonical_one(link: str, url: str | None) -> None:
+    assert metadata(f"<p>words</p>{link}".encode(), "a.html").get("url") == url
     assert metadata(b"<meta name=author>words", "a.html") == {}
 
 

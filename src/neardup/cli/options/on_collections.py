@@ -29,7 +29,7 @@ class AddOptions:
     given. Others can write while many documents are added. If the command is stopped, those added
     before stay, and the same command again adds the rest. Files with one document each
     (text, HTML, PDF, DOCX, mail) have their paths as ids, and keep their properties as metadata:
-    from, to, cc, date, subject, title, author. With --near each document is compared with the
+    from, to, cc, date, subject, title, author, url. With --near each document is compared with the
     stored ones and those before it. With --role base the documents are base texts, such as
     templates, whose text counts in no document.
 

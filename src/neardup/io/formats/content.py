@@ -47,7 +47,7 @@ decoded streams and its text."""
 LISTS = ("from", "to", "cc")
 """Metadata keys that hold a list of strings: addresses in lower case, and names."""
 
-METADATA = (*LISTS, "date", "subject", "title", "author")
+METADATA = (*LISTS, "date", "subject", "title", "author", "url")
 """All metadata keys. ``date`` is the time of sending or creation, in UTC, as 2020-01-31T16:30:00Z."""
 
 Metadata: TypeAlias = Mapping[str, str | list[str]]

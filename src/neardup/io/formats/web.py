@@ -1,4 +1,4 @@
-"""Extract the visible text of a web page, its title and its author."""
+"""Extract the visible text of a web page, its title, its author and its canonical address."""
 
 import re
 from contextlib import suppress
@@ -32,7 +32,7 @@ _COMMENT_END = re.compile(r"--!?>")
 
 
 def read_html(data: bytes) -> Content:
-    """Return the visible text of a page, its title and its author.
+    """Return the visible text of a page, its title, its author, and the address that it states as its own.
 
     The charset is the one the page declares, else UTF-8 or Windows-1252.
 
@@ -40,7 +40,7 @@ def read_html(data: bytes) -> Content:
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
     reader = _read(_decoded(data))
-    return Content(reader.text().strip(), described(lambda: {"title": reader.title, "author": reader.author}))
+    return Content(reader.text().strip(), described(reader.metadata))
 
 
 def _decoded(data: bytes) -> str:
@@ -54,7 +54,7 @@ def _decoded(data: bytes) -> str:
 
 
 def read_main(data: bytes) -> Content:
-    """Return the main content of a page by trafilatura, without menus, footers and the like; its title and author.
+    """Return the main content of a page by trafilatura, without menus, footers and the like; its metadata.
 
     A page without a main content has no text. Raises InputError when trafilatura is not installed.
     """
@@ -67,7 +67,7 @@ def read_main(data: bytes) -> Content:
     if len(found or "") > TEXT_CHARACTERS:
         raise too_long()
     reader = _read(page)
-    return Content((found or "").strip(), described(lambda: {"title": reader.title, "author": reader.author}))
+    return Content((found or "").strip(), described(reader.metadata))
 
 
 def load_main() -> None:
@@ -99,6 +99,11 @@ class _VisibleText(HTMLParser):
         self.title: str | None = None
         self._is_titled = False
         self.author: str | None = None
+        self.url: str | None = None
+
+    def metadata(self) -> dict[str, str | None]:
+        """The title, the author and the address of the page."""
+        return {"title": self.title, "author": self.author, "url": self.url}
 
     def text(self) -> str:
         return "".join(self._parts)
@@ -112,6 +117,8 @@ class _VisibleText(HTMLParser):
             self._end_word(tag)
             if tag == "meta":
                 self._describe(dict(attrs))
+            elif tag == "link" and self.url is None:
+                self._locate(dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # "<script/>" does not end the element in HTML; "<br/>" is a start tag like any other
@@ -154,6 +161,13 @@ class _VisibleText(HTMLParser):
     def _describe(self, attributes: dict[str, str | None]) -> None:
         if self.author is None and (attributes.get("name") or "").lower() == "author":
             self.author = attributes.get("content")
+
+    def _locate(self, attributes: dict[str, str | None]) -> None:
+        """Take the canonical address (RFC 6596), if it is a whole one."""
+        address = (attributes.get("href") or "").strip()
+        is_canonical = "canonical" in (attributes.get("rel") or "").lower().split()
+        if is_canonical and address.startswith(("https://", "http://")):
+            self.url = address
 
     def _end_word(self, tag: str) -> None:
         if tag not in _INLINE and self._parts and self._parts[-1] != "\n":

@@ -20,7 +20,6 @@ import pyarrow.types as pt
 
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
-from neardup.io.formats.content import LISTS
 from neardup.io.readers.arrow import column_type, kind_of, row_lengths
 from neardup.io.readers.base import Column, Documents, Kind, named
 from neardup.io.readers.fields import (
@@ -382,7 +381,7 @@ def _require_labels_in(documents: Documents, name: str, option: str) -> None:
     kind = type_of_column(documents, name)
     if kind is not None:
         require_labels(kind, name, option)
-    elif documents.format == "text" and name not in (*LISTS, ATTACHMENTS):
+    elif documents.format == "text" and name != ATTACHMENTS:
         return
     elif column.kind in ("number", "other"):
         holds = "numbers with decimals" if column.kind == "number" else "values of other types, such as lists"
@@ -400,13 +399,29 @@ def require_labels(kind: pa.DataType, name: str, option: str) -> None:
 
 
 def as_text(values: Any) -> pa.Array:
-    """Return values of an allowed type as large strings, with null for missing ones."""
+    """Return values of an allowed type as large strings, with null for missing ones.
+
+    Senders and recipients are their addresses, in order.
+    """
     if isinstance(values, pa.ChunkedArray):
         values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    if pt.is_list(values.type):
+        values = pa.array(map(_addresses, values.to_pylist()), pa.large_string())
     if pt.is_dictionary(values.type):
         values = values.dictionary_decode()
     text = pc.cast(values, pa.large_string())
     return pc.if_else(pc.equal(pc.binary_length(text), 0), pa.scalar(None, pa.large_string()), text)
+
+
+def _addresses(people: Sequence[str] | None) -> str | None:
+    """The addresses among addresses and names; the names without any.
+
+    >>> _addresses(["ann@b.org", "Ann"]), _addresses(["Bob"])
+    ('ann@b.org', 'Bob')
+    """
+    if people is None:
+        return None
+    return ", ".join(sorted(one for one in people if "@" in one) or people)
 
 
 def digests(columns: Sequence[Any], role: str, key: Key) -> UInt64s:
