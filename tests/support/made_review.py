@@ -29,6 +29,9 @@ from neardup.review.source import (
     Panes,
     Question,
     Queue,
+    Quoted,
+    QuotesView,
+    Quoting,
     Reviewed,
     ThresholdLine,
     ThresholdView,
@@ -167,6 +170,10 @@ class MadeReview:
             found = wilson(alike / len(verdicts), len(verdicts))
             precision = found.value, found.low, found.high
         return ThresholdView(edges, counts, lines, len(verdicts), alike, precision, around)
+
+    def quotes(self, key: Key, length: int) -> QuotesView:
+        others = tuple(Quoting(each, self.ids[each], "2026-11-22", "later") for each in (key + 1, None) if each)
+        return QuotesView((Quoted(length, self._text(key), others),), length, 2 * length, 1, "compared with one")
 
     def panes(self, key: Key, question: Question) -> Panes:
         members = self._members(key)

@@ -1,6 +1,7 @@
 """The stretches of a stored document that other documents of the collection have, too, found by posting lists."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -98,17 +99,28 @@ def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST)
     found, hits, recall = _holders(view, target, length)
     hits, found = hits[found != number], found[found != number]
     chosen = np.sort(found[np.argsort(-hits, kind="stable")[:most]])
-    passages: list[SharedPassage] = []
-    covered = np.zeros(len(target.units), np.bool_)
-    for begin in range(0, len(chosen), _TOGETHER):
-        some = chosen[begin : begin + _TOGETHER]
-        for other, text in zip(view.ids(some), view.contents(some.tolist()), strict=True):
-            passages += _common(target.units, other, target.units_of(text), length, covered)
-    passages.sort(key=lambda one: (one.begin, -one.tokens, one.id))
+
+    def others() -> Iterator[tuple[str, Units]]:
+        for begin in range(0, len(chosen), _TOGETHER):
+            some = chosen[begin : begin + _TOGETHER]
+            for other, text in zip(view.ids(some), view.contents(some.tolist()), strict=True):
+                yield other, target.units_of(text)
+
     uncompared = len(found) - len(chosen)
-    recall = 0.0 if uncompared else recall
-    counts = int(np.count_nonzero(covered)), len(covered), len(chosen), uncompared
-    return SharedPassages(id, length, tuple(passages), *counts, recall)
+    shared = passages_with(others(), id, target.units, length)
+    return replace(shared, uncompared=uncompared, recall=0.0 if uncompared else recall)
+
+
+def passages_with(others: Iterable[tuple[str, Units]], id: str, own: Units, length: int) -> SharedPassages:
+    """Return the passages that a document shares with the others, all of which are compared."""
+    passages: list[SharedPassage] = []
+    covered, compared = np.zeros(len(own), np.bool_), 0
+    for other, units in others:
+        passages += _common(own, other, units, length, covered)
+        compared += 1
+    passages.sort(key=lambda one: (one.begin, -one.tokens, one.id))
+    counts = int(np.count_nonzero(covered)), len(covered), compared, 0
+    return SharedPassages(id, length, tuple(passages), *counts, 1.0)
 
 
 def _holders(view: View, target: Target, length: int) -> tuple[Int64s, Int64s, float]:

@@ -235,6 +235,40 @@ class PairView:
 
 
 @dataclass(frozen=True)
+class Quoting:
+    """A document that has a passage, too. ``key`` is None for one that the review does not show."""
+
+    key: Key | None
+    id: Id
+    date: str
+    order: Literal["earlier", "later", ""]
+    """Its date, compared with that of the document asked about; "" if it is unknown or the same."""
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A passage of a document with those that have it, too; ``text`` are its first 240 characters."""
+
+    tokens: int
+    text: str
+    others: tuple[Quoting, ...]
+
+
+@dataclass(frozen=True)
+class QuotesView:
+    """The passages of a document that others have, in the order of its text.
+
+    ``shared`` of its ``tokens`` are in them. ``compared`` documents were compared, as ``note`` says.
+    """
+
+    passages: tuple[Quoted, ...]
+    shared: int
+    tokens: int
+    compared: int
+    note: str
+
+
+@dataclass(frozen=True)
 class PairLine:
     """A pair in a queue."""
 

@@ -323,3 +323,16 @@ def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:
     view = next(desk.group(line.key) for line in desk.groups(Question("from:bob")).lines)
     assert desk.in_time(*(member.key for member in view.members)) == (3, 2)  # by date, not by id
     desk.close()
+
+
+def test_quotes_are_the_passages_that_documents_of_the_group_have(desk: Desk) -> None:
+    fox = desk._index.documents.at(key(desk, "fox"))
+    quotes = desk.quotes(key(desk, "fox"), 10)
+    assert quotes.shared == quotes.tokens == len(TEXTS["fox"].split())
+    assert quotes.compared == 3
+    assert quotes.note.startswith("compared with 3 documents")
+    holders = {other.id: other for passage in quotes.passages for other in passage.others}
+    assert set(holders) == {"fox-12", "fox-copy", "fox-less"}
+    assert all(holders[id].key == key(desk, str(id)) for id in holders)
+    assert quotes.passages[0].text.startswith(TEXTS["fox"][:200])
+    assert not desk.quotes(int(desk._index.documents.rows[fox]), 1000).passages

@@ -43,11 +43,22 @@ def test_every_page_of_a_collection_is_there(pages: Pages, collection: Collectio
         f"/groups/{line.key}",
     ]
     addresses += [f"/pairs/{other.key}/{first.key}", f"/pairs/{other.key}/{first.key}?view=list"]
+    addresses += [f"/pairs/{other.key}/{first.key}?view=quotes&length=10"]
     for address in addresses:
         seen = pages.get(address)
         assert seen.status == 200, address
         for absent in ("Always keep", "representative</button>"):
             assert absent not in seen.text
+
+
+def test_quotes_are_of_the_whole_collection(collection: Collection) -> None:
+    far = " ".join(f"word{number}" for number in range(30))
+    collection.add([{"id": "later", "text": f"{TEXT} {far}", "date": "2026-02-01"}], metadata=["date"])
+    desk = Desk.of_collection(collection)
+    [line] = desk.groups(Question()).lines
+    quotes = desk.quotes(line.key, 10)
+    assert (quotes.shared, quotes.tokens, quotes.compared) == (19, 19, 3)
+    assert [(one.id, one.key is None) for one in quotes.passages[0].others][-1] == ("later", True)
 
 
 def test_a_decision_takes_effect_and_is_undone(pages: Pages, collection: Collection) -> None:

@@ -38,6 +38,7 @@ EVERY = (
     "/groups/0",
     "/pairs/1/0",
     "/pairs/1/0?view=list",
+    "/pairs/1/0?view=quotes&length=50",
     "/queues/undecided",
     "/threshold",
     "/kinds",
@@ -101,6 +102,15 @@ def test_a_pair_says_which_view_options_are_on(pages: Pages) -> None:
     ignoring = pages.get("/pairs/1/0?numbers=off")
     assert "Numbers are ignored" in ignoring.words
     assert "no difference" in pages.get("/pairs/1/0?numbers=off&view=list").words
+
+
+def test_quotes_have_links_to_the_documents_and_other_lengths(pages: Pages) -> None:
+    quotes = pages.get("/pairs/1/0?view=quotes")
+    assert "20 of 40 tokens, compared with one. Passages of at least 20 , 50 , 10 tokens" in quotes.words
+    assert 'href="/pairs/1/2?view=quotes"' in quotes.text
+    assert "later, 2026-11-22" in quotes.words
+    assert "50 of 100 tokens" in pages.get("/pairs/1/0?view=quotes&length=50").words
+    assert pages.get("/pairs/1/0?view=quotes&length=7").status == 422
 
 
 def test_swapped_sides_show_the_other_document_first_and_decide_the_same_pair(

@@ -22,7 +22,7 @@ from neardup.review.desk.filters import GroupFields, compares_documents, filtere
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata
-from neardup.review.desk.subjects import COLLECTION, CollectionSubject, ResultSubject, Subject
+from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
 from neardup.review.desk.texts import LAST_WAIT, Ahead, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
@@ -37,6 +37,8 @@ from neardup.review.desk.views import (
     page,
     pair_view,
     panes_view,
+    quotes_view,
+    related,
 )
 from neardup.review.source import (
     Acted,
@@ -51,6 +53,7 @@ from neardup.review.source import (
     Panes,
     Question,
     Queue,
+    QuotesView,
     Reviewed,
     ThresholdView,
 )
@@ -298,6 +301,15 @@ class Desk:
             around = in_group(lines, one, other) if queue is None else self._queues.around(queue, one, other)
         comparison = self._subject.compare(lines.reader.look(one), lines.reader.look(other), how)
         return pair_view(lines, one, other, around, comparison)
+
+    def quotes(self, key: Key, length: int) -> QuotesView:
+        """Return the passages of at least ``length`` tokens of a document that others have, too."""
+        with self._lock:
+            self._refresh()
+            lines, document = self._lines, self._index.documents.at(key)
+            others = related(lines, document)[:QUOTING]
+        looked = (lines.reader.look(other) for other in others)
+        return quotes_view(lines, document, *self._subject.passages(lines.reader.look(document), looked, length))
 
     def panes(self, key: Key, question: Question) -> Panes:
         """Return the panes beside a group or a pair; ``question`` is the list the reader came from."""

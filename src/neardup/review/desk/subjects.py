@@ -1,6 +1,6 @@
 """The subjects of a review, with their tables, decisions and texts: a result, or the groups of a collection."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ from neardup.collection import Collection
 from neardup.collection.contract import GroupRow, MemberRow
 from neardup.collection.entries import loaded
 from neardup.collection.groups.methods import collection_table
+from neardup.collection.passages import SharedPassages, passages_with
 from neardup.collection.query.plan import plan
 from neardup.collection.query.syntax import Clause, Query
 from neardup.collection.search import Evaluation
@@ -34,6 +35,9 @@ from neardup.tables import Int64s
 
 SECONDS = 20.0
 """Seconds that a comparison may take unless the caller gives another limit."""
+
+QUOTING = 200
+"""The most documents that are compared for the passages of one."""
 
 Renewed = Literal["", "texts", "tables"]
 """What has changed in a subject besides its decisions: nothing, texts or metadata, the tables."""
@@ -66,6 +70,9 @@ class Subject(Protocol):
 
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
         """Compare two documents; ``how`` are the keywords of ``compare``."""
+
+    def passages(self, own: Looked, others: Iterable[Looked], length: int) -> tuple[SharedPassages, str]:
+        """Return the passages that others have, too, and which were compared, in words."""
 
     def query(self, clause: Clause, query: str) -> Int64s | None:
         """Return the rows (keys) of the documents that a clause finds; None if it does not search texts itself."""
@@ -110,6 +117,13 @@ class ResultSubject(DecisionStore):
 
         as_run = as_compared(self.found.run.settings)
         return compare(a.text, b.text, **{"seconds": SECONDS, **as_run, **how})
+
+    def passages(self, own: Looked, others: Iterable[Looked], length: int) -> tuple[SharedPassages, str]:
+        """Return the passages that ``others`` have: a result has no index of all texts."""
+        from neardup.text.units import Units, words
+
+        texts: Iterator[tuple[Any, Units]] = ((other.id, words(other.text)) for other in others)
+        return passages_with(texts, str(own.id), words(own.text), length), "of its group, and near it"
 
     def query(self, clause: Clause, query: str) -> Int64s | None:
         """Return None: the texts of a result are searched by an index of its desk."""
@@ -275,6 +289,12 @@ class CollectionSubject:
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
         """Compare two documents with the settings of the collection."""
         return self._collection.compare(a.id, b.id, **{"seconds": SECONDS, **how})
+
+    def passages(self, own: Looked, others: Iterable[Looked], length: int) -> tuple[SharedPassages, str]:
+        """Return the passages that any other document of the collection has; ``others`` are not read."""
+        shared = self._collection.passages(own.id, length=max(length, self._store.settings.length), most=QUOTING)
+        left_out = f"; {shared.uncompared:,} more have less in common" if shared.uncompared else ""
+        return shared, f"of the whole collection{left_out}"
 
     def query(self, clause: Clause, query: str) -> Int64s | None:
         """Return the numbers of the documents that a clause of the query language finds. Raises QueryError."""

@@ -4,15 +4,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
+from typing import Literal
 from zlib import crc32
 
 import numpy as np
 
+from neardup.collection.passages import SharedPassage, SharedPassages
 from neardup.comparison.compare import Comparison
 from neardup.display import counted, distinct, number, similarity, without_common
 from neardup.errors import InputError
+from neardup.io.decisions.records import Id
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
+from neardup.review.desk.metadata import DATE
 from neardup.review.desk.texts import Budget
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import (
@@ -27,6 +31,9 @@ from neardup.review.source import (
     PairView,
     Panes,
     Queue,
+    Quoted,
+    QuotesView,
+    Quoting,
 )
 from neardup.tables import Bools, Int64s
 
@@ -212,6 +219,45 @@ def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Compa
         around.place,
         lines.made.state.number,
     )
+
+
+def related(lines: Lines, document: int) -> list[int]:
+    """Return the other members of the group of a document, and those of its stored pairs, the nearest first."""
+    index, group = lines.index, int(lines.index.group_of[document])
+    partners, places = index.pairs.around(int(index.documents.first[document]))
+    nearest = partners[np.argsort(-index.pairs.similarity[places], kind="stable")].tolist()
+    members = in_order(lines, group) if group >= 0 else []
+    return [other for other in dict.fromkeys((*nearest, *members)) if other != document]
+
+
+def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str) -> QuotesView:
+    """Return the passages of a document that others have; those with the same place are one."""
+
+    def date_of(number: int) -> str:
+        return lines.date(number) or str(lines.reader.fields(number).get(DATE, ""))
+
+    own, places = date_of(document), dict[tuple[int, int], list[SharedPassage]]()
+    for passage in shared.passages:
+        places.setdefault((passage.begin, passage.end), []).append(passage)
+
+    def quoting(id: Id) -> Quoting:
+        number = lines.index.documents.number(id)
+        if number is None:
+            return Quoting(None, id, "", "")
+        date = date_of(number)
+        order: Literal["earlier", "later", ""] = "earlier" if date < own else "later" if own < date else ""
+        return Quoting(int(lines.index.documents.rows[number]), id, date[:10], order if own and date else "")
+
+    passages = tuple(
+        Quoted(
+            same[0].tokens,
+            same[0].text + "…" * (end - begin > len(same[0].text)),
+            tuple(quoting(passage.id) for passage in same),
+        )
+        for (begin, end), same in places.items()
+    )
+    note = f"compared with {counted(shared.compared, 'document')} {which}"
+    return QuotesView(passages, shared.shared, shared.tokens, shared.compared, note)
 
 
 def keys_of(lines: Lines, pair: tuple[int, int] | None) -> tuple[Key, Key] | None:

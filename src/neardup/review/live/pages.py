@@ -260,7 +260,9 @@ QUEUE_WORDS = {
 }
 NAME_WIDTH = 40
 """Columns of a name in the head of a pair."""
-VIEWS = ("sides", "list")
+VIEWS = ("sides", "list", "quotes")
+QUOTED = ("20", "50", "10")
+"""The least tokens of a quoted passage: the usual number, and others."""
 FORMS = {
     "csv": "text/csv; charset=utf-8",
     "jsonl": "application/x-ndjson",
@@ -323,10 +325,12 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
     keys: tuple[int, int] = request.path["a"], request.path["b"]
     queue, swap, mode = queue_of(request), request.text("swap") == "1", request.one_of("view", VIEWS, "sides")
     how = {"ignore_numbers": True} if request.text("numbers") == "off" else {}
+    length = request.one_of("length", QUOTED, QUOTED[0])
     sides = desk.in_time(*keys)
     view = desk.pair(*(sides[::-1] if swap else sides), queue, **how)
     options = {
-        "view": "list" if mode == "list" else "",
+        "view": "" if mode == "sides" else mode,
+        "length": "" if length == QUOTED[0] else length,
         "numbers": "off" if how else "",
         "swap": "1" if swap else "",
         "full": "1" if request.text("full") == "1" else "",
@@ -347,6 +351,9 @@ def pair(desk: Desk, request: ReviewRequest) -> LivePage:
             differing_sentence(comparison.alignment),
         ),
         "options": options,
+        "quotes": desk.quotes(view.a.key, int(length)) if mode == "quotes" else None,
+        "lengths": QUOTED,
+        "length": length,
         "came": came_from(request),
         "keep": {**came_from(request), "queue": queue or ""},
         "beside": None if view.group is None else desk.panes(view.group, question_of(request)),
