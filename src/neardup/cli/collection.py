@@ -15,19 +15,7 @@ import typer
 from neardup import display
 from neardup.cli.config import given_here
 from neardup.cli.messages import DONE, ERROR, REJECTED, error, told_if_stopped, warn
-from neardup.cli.options.on_collections import (
-    AddOptions,
-    BackupOptions,
-    CheckOptions,
-    CompactOptions,
-    DecideOptions,
-    GroupsOptions,
-    InfoOptions,
-    ListOptions,
-    RemoveOptions,
-    SearchOptions,
-    TagOptions,
-)
+from neardup.cli.options import on_collections
 from neardup.cli.output import CountedStages, watcher
 from neardup.errors import InputError, SettingError, install
 from neardup.io.decisions.records import Verdict
@@ -121,7 +109,7 @@ _SHOWN_PROBLEMS, _SHOWN_NEAR = 3, 10
 _NOUNS = {"document": "document", "base": "base text"}
 
 
-def add(options: AddOptions) -> int:
+def add(options: on_collections.AddOptions) -> int:
     """Add documents to a collection."""
     added, total = _added(options)
     if options.json:
@@ -142,7 +130,7 @@ def add(options: AddOptions) -> int:
     return REJECTED if added.rejected else DONE
 
 
-def _added(options: AddOptions) -> tuple[Added, int]:
+def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
     """Return the outcome, and the number of documents in the collection."""
     from neardup.collection import Collection
     from neardup.collection.collection import own_files
@@ -186,13 +174,13 @@ def _nothing_added(created: bool, path: Place) -> str:
     return f"no document was added{empty}"
 
 
-def _creation(options: AddOptions) -> dict[str, Any]:
+def _creation(options: on_collections.AddOptions) -> dict[str, Any]:
     """Return the given settings of a new collection; those of an existing one must be equal."""
     given, values = given_here(options.explicit), asdict(options.settings.read())
     return {name: values[name] for name in COLLECTION_FIELDS if name in given}
 
 
-def _near(options: AddOptions) -> tuple[Near | None, Any]:
+def _near(options: on_collections.AddOptions) -> tuple[Near | None, Any]:
     """Return the search and the action of --near, --on-near, --skip-near and --recall."""
     from neardup.collection import Near
 
@@ -245,7 +233,7 @@ def _rejected(added: Added, listed: Path | None) -> Iterator[str]:
         yield f"{display.printable(problem.source)}{row}: {display.printable(problem.reason)}"
 
 
-def remove(options: RemoveOptions) -> int:
+def remove(options: on_collections.RemoveOptions) -> int:
     """Remove documents from a collection, all of them or none."""
     with opened(options.path, options.wait) as collection:
         removed = collection.remove(options.ids)
@@ -260,7 +248,7 @@ def remove(options: RemoveOptions) -> int:
     return DONE
 
 
-def list_documents(options: ListOptions) -> int:
+def list_documents(options: on_collections.ListOptions) -> int:
     """List the documents of a collection in the order in which they were first added."""
     with opened(options.path) as collection:
         page = collection.list(options.after, options.limit)
@@ -279,7 +267,7 @@ def list_documents(options: ListOptions) -> int:
     return DONE
 
 
-def search(options: SearchOptions) -> int:
+def search(options: on_collections.SearchOptions) -> int:
     """Find the documents of a collection that fit a query."""
     from neardup.collection import search as searching
     from neardup.collection.query import explanation, parse
@@ -336,7 +324,7 @@ def shared_passages(options: PassagesOptions, id: str) -> int:
     return DONE
 
 
-def _search_shards(query: Query, options: SearchOptions) -> int:
+def _search_shards(query: Query, options: on_collections.SearchOptions) -> int:
     from neardup.collection.pages import hit_fields
     from neardup.collection.shard import ShardQuestion
     from neardup.io.readers import read_document
@@ -413,7 +401,7 @@ _SHOWN = 20
 """Members to list for a group; --json lists more."""
 
 
-def groups(options: GroupsOptions) -> int:
+def groups(options: on_collections.GroupsOptions) -> int:
     """Show the groups of a collection, by id."""
     regroup = options.regroup is not None
     if regroup and (options.complete or "near" in options.explicit):
@@ -445,7 +433,7 @@ def groups(options: GroupsOptions) -> int:
     return DONE
 
 
-def _no_groups(options: GroupsOptions, done: GroupedPending | None) -> str:
+def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | None) -> str:
     if options.after is not None:
         return "no more groups"
     if done is not None:
@@ -454,7 +442,7 @@ def _no_groups(options: GroupsOptions, done: GroupedPending | None) -> str:
     return f"no groups yet; this compares the documents and groups those that are near: {command}"
 
 
-def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending:
+def _completed(collection: Collection, options: on_collections.GroupsOptions) -> GroupedPending:
     from neardup.collection import Near
 
     recall, threshold = options.near_recall, options.near if options.regroup is None else options.regroup
@@ -473,7 +461,7 @@ def _completed(collection: Collection, options: GroupsOptions) -> GroupedPending
             return work(near, progress=counting)
 
 
-def decide(options: DecideOptions) -> int:
+def decide(options: on_collections.DecideOptions) -> int:
     """Decide whether two documents of a collection belong together."""
     a, b, verdict = options.a, options.b, options.verdict
     if verdict not in (*get_args(Verdict), "undecided"):
@@ -488,7 +476,7 @@ def decide(options: DecideOptions) -> int:
     return DONE
 
 
-def tag(options: TagOptions) -> int:
+def tag(options: on_collections.TagOptions) -> int:
     """Tag documents of a collection: by id, a whole group, or all that a query finds."""
     with opened(options.path, options.wait) as collection:
         action = collection.tag(
@@ -520,7 +508,7 @@ def _group_lines(group: StoredGroup) -> Iterator[str]:
         yield f"  and {display.number(group.size - _SHOWN)} more"
 
 
-def info(options: InfoOptions) -> int:
+def info(options: on_collections.InfoOptions) -> int:
     """Show the size and settings of a collection."""
     with opened(options.path) as collection:
         known = collection.info()
@@ -545,7 +533,7 @@ def _facts(known: dict[str, Any]) -> Iterator[display.Line]:
     yield "settings", ", ".join(f"{name} {value}" for name, value in known["settings"].items())
 
 
-def check(options: CheckOptions) -> int:
+def check(options: on_collections.CheckOptions) -> int:
     """Check a collection: derive everything from the texts again, and compare."""
     with opened(options.path) as collection, watcher() as progress:
         total, faults = len(collection), collection.check(progress)
@@ -558,7 +546,7 @@ def check(options: CheckOptions) -> int:
     return ERROR if faults else DONE
 
 
-def compact(options: CompactOptions) -> int:
+def compact(options: on_collections.CompactOptions) -> int:
     """Rewrite a collection without free space, and without the words of removed documents."""
     with opened(options.path, options.wait, upgrade=options.upgrade) as collection:
         before = collection.info()["bytes"]["file"]
@@ -574,7 +562,7 @@ def compact(options: CompactOptions) -> int:
     return DONE
 
 
-def backup(options: BackupOptions) -> int:
+def backup(options: on_collections.BackupOptions) -> int:
     """Copy a collection into a new file, while others read and write it."""
     with opened(options.path, options.wait) as collection:
         collection.backup(options.file)

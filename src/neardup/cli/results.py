@@ -19,15 +19,7 @@ from neardup import display
 from neardup.cli.collection import opened
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
 from neardup.cli.option import typed
-from neardup.cli.options.on_results import (
-    ApplyOptions,
-    ExportOptions,
-    ImportOptions,
-    RegroupOptions,
-    ReportOptions,
-    ShowOptions,
-    VerifyOptions,
-)
+from neardup.cli.options import on_results
 from neardup.cli.output import (
     WIDTH,
     open_output,
@@ -54,7 +46,7 @@ _BEGINNING = 300
 """Characters of the text to show."""
 
 
-def verify(options: VerifyOptions) -> int:
+def verify(options: on_results.VerifyOptions) -> int:
     """Count a result again, check by check; print a line for each, and the first difference."""
     from neardup.verifier import DifferenceError, Verifier
 
@@ -86,7 +78,7 @@ def verify(options: VerifyOptions) -> int:
     return DONE if difference is None else DIFFERENT
 
 
-def show(options: ShowOptions) -> int:
+def show(options: on_results.ShowOptions) -> int:
     """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
     from neardup.run.findings import load
     from neardup.run.places import typed_id
@@ -109,7 +101,7 @@ def show(options: ShowOptions) -> int:
 class _Shown:
     """The facts about a document. Its text is optional: without it, the result still says a lot."""
 
-    def __init__(self, options: ShowOptions, result: Found, id: Id) -> None:
+    def __init__(self, options: on_results.ShowOptions, result: Found, id: Id) -> None:
         self._options, self._found, self._id = options, result, id
         self._error: InputError | None = None
         self._document = self._looked()
@@ -223,7 +215,7 @@ def _near_line(other: Outside, measure: str) -> str:
     return display.printable(near)
 
 
-def report(options: ReportOptions) -> int:
+def report(options: on_results.ReportOptions) -> int:
     """Write a page about a result: the figures, the groups to look at first, and pairs side by side."""
     from neardup.io.writers import OutputPage
     from neardup.review.report.content import check_lengths, report_page
@@ -246,7 +238,7 @@ def report(options: ReportOptions) -> int:
     return DONE
 
 
-def apply(options: ApplyOptions) -> int:
+def apply(options: on_results.ApplyOptions) -> int:
     """Write the documents that stay after the review of a result, as people decided."""
     from neardup.io.writers import common_access
     from neardup.run.findings import load
@@ -266,7 +258,7 @@ def apply(options: ApplyOptions) -> int:
         return print_result(final, options)
 
 
-def regroup(options: RegroupOptions) -> int:
+def regroup(options: on_results.RegroupOptions) -> int:
     """Group the pairs of an earlier result at a stricter threshold."""
     from neardup.io.writers import OutputFolder
     from neardup.run.findings import load, write_result
@@ -299,7 +291,7 @@ _SHOWN = 10
 """Unknown ids to name."""
 
 
-def export(options: ExportOptions) -> int:
+def export(options: on_results.ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
     from neardup.run.exchange import described, export_bytes, require_export
 
@@ -315,7 +307,7 @@ def export(options: ExportOptions) -> int:
     return _write(export_bytes(table, what, form), described(table, what, form), options)
 
 
-def _write(parts: Iterable[bytes], described: str, options: ExportOptions) -> int:
+def _write(parts: Iterable[bytes], described: str, options: on_results.ExportOptions) -> int:
     """Write an export to its file, and say what it holds, or to standard output."""
     from neardup.io.writers import common_access
     from neardup.io.writers.exports import OutputExport
@@ -334,7 +326,7 @@ def _write(parts: Iterable[bytes], described: str, options: ExportOptions) -> in
     return DONE
 
 
-def _export_pairs(options: ExportOptions) -> int:
+def _export_pairs(options: on_results.ExportOptions) -> int:
     """Write the pairs as a graph or an edge list: all of them, or those around a document."""
     from neardup.io.writers.exports import GRAPH_FORMS, as_bytes_of
     from neardup.run.findings import load
@@ -362,7 +354,7 @@ def _export_pairs(options: ExportOptions) -> int:
     return _write(as_bytes_of(edges, form, ("id_a", "id_b")), described, options)
 
 
-def _refuse_walk(options: ExportOptions) -> None:
+def _refuse_walk(options: on_results.ExportOptions) -> None:
     """Raise SettingError for options of the pairs around a document without them."""
     if options.around is not None and options.what != PAIRS:
         raise SettingError(
@@ -372,7 +364,7 @@ def _refuse_walk(options: ExportOptions) -> None:
         raise SettingError("--hops was given without --around", "Both", "Name a document with --around ID")
 
 
-def _export_documents(options: ExportOptions) -> int:
+def _export_documents(options: on_results.ExportOptions) -> int:
     """Write the documents of a collection, or those that stay."""
     if not isinstance(options.out, DatabaseURL) and not options.out.is_file():
         raise InputError(
@@ -414,7 +406,7 @@ def _table(path: Place, what: Exported) -> pa.Table:
         return export_table(result, store.state(), what)
 
 
-def import_tags(options: ImportOptions) -> int:
+def import_tags(options: on_results.ImportOptions) -> int:
     """Read tags and decisions from a file of another program into a result or a collection."""
     place, form = options.out, options.form or form_of(options.file)
     if isinstance(place, DatabaseURL) or place.is_file():
