@@ -298,10 +298,11 @@ def _find(name: str, left_out: frozenset[str]) -> Discovered:
 def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     if is_result(path, os.listdir(path)):
         kept = [entry for entry in sorted(os.listdir(path)) if entry.startswith("kept")]
+        documents = f"its kept documents are {os.path.join(name, kept[0])}" if kept else "it has no kept documents"
         raise InputError(
             f"{name} is the result of a run of neardup",
             "Documents",
-            f"Name its kept documents: {os.path.join(name, kept[0])}" if kept else "Name the documents themselves",
+            f"Look at it with neardup report {name} or nd.load; {documents}",
         )
     aside: list[Aside] = []
     sources = [local_source(below, found) for below, found in walk(path, left_out, aside)]
