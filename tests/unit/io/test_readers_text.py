@@ -130,11 +130,3 @@ def test_nothing_there(tmp_path: Path) -> None:
         open_documents(tmp_path)
     with pytest.raises(InputError, match="No input"):
         open_files([])
-
-
-def test_formats_do_not_mix(tmp_path: Path) -> None:
-    make(tmp_path, {"a.jsonl": b"{}", "b.csv": b"a\n"})
-    with pytest.raises(InputError, match=r"a\.jsonl is jsonl and .*b\.csv is csv"):
-        open_documents([tmp_path / "a.jsonl", tmp_path / "b.csv"])
-    with pytest.raises(InputError, match="in one run"):
-        open_documents(f"{tmp_path}/*")
