@@ -49,6 +49,11 @@ def test_the_documents_that_stay(run: Run, tmp_path: Path, options: list[str], l
     said = run("dedup", new, "--against", old, "-o", tmp_path / "out", *options)
     assert said.status == 0, said.err
     assert kept(tmp_path / "out") == left
+    assert run("fingerprint", old, "-o", tmp_path / "fp").status == 0
+    again = run("dedup", new, "--against", tmp_path / "fp", "-o", tmp_path / "again", *options)
+    if "--held" not in options and "--measure" not in options:
+        assert again.status == 0, again.err
+        assert kept(tmp_path / "again") == left
     # the stored result can be questioned like any other
     assert nd.load(tmp_path / "out").at(0.95).run.counts.removed <= len(NEW) - len(left)
 

@@ -37,6 +37,8 @@ def rows_in(path: Path) -> list[dict[str, object]]:
     if path.name.endswith(".jsonl.gz"):
         with gzip.open(path, "rt") as file:
             return [json.loads(line) for line in file]
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
     if path.suffix == ".csv":
         return pacsv.read_csv(path).to_pylist()
     return pq.read_table(path).to_pylist()
@@ -84,6 +86,24 @@ def test_documents_are_files_and_members(run: Run, tmp_path: Path) -> None:
     assert run("dedup", tmp_path / "in.zip", "-o", out, "--write-removed", "--keep", "first").status == 0
     names = {name: zipfile.ZipFile(out / f"{name}.zip").namelist() for name in ("kept", "removed")}
     assert names == {"kept": ["a.txt", "c.png", "d.txt"], "removed": ["b.txt"]}
+
+
+def test_rows_that_saved_fingerprints_remove(run: Run, tmp_path: Path) -> None:
+    old = write_rows(tmp_path / "old.jsonl", ROWS[:1])
+    assert run("fingerprint", old, "-o", tmp_path / "fp").status == 0
+    files = [parquet(tmp_path), write_rows(tmp_path / "more.jsonl", [{**ROWS[2], "id": "m"}])]
+    out = tmp_path / "out"
+    result = run("dedup", *files, "--against", tmp_path / "fp", "-o", out, "--write-removed")
+    assert result.status == 0, result.err
+    removed = [row for name in ("in.parquet", "more.jsonl") for row in rows_in(out / "removed" / name)]
+    assert [(row["id"], row["kept_id"]) for row in removed] == [("a", "a"), ("b", "a"), ("c", "a"), ("m", "a")]
+    assert has_parts(str(removed[0]["reason"]), "exact copy of a", "the reference set")
+    assert [row["id"] for row in rows_in(out / "kept" / "in.parquet")] == ["d"]
+    again = run("apply", out, "-o", tmp_path / "final")
+    assert again.status == 0, again.err
+    shards = ("--shard-size", "1MB", "--no-self")
+    assert run("dedup", files[0], "--against", tmp_path / "fp", "-o", tmp_path / "shards", *shards).status == 0
+    assert rows_in(tmp_path / "shards" / "kept" / "kept-00000.parquet") == ROWS[3:]
 
 
 def test_mistakes_are_named_before_the_work(run: Run, tmp_path: Path) -> None:

@@ -148,6 +148,23 @@ def test_revisits_refer_to_an_earlier_crawl(crawls: Path, run: Run, tmp_path: Pa
     assert captures(out / "kept.warc") == [("warcinfo", None), ("revisit", "http://a/1")]
 
 
+def test_revisits_refer_to_an_earlier_crawl_in_fingerprints(crawls: Path, run: Run, tmp_path: Path) -> None:
+    run("fingerprint", crawls / "a.warc.gz", "-o", tmp_path / "fp")  # the picture is no document
+    pages = [
+        page_of("http://new/1", BASE + " new"),
+        FIRST[0],
+        page_of("http://other/1", "Something else entirely."),
+    ]
+    new = write_warc(tmp_path / "new.warc", records_of(pages, requests=False))
+    out = tmp_path / "out"
+    given = ("dedup", new, "-o", out, "--against", tmp_path / "fp", "--revisits", "--write-removed")
+    result = run(*given, "--update", tmp_path / "grown")
+    assert result.status == 0, result.err
+    assert [kind for kind, _ in captures(out / "kept.warc")] == ["warcinfo", "metadata", "revisit", "response"]
+    assert b"WARC-Refers-To: <urn:uuid:response-0>" in (out / "kept.warc").read_bytes()
+    assert len(captures(out / "removed.warc")) == 2
+
+
 def test_revisits_are_of_web_archives(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": BASE}) + "\n")
     wrong = run("dedup", tmp_path / "a.jsonl", "-o", tmp_path / "out", "--revisits")

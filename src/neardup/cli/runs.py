@@ -132,13 +132,10 @@ class SavedEngine:
 
     where = "together with fingerprints in --against"
     allowed = (
-        "--key and --update with fingerprints; --against-text, --against-id, --ignore, --resume, --predict, --by, "
-        "--shard-size, --write-removed and --revisits without"
+        "--key and --update with fingerprints; without them --against-text, --against-id, --ignore, --resume, "
+        "--predict and --by"
     )
-    supported = ALL_OPTIONS - {
-        *("against_text", "against_id", "ignore", "resume", "predict", "by", "shard_size", "master"),
-        *("write_removed", "revisits"),
-    }
+    supported = ALL_OPTIONS - {"against_text", "against_id", "ignore", "resume", "predict", "by", "master"}
 
     def __init__(self, parts: list[Path]) -> None:
         self.parts = parts
@@ -152,13 +149,13 @@ class SavedEngine:
         from neardup.io.readers import choose_columns, open_files
         from neardup.io.writers import common_access
         from neardup.io.writers.scratch import working_in
-        from neardup.run.save import check_before
+        from neardup.run.save import RowFiles, check_before
         from neardup.run.shards.merge import open_parts, require_columns, with_settings
         from neardup.run.shards.update import fill_against, find_against, growing_by, read_documents
 
         against, shared = open_parts(self.parts, key=options.key)
         review = review_of(options)
-        settings = with_settings(shared, given_settings(options.settings, options.explicit))
+        settings = with_settings(shared, given_settings(options.settings, options.explicit), reference=True)
         require_columns(against, settings.keep, settings.relations)
         documents = open_files(options.inputs, reading=settings.reading)
         columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
@@ -166,7 +163,8 @@ class SavedEngine:
             if options.out is None or options.dry_run:
                 new = read_documents(documents, columns, settings, against.key, progress)
                 return find_against(new, columns, settings, against, progress, action, review)[0].found
-            check_before(documents, options.out, action, settings.keep)
+            others, size = _others(options), _shard_bytes(options)
+            check_before(documents, options.out, action, settings.keep, **others, shard_size=size)
             # opened before the work, so that an unwritable folder is reported at once
             new = read_documents(documents, columns, settings, against.key, progress)
             add = (
@@ -179,7 +177,10 @@ class SavedEngine:
                 folder.restrict(common_access((*options.inputs, *self.parts)))
                 with working_in(folder.target.parent):
                     outcome, compared = find_against(*given, progress, action, review)
-                    result, names = fill_against(outcome, compared, folder, action, progress, options.store_texts)
+                    rows = RowFiles(size, None, **others)
+                    result, names = fill_against(
+                        outcome, compared, folder, action, progress, store_texts=options.store_texts, files=rows
+                    )
             if add is not None:
                 add(names)
             if names.joining:

@@ -409,7 +409,7 @@ def read_chunks(
     def work(item: tuple[int, Chunk | ReadChunk]) -> ReadChunk:
         number, chunk = item
         if isinstance(chunk, ReadChunk):  # saved
-            return wanted(chunk.with_facts(part=number))
+            return wanted(_as_of_input(corpus.parts[number], chunk).with_facts(part=number))
         name, journal = f"chunk {number} {chunk.index}", corpus.journal
         finished = None if journal is None else journal.get(name)
         if finished is not None:
@@ -429,6 +429,14 @@ def read_chunks(
 def _chunks_of(part: Part) -> Iterator[Chunk | ReadChunk]:
     saved = saved_in(part.documents)
     return part.documents.chunks(None, part.columns) if saved is None else saved.fingerprints()
+
+
+def _as_of_input(part: Part, saved: ReadChunk) -> ReadChunk:
+    """Saved fingerprints as those of one of two inputs whose documents are not compared with each other."""
+    if not part.relations.no_self:
+        return saved
+    apart = np.full((len(saved), 2), part.old, np.uint64)
+    return saved.with_columns({"across": apart[:, 0], "key": saved.keys ^ apart})
 
 
 def something_left(left: Int64s, measure: str) -> Bools:

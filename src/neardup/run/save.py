@@ -22,6 +22,7 @@ from neardup.io.readers.base import (
     Problem,
     Removal,
     ReplacesRows,
+    as_opened,
     formats_of,
     have_columns,
 )
@@ -161,8 +162,8 @@ class Revisits:
 
     def _capture_of(self, row: int) -> Capture | None:
         piece = self._corpus.pieces[int(np.searchsorted(self._firsts, row, side="right")) - 1]
-        documents = self._corpus.parts[piece.part].documents
-        if not isinstance(documents, ReplacesRows):
+        documents = as_opened(self._corpus.parts[piece.part].documents)
+        if not hasattr(documents, "capture"):
             return None
         captured: Capture | None = documents.capture(piece.source, int(piece.row_numbers[row - piece.first]))
         return captured
@@ -331,7 +332,7 @@ class _RunRows:
         self._size, self._name = files.shard_size, "removed" if removed else "kept"
         corpus = self._run.rows.corpus
         self._part = self._run.rows.new_part
-        self._documents = corpus.parts[self._part].documents
+        self._documents = as_opened(corpus.parts[self._part].documents)
         self._pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == self._part}
         self._stays = np.full(len(self._run.rows), not removed)
         self._stays[self._run.decisions.gone] = annotate or removed

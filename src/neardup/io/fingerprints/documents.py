@@ -122,6 +122,11 @@ class FingerprintedDocuments:
             tables.append(table)
         return pa.concat_tables(tables)
 
+    def capture(self, source: str, number: int) -> Any:
+        """Return the parts of a record of a web archive that a revisit names; None for other documents."""
+        part = next(part for part in self._parts if source in part.names)
+        return part.capture(part.names.index(source), number)
+
     def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
         """Refuse: the rows of parts are written part by part."""
         raise NotImplementedError("the rows of saved parts are written part by part")
@@ -230,6 +235,12 @@ class _Part:
         for chunk in self._documents.chunks(wanted, columns):
             chosen = None if self._positions is None else self._positions[chunk.index]
             yield _Checked(chunk.index, chunk, self, rows[chunk.index], chosen)
+
+    def capture(self, position: int, number: int) -> Any:
+        """Return the parts of a record in the file at a position."""
+        documents = self._documents
+        capture = getattr(documents, "capture", None)
+        return None if capture is None else capture(documents.names[position], number)
 
     @cached_property
     def _documents(self) -> Documents:

@@ -405,6 +405,12 @@ def have_columns(documents: Documents) -> bool:
     return WITHOUT_COLUMNS.isdisjoint(formats_of(documents))
 
 
+def as_opened(documents: Documents) -> Documents:
+    """Return the documents as they were opened, of those that were fingerprinted in this process."""
+    opened: Documents = getattr(documents, "documents", documents)
+    return opened
+
+
 Natives: TypeAlias = Iterator[tuple[Chunk, Callable[[], NativeRows]]]
 """Chunks, each with a function that reads its native rows."""
 

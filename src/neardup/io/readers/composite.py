@@ -146,6 +146,11 @@ class CompositeDocuments:
                 return
             first += one.chunk_count
 
+    def capture(self, source: str, number: int) -> Any:
+        """Return the parts of a record of a web archive that a revisit names; None for other rows."""
+        capture = next(getattr(one, "capture", None) for one in self.inputs if source in one.names)
+        return None if capture is None else capture(source, number)
+
     def null(self, name: str, rows: int) -> pa.Array:
         """Return a column for rows of an input that lacks it."""
         if name in self.schema.names:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from neardup.io.containers.spools import STDIN
 from neardup.io.names import path_of, shown_name, without_secrets
-from neardup.io.readers.base import Documents, Format
+from neardup.io.readers.base import Documents, Format, as_opened
 from neardup.io.readers.sources import DIGEST_BYTES, Source
 
 PLACES = pa.schema(
@@ -57,6 +57,7 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
 
     Reads a sample of each data file. Files that are one document each had their digests made when they were read.
     """
+    documents = as_opened(documents)
     recorded: Callable[[], pa.Table] | None = getattr(documents, "recorded_places", None)
     if recorded is not None:
         return _recorded_again(recorded(), reference, first)

@@ -205,6 +205,9 @@ class WarcDocuments(TableDocuments):
     def capture(self, source: str, number: int) -> Capture | None:
         """Return the parts of a record that a revisit names; None for a file with a lost rest."""
         position = self.names.index(source)
+        if position not in self._stretches:
+            for _ in self.pieces(position, 0, lambda _: False, None):  # only finds where the records are
+                pass
         for stretch in self._stretches.get(position, ()):
             place = number - stretch.first_row
             if 0 <= place < len(stretch.starts):

@@ -127,13 +127,15 @@ def _require_all_numbers(folder: Path, names: Sequence[str]) -> None:
     )
 
 
-def with_settings(shared: Settings, given: Mapping[str, Any]) -> Settings:
-    """Return the settings of the parts with those ``given`` for.
+def with_settings(shared: Settings, given: Mapping[str, Any], *, reference: bool = False) -> Settings:
+    """Return the settings of the parts with those ``given``; ``reference``: the parts are one.
 
     Raises SettingError for a setting that the fingerprints depend on and that differs from theirs.
     """
     values = shared.as_dict()
     for name in fixed_settings():
+        if reference and name == "no_self":
+            continue
         if name in given and FIELDS[name].canonical(given[name]) != FIELDS[name].canonical(values[name]):
             raise SettingError(
                 f"{FIELDS[name].option} is {given[name]!r}, and it was {values[name]!r} for the fingerprints",

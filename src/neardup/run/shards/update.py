@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from neardup.run.asked_columns import parts_of
 from neardup.run.find import run
 from neardup.run.findings import Found
 from neardup.run.review_decisions import ReviewedResult
-from neardup.run.save import fill
+from neardup.run.save import DEFAULT_FILES, RowFiles, fill
 from neardup.run.shards.merge import complete, saved_form, saved_sources
 from neardup.run.shards.rows import NewKeys, meeting
 from neardup.run.stages.account import Run
@@ -108,6 +108,7 @@ def read_documents(
     documents: Documents, columns: Chosen, settings: Settings, key: Key, progress: Progress
 ) -> ReadDocuments:
     """Fingerprint new documents under the key of saved ones."""
+    settings = _without_reference(settings)
     parts = parts_of(documents, columns, settings.keep, settings.relations, None)
     corpus = Corpus(parts, settings, key, empty_alike=settings.keep.empty == "one")
     slots = 0 if simhash_words(settings) else settings.sketch.slots
@@ -117,6 +118,11 @@ def read_documents(
             saved.append(saved_form(read, key))
             advance(read.bytes_read)
     return ReadDocuments(documents, saved, key)
+
+
+def _without_reference(settings: Settings) -> Settings:
+    """The settings of fingerprints, which hold for any reference set."""
+    return replace(settings, relations=replace(settings.relations, no_self=False))
 
 
 def find_against(
@@ -154,10 +160,12 @@ def fill_against(
     folder: OutputFolder,
     action: Action,
     progress: Progress,
+    *,
     store_texts: bool = True,
+    files: RowFiles = DEFAULT_FILES,
 ) -> "tuple[Found, NamedGroups]":
     """Write a result of new documents with the names of the groups; ``compared`` are the saved documents."""
-    result = fill(outcome, folder, action, progress, store_texts=store_texts)
+    result = fill(outcome, folder, action, progress, store_texts=store_texts, files=files)
     names = named_groups(outcome, compared)
     folder.write_table("names.parquet", names.table())
     return result, names
@@ -173,6 +181,7 @@ def growing_by(
     among the saved ones already, OutputError if the part cannot be written.
     """
     _require_new(new, against)
+    settings = _without_reference(settings)
     words = simhash_words(settings)
     sizes = (0 if words else settings.sketch.slots, words)
     target = next_part(parent)
