@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,6 +70,38 @@ def test_the_newest_version_has_no_deleted_rows_and_an_older_one_has(write: Writ
     assert ids(f"{path}@v{FIRST[write]}") == ["a", "b", "c", "d"]
     [source] = find_files([path]).sources
     assert (source.name, ids(source.path)) == (f"{path}@v{FIRST[write] + 1}", ["a", "b", "c"])
+
+
+def times_of(path: Path) -> dict[int, datetime]:
+    """The times of the versions as the libraries know them."""
+    if (path / "_delta_log").is_dir():
+        history = pytest.importorskip("deltalake").DeltaTable(path).history()
+        return {one["version"]: datetime.fromtimestamp(one["timestamp"] / 1000, UTC) for one in history}
+    if (path / "_versions").is_dir():
+        versions = pytest.importorskip("lance").dataset(path).versions()
+        return {one["version"]: one["timestamp"].astimezone(UTC) for one in versions}
+    files = sorted((path / "metadata").glob("*.metadata.json"))
+    millis = [json.loads(file.read_text())["last-updated-ms"] for file in files]
+    return {number: datetime.fromtimestamp(one / 1000, UTC) for number, one in enumerate(millis)}
+
+
+@tables
+@pytest.mark.parametrize("hours", [0, 5.5, -8])
+def test_a_version_is_named_by_its_time(write: Writer, hours: float, tmp_path: Path) -> None:
+    path = write(tmp_path)
+    times = times_of(path)
+    for version, time in times.items():
+        local = time.astimezone(timezone(timedelta(hours=hours)))
+        same = max(number for number, other in times.items() if other <= time)
+        assert find_files([f"{path}@{local.isoformat()}"]).sources[0].name == f"{path}@v{same}"
+        assert version <= same
+    newest = f"{path}@v{max(times)}"
+    assert find_files([f"{path}@{max(times.values()) + timedelta(days=1):%Y-%m-%d}"]).sources[0].name == newest
+    with pytest.raises(InputError) as error:
+        find_files([f"{path}@2001-01-01 00:00"])
+    assert has_parts(error.value.given, "2001-01-01", f"{min(times.values()):%Y-%m-%dT%H:%M:%SZ}")
+    with pytest.raises(InputError, match="names no time"):
+        find_files([f"{path}@2001-13-01"])
 
 
 @tables

@@ -1,22 +1,25 @@
 """Folders with a table of Delta, Iceberg or Lance: which of their files have rows depends on a log of versions.
 
 Read as loose Parquet, such a folder would yield rows that were deleted. Each version has a file in the log, by
-which it is opened and recognised later. ``table@v3`` names version 3.
+which it is opened and recognised later. ``table@v3`` names version 3, and ``table@2026-03-01`` the newest version
+of that time, which the library of the table knows.
 """
 
 import os
 import re
 from collections.abc import Collection
+from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from importlib import import_module
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from neardup.errors import InputError
+from neardup.errors import InputError, unusable
 from neardup.io.names import shown_name
 from neardup.io.readers.sources import Source
 
 TableFormat: TypeAlias = Literal["Delta", "Iceberg", "Lance"]
 
-_VERSION = re.compile(r"(.+)@v(\d{1,19})")
+_VERSION = re.compile(r"(.+)@(?:v(\d{1,19})|(\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?(?:Z|[+-]\d\d:\d\d)?))")
 _NEWEST = (1 << 64) - 1
 """Lance counts the names of its versions down from here, so that the newest is listed first."""
 
@@ -50,6 +53,13 @@ _LOGS: dict[TableFormat, tuple[str, re.Pattern[str]]] = {
     "Iceberg": ("metadata", re.compile(r"(?:v(\d+)|(\d+)-[^/]+?)(?:\.gz)?\.metadata\.json(?:\.gz)?")),
     "Lance": ("_versions", re.compile(r"(\d+)\.manifest")),
 }
+
+PACKAGES: dict[TableFormat, tuple[str, str]] = {
+    "Delta": ("deltalake", "delta"),
+    "Iceberg": ("pyiceberg", "iceberg"),
+    "Lance": ("lance", "lance"),
+}
+"""The package that reads each format, and the extra with it."""
 
 LOGS = tuple(log for log, _ in _LOGS.values())
 """The names of the folders with logs."""
@@ -121,8 +131,8 @@ def refuse_remote(name: str, paths: Collection[str]) -> None:
 def table_source(name: str, path: str) -> Source | None:
     """Return the file of the version of a table that a name refers to; None for a name of anything else.
 
-    A folder means its newest version, ``@v3`` at its end version 3, the file of a version in the log that version.
-    Raises InputError for a version that is not there.
+    A folder means its newest version, ``@v3`` at its end version 3, ``@2026-03-01`` the newest version of that
+    time, the file of a version in the log that version. Raises InputError for a version that is not there.
     """
     if os.path.isdir(path):
         table = table_in(os.path.abspath(path))
@@ -138,7 +148,60 @@ def table_source(name: str, path: str) -> Source | None:
     table = table_in(os.path.abspath(match[1]))
     if table is None:
         raise InputError(f"{match[1]} is no table with versions", "A table of Delta, Iceberg or Lance before @v")
-    return _source(name[: name.rindex("@")], table, int(match[2]))
+    short = name[: name.rindex("@")]
+    return _source(short, table, int(match[2]) if match[2] else _version_at(short, table, match[3]))
+
+
+def _version_at(name: str, table: TableFolder, time: str) -> int:
+    """Return the newest version at a time in ISO 8601; without a zone it is UTC, and a date is its beginning."""
+    try:
+        given = datetime.fromisoformat(time)
+    except ValueError:
+        raise InputError(
+            f"{name}@{time} names no time", "A date, or a date and a time, such as 2026-03-01T12:30:00Z"
+        ) from None
+    wanted = given if given.tzinfo else given.replace(tzinfo=UTC)
+    package, extra = PACKAGES[table.format]
+    try:
+        times = _TIMES[table.format](table)
+    except ImportError as error:
+        why, do = unusable(package, extra, error)
+        raise InputError(f"{name} is {table.called}; {package}, which knows its times, {why}", "", do) from None
+    except Exception as error:  # each library has its own kinds
+        raise InputError(
+            f"The times of the versions of {name} cannot be read: {error}", "A log that its library reads"
+        ) from error
+    earlier = [version for version, written in times.items() if written <= wanted]
+    if not earlier:
+        oldest = min(times.values(), default=None)
+        since = f": the oldest is of {oldest:%Y-%m-%dT%H:%M:%SZ}" if oldest else ""
+        raise InputError(f"{name} has no version of {time}{since}", "A time at which the table was there")
+    return max(earlier)
+
+
+def _delta_times(table: TableFolder) -> dict[int, datetime]:
+    history: list[dict[str, Any]] = import_module("deltalake").DeltaTable(table.path).history()
+    return {one["version"]: _moment(one["timestamp"]) for one in history if "timestamp" in one}
+
+
+def _iceberg_times(table: TableFolder) -> dict[int, datetime]:
+    opened = import_module("pyiceberg.table").StaticTable.from_metadata
+    paths = {
+        version: os.path.join(table.path, table.log, files[-1]) for version, files in table.versions().items()
+    }
+    return {version: _moment(opened(path).metadata.last_updated_ms) for version, path in paths.items()}
+
+
+def _lance_times(table: TableFolder) -> dict[int, datetime]:
+    versions: list[dict[str, Any]] = import_module("lance").dataset(table.path).versions()
+    return {one["version"]: one["timestamp"].astimezone(UTC) for one in versions}  # naive ones are local
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+_TIMES = {"Delta": _delta_times, "Iceberg": _iceberg_times, "Lance": _lance_times}
 
 
 def _source(name: str, table: TableFolder, version: int | None) -> Source:

@@ -12,7 +12,7 @@ from neardup.errors import InputError, NeardupError, unusable
 from neardup.io.readers.arrow import fitted, in_blocks, in_runs, without_views
 from neardup.io.readers.base import CHUNK_BYTES, Chunk, Format, Sink, failure_text
 from neardup.io.readers.sources import Source, changed
-from neardup.io.readers.table_folders import TableFolder, TableFormat, opened_version
+from neardup.io.readers.table_folders import PACKAGES, TableFolder, TableFormat, opened_version
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.io.writers.kept_formats import extended
 from neardup.io.writers.kept_parquet import ParquetSink
@@ -94,12 +94,11 @@ def _iceberg(table: TableFolder, version: int, path: str) -> Scan:
     return _IcebergScan(opened)
 
 
-_SCANS: dict[TableFormat, tuple[str, str, Callable[[TableFolder, int, str], Scan]]] = {
-    "Delta": ("deltalake", "delta", _delta),
-    "Iceberg": ("pyiceberg", "iceberg", _iceberg),
-    "Lance": ("lance", "lance", _lance),
+_SCANS: dict[TableFormat, Callable[[TableFolder, int, str], Scan]] = {
+    "Delta": _delta,
+    "Iceberg": _iceberg,
+    "Lance": _lance,
 }
-"""The package of each format, the extra with it, and its function."""
 
 
 def _require_inside(table: TableFolder, locations: Sequence[str]) -> None:
@@ -131,9 +130,9 @@ class VersionedTable(TableDocuments):
         self._counts_of_rows: list[int] | None = None
         self.take_stamp(0)
         table, version = opened_version(sources[0])
-        package, extra, opened = _SCANS[table.format]
+        package, extra = PACKAGES[table.format]
         try:
-            self._scan = opened(table, version, sources[0].path)
+            self._scan = _SCANS[table.format](table, version, sources[0].path)
         except ImportError as error:
             why, do = unusable(package, extra, error)
             raise InputError(
