@@ -1,5 +1,6 @@
 """The decisions of a reviewer on a result: stored, counted, shown, undone, and never overwritten."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,9 @@ def test_undo_restores_the_list_as_it_was(desk: Desk) -> None:
     assert desk.groups(Question()) != before
     undone = desk.undo("ann")
     assert undone is not None
-    assert desk.groups(Question()) == before
+    after = desk.groups(Question())
+    assert after.facets[0] == before.facets[0]  # those of columns are listed when they have been read
+    assert replace(after, facets=()) == replace(before, facets=())
     assert desk.undo("ann") is None
     assert [action.number for action in desk.history()] == [2, 1]
 

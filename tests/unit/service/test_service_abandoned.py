@@ -63,12 +63,12 @@ class Network:
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> Iterator[Network]:
+def network(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Network]:
     collection = Collection(tmp_path / "mail.neardup")
     once_warm(collection)
     ids = [f"d{number}" for number in range(50)]
     collection.put_prepared(collection.prepare(ids, [TEXT] * 50, [{}] * 50))
-    executor = Executor(collection, Limits.of(threads=1, seconds=SECONDS))
+    executor = Executor(collection, Limits.of(threads=1, seconds=getattr(request, "param", SECONDS)))
     app = make_app(executor, Tokens())
     ready = threading.Event()
     with server.listen("127.0.0.1", 0) as listening:
@@ -176,6 +176,7 @@ def test_an_abandoned_change_that_waits_is_not_made(network: Network) -> None:
     assert network.ask("GET", "/v1/documents/never")[0] == 404
 
 
+@pytest.mark.parametrize("network", [SOON], indirect=True)  # its time must not end before the client leaves
 def test_an_abandoned_request_is_logged_as_such(network: Network, caplog: pytest.LogCaptureFixture) -> None:
     blocked = threading.Event()
     with caplog.at_level("INFO", logger="neardup.service"):
