@@ -52,6 +52,58 @@ def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
     assert account["counts"]["repeated_tokens"] == 4 * 62
 
 
+@pytest.fixture
+def parts(folder: Path) -> list[str]:
+    """The documents in two files, with a scan of each."""
+    rows = pq.read_table(folder / "posts.parquet")
+    names = [f"part{k}.parquet" for k in range(2)]
+    for k, name in enumerate(names):
+        pq.write_table(rows.slice(6 * k, 6 + 8 * k), folder / name, row_group_size=4)
+        run("passages", folder, name, "--id", "key", "-o", f"scans/{k}", "--scan", "--threads", "1")
+    return names
+
+
+def test_scans_of_parts_give_the_bytes_of_one_run(folder: Path, parts: list[str]) -> None:
+    scans = ["--scanned", "scans/0", "--scanned", "scans/1"]
+    given = [*parts, "--id", "key", "--remove", "--keep", "last", "--within-document"]
+    run("passages", folder, *given, "-o", "one")
+    run("passages", folder, *given, "-o", "scanned", *scans, "--memory", "1GB")
+    every = [path for path in (folder / "one").rglob("*") if path.is_file()]
+    names = {str(path.relative_to(folder / "one")) for path in every} - {"run.json", "manifest.json"}
+    assert {"places.parquet", "report.html", "cuts.parquet", "documents.parquet", "kept/part1.parquet"} < names
+    for name in names:
+        assert (folder / "scanned" / name).read_bytes() == (folder / "one" / name).read_bytes()
+    counts = [json.loads((folder / name / "run.json").read_text())["counts"] for name in ("one", "scanned")]
+    assert counts[0] == counts[1]
+    assert counts[0]["passages"] == 1
+    again = json.loads(
+        run("passages", folder, parts[0], "--id", "key", "-o", "scans/0", "--scan", "--json").stdout
+    )
+    assert again["documents"] == 6
+
+
+def test_scans_of_other_files_are_refused(folder: Path, parts: list[str]) -> None:
+    def refused(*given: str) -> str:
+        return run("passages", folder, *given, "--id", "key", "--dry-run", status=2).stderr
+
+    both = ["--scanned", "scans/0", "--scanned", "scans/1"]
+    assert "other files" in refused(*parts[::-1], *both)
+    assert "other files" in refused(*parts, "--scanned", "scans/0")
+    assert (
+        "another column" in run("passages", folder, *parts, "--id", "stars", "--dry-run", *both, status=2).stderr
+    )
+    assert "no finished parts" in refused(*parts, "--scanned", "nothing")
+    assert "--resume" in refused(*parts, *both, "--resume")
+    (folder / "other.key").write_text("ab" * 32)
+    run("passages", folder, parts[1], "--id", "key", "-o", "scans/2", "--scan", "--key", "other.key")
+    assert "another key" in refused(*parts, "--scanned", "scans/0", "--scanned", "scans/2")
+    log = folder / "scans" / "1" / "log"
+    log.write_bytes(log.read_bytes()[:-10])
+    assert "not finished" in refused(*parts, *both)
+    for wrong in (["--scan", "--length", "60", "-o", "x"], ["--scan"], ["--key", "other.key", "-o", "x"]):
+        assert run("passages", folder, parts[0], *wrong, status=2).stderr.startswith("error: ")
+
+
 def test_the_passages_of_a_document_of_a_collection(folder: Path) -> None:
     run("add", folder, "posts.neardup", "posts.parquet", "--id", "key")
     quoted = json.loads(run("passages", folder, "posts.neardup", "--of", "d5", "--json").stdout)

@@ -65,7 +65,7 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "group": Command(on_files.GroupOptions, "runs.group"),
         "decontaminate": Command(on_files.DecontaminateOptions, "decontamination.decontaminate"),
         "pairs": Command(on_files.PairsOptions, "runs.pairs"),
-        "passages": Command(on_files.PassagesOptions, "runs.passages"),
+        "passages": Command(on_files.PassagesOptions, "repetition.passages"),
         "plan": Command(on_files.PlanOptions, "plan.plan"),
         "compare": Command(on_files.CompareOptions, "documents.compare"),
         "explain": Command(on_files.ExplainOptions, "documents.explain"),

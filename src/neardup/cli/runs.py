@@ -24,7 +24,6 @@ from neardup.cli.options.on_files import (
     GroupOptions,
     LookOptions,
     PairsOptions,
-    PassagesOptions,
 )
 from neardup.cli.output import (
     STREAM,
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
-    from neardup.repetition.cuts import CutRules
     from neardup.run.account import RunCounts
     from neardup.run.findings import Found
     from neardup.run.predict import RunCost
@@ -539,99 +537,3 @@ def pairs(options: PairsOptions) -> int:
 
 PROBLEMS = 5
 """Rows that could not be read of which the reasons are printed."""
-
-
-def passages(options: PassagesOptions) -> int:
-    """Find the passages that occur more than once; write them, their places, and the texts without them."""
-    from neardup.io.readers import choose_columns, open_files
-    from neardup.io.writers import common_access
-    from neardup.io.writers.scratch import discard, working_in
-    from neardup.repetition import passages as repetition
-    from neardup.repetition.cuts import write_cut
-    from neardup.repetition.documents import document_table
-    from neardup.repetition.units import unit_of
-    from neardup.repetition.views import lines_of
-    from neardup.run.pipeline import Meter
-
-    if options.of is not None:
-        from neardup.cli.collection import shared_passages
-
-        return shared_passages(options, options.of)
-    refuse_unusable_out(options)
-    settings, rules, unit = options.settings.checked(), _cut_rules(options), unit_of(options.unit)
-    shape = unit, repetition.length_of(options.length, unit)
-    documents = open_files(options.inputs, reading=settings.reading)
-    columns = choose_columns(documents, options.text or None, options.id)
-    cut = None
-    with watcher() as progress, ExitStack() as opened:
-        folder = None
-        if options.out is not None and not options.dry_run:
-            folder = opened.enter_context(open_output(options.out, overwrite=options.overwrite))
-            folder.restrict(common_access(options.inputs))
-            journal = opened.enter_context(_journal_of_passages(options, shape, settings, documents, columns))
-            opened.enter_context(working_in(folder.target.parent, journal))
-        meter = Meter(progress)
-        result = repetition.passages_of(documents, columns, shape, settings, meter)
-        if folder is not None and rules is not None:
-            cut = write_cut(result, documents, columns, rules, folder, meter)
-        if folder is not None and options.within_document:
-            folder.write_table("documents.parquet", document_table(result, meter))
-        more = {} if cut is None or rules is None else {"cut": {"keep": rules.keep, **cut._asdict()}}
-        account = {**result.as_dict(), **more}
-        if folder is not None:
-            repetition.write_passages(result, folder, account, meter)
-    if options.out is not None and not options.dry_run:
-        discard(options.out)
-    if options.json:
-        typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
-    else:
-        for note in result.notes:
-            typer.echo(display.printable(note))
-        for line in lines_of(result.shown):
-            typer.echo(line)
-        if cut is not None:
-            cuts, done = display.counted(cut.cuts, "place"), "marked" if options.annotate else "cut"
-            typer.echo(f"{done}: {display.counted(cut.tokens, 'token')}" + (f" in {cuts}" if cut.cuts else ""))
-            if cut.short:
-                few = display.counted(cut.short, "document")
-                typer.echo(f"{few} with fewer than {options.min_tokens} tokens left: short.parquet has them")
-        written = "nothing (dry run)" if options.dry_run or options.out is None else typed(options.out)
-        typer.echo(f"written: {display.printable(written)}")
-        if problems := len(result.stream.problems):
-            where = "nothing was written" if options.dry_run else f"{written}/problems.jsonl says where and why"
-            warn(f"{display.counted(problems, 'row')} could not be read: {where}")
-    return REJECTED if result.stream.problems else DONE
-
-
-@contextmanager
-def _journal_of_passages(
-    options: PassagesOptions,
-    shape: tuple[str, int | None],
-    settings: Settings,
-    documents: Documents,
-    columns: Chosen,
-) -> Iterator[RunJournal | None]:
-    """Open the journal of a search that may go on later; None without --resume."""
-    if not options.resume or options.out is None:
-        yield None
-        return
-    from neardup.run.find import open_journal
-
-    command = f"passages --unit {shape[0]} --length {shape[1]}"
-    journal = open_journal(options.out, command, settings, columns, {"input": documents}, None, None)
-    with resumable(journal):
-        yield journal
-
-
-def _cut_rules(options: PassagesOptions) -> CutRules | None:
-    """How to cut; None without --remove and --annotate."""
-    from neardup.repetition.cuts import CutRules
-
-    if options.remove and options.annotate:
-        raise SettingError("--remove and --annotate were given", "One of them", "Leave one out")
-    if not options.remove and not options.annotate:
-        for name, spelling in (("keep", "--keep"), ("min_tokens", "--min-tokens")):
-            if name in options.explicit:
-                raise SettingError(f"{spelling} was given", "--remove or --annotate with it", "Give one of them")
-        return None
-    return CutRules(options.keep, options.min_tokens, options.annotate)

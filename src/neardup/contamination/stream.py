@@ -16,7 +16,7 @@ from neardup.io.readers.base import Chunk, Documents, Problem, memory_of, remind
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.manifest import ChangedError, decoded_table
 from neardup.io.writers import OutputFolder
-from neardup.io.writers.scratch import RunJournal, Scratch, journal_here
+from neardup.io.writers.scratch import FinishedParts, Scratch, journal_here
 from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.tables import facts_of, one_array, with_facts
@@ -100,7 +100,7 @@ def scan_training(documents: Documents, columns: Chosen, search: ItemSearch, met
 
 
 def _scanned(
-    chunk: Chunk, columns: Chosen, search: ItemSearch, journal: RunJournal | None
+    chunk: Chunk, columns: Chosen, search: ItemSearch, journal: FinishedParts | None
 ) -> tuple[pa.Table, ScanPart]:
     name = f"chunk {chunk.index}"
     finished = None if journal is None else journal.get(name)

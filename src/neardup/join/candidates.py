@@ -17,7 +17,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.writers.scratch import RunJournal, Scratch
+from neardup.io.writers.scratch import FinishedParts, Scratch
 from neardup.join.criterion import EVERYONE, Related
 from neardup.join.pairs import PairRoom, Pairs, PairSorter
 from neardup.kernels.lsh.buckets import band_keys, bucket_pairs
@@ -55,7 +55,7 @@ def join_everything(documents: int) -> Candidates:
     return Candidates(Pairs.of(CANDIDATES.empty_table()), np.arange(documents), 0, 0)
 
 
-def kept_candidates(journal: RunJournal | None, room: PairRoom, make: Callable[[], Candidates]) -> Candidates:
+def kept_candidates(journal: FinishedParts | None, room: PairRoom, make: Callable[[], Candidates]) -> Candidates:
     """The candidates of a run: those in its ``journal``, or else those that ``make`` finds, which are put there.
 
     The last part says how many there are, so that a search that was not finished counts for nothing.
@@ -69,7 +69,7 @@ def kept_candidates(journal: RunJournal | None, room: PairRoom, make: Callable[[
     return candidates
 
 
-def _put(journal: RunJournal, candidates: Candidates) -> None:
+def _put(journal: FinishedParts, candidates: Candidates) -> None:
     parts = 0
     for table in candidates.pairs.batches(_AT_ONCE):
         journal.put(f"{_HEAD} {parts}", table.combine_chunks())
@@ -79,7 +79,7 @@ def _put(journal: RunJournal, candidates: Candidates) -> None:
     journal.put(_HEAD, head)
 
 
-def _found(journal: RunJournal, room: PairRoom) -> Candidates | None:
+def _found(journal: FinishedParts, room: PairRoom) -> Candidates | None:
     """The candidates in the journal; None unless all parts are there."""
     head = journal.get(_HEAD)
     if head is None:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.readers.base import Chunk, Documents, SomeTexts
-from neardup.io.writers.scratch import RunJournal, Scratch, journal_here
+from neardup.io.writers.scratch import FinishedParts, Scratch, journal_here
 from neardup.kernels.text.hashing import Key
 from neardup.measures import Features
 from neardup.runtime import ordered_map, return_large_arrays
@@ -105,7 +105,7 @@ class Corpus:
     pieces: tuple[CorpusChunk, ...] = ()
     base: BaseText | None = None
     scratch: Scratch | None = None
-    journal: RunJournal | None = None
+    journal: FinishedParts | None = None
     empty_alike: bool = False
 
     @classmethod

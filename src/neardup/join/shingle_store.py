@@ -11,7 +11,7 @@ from weakref import ref
 
 import numpy as np
 
-from neardup.io.writers.scratch import NumberFile, RunJournal, Scratch, scratch_array
+from neardup.io.writers.scratch import FinishedParts, NumberFile, Scratch, scratch_array
 from neardup.join.corpus import Corpus
 from neardup.measures import Features
 from neardup.settings import SearchSettings
@@ -146,7 +146,7 @@ class ShingleStore:
         return len(self._unique)
 
     @property
-    def journal(self) -> RunJournal | None:
+    def journal(self) -> FinishedParts | None:
         """The finished parts of the run."""
         return self._corpus.journal
 

@@ -1,19 +1,22 @@
 """Documents → one stream of token hashes in a working file, and documents that are read again."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers.base import Chunk, Documents, Problem, memory_of, remind
 from neardup.io.readers.columns import Chosen
-from neardup.io.writers.scratch import RunJournal, Scratch, drop_pages
+from neardup.io.writers.scratch import FinishedParts, RunJournal, Scratch, drop_pages
 from neardup.kernels.passages.streams import graphemes, range_bytes, token_bytes, token_stream
 from neardup.kernels.sketch.documents import WORD, TextBatch
 from neardup.kernels.text.hashing import Key
@@ -21,13 +24,15 @@ from neardup.run.pipeline import Meter
 from neardup.runtime import ordered_map
 from neardup.sketch.cleaning import text_batch
 from neardup.tables import Int64s, UInt64s, facts_of, one_array, with_facts
-from neardup.text.keys import new_key
+from neardup.text.keys import key_of, new_key
 from neardup.text.unicode import unicode_tables
 
 _TASK = 1 << 18
 """Tokens that a thread works on at a time."""
 _DROPPED = 1 << 22
 """Tokens that are read before their pages are dropped from memory."""
+_CHUNK = "chunk "
+"""The name of the tokens of a chunk in a journal, before its number."""
 Result = TypeVar("Result")
 
 
@@ -139,7 +144,7 @@ def read_stream(
     key: Key,
     threads: int,
     meter: Meter,
-    journal: RunJournal | None = None,
+    journal: FinishedParts | None = None,
 ) -> CorpusTokens:
     """Read all documents once; their token hashes by ``key`` go to a working file.
 
@@ -168,8 +173,8 @@ def read_stream(
     return CorpusTokens(file.mapped(), np.concatenate(ends), of_rows, problems, key, graphemes_)
 
 
-def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -> _Read:
-    name = f"chunk {chunk.index}"
+def _read(chunk: Chunk, columns: Chosen, key: Key, journal: FinishedParts | None) -> _Read:
+    name = f"{_CHUNK}{chunk.index}"
     finished = None if journal is None else journal.get(name)
     if finished is not None:
         facts = facts_of(finished, _ChunkFacts)
@@ -197,6 +202,79 @@ def _read(chunk: Chunk, columns: Chosen, key: Key, journal: RunJournal | None) -
         facts = _ChunkFacts(ends.tolist(), numbers, of_ids, problems, alone, memory_of(chunk))
         journal.put(name, with_facts(pa.table([tokens], names=["tokens"]), facts))
     return _Read(chunk, tokens, ends, rows.row_numbers, ids, rows.problems, alone)
+
+
+_END = "end"
+"""The last part of a scan: the number of its chunks."""
+
+
+def write_scan(
+    documents: Documents, columns: Chosen, journal: RunJournal, threads: int, meter: Meter
+) -> CorpusTokens:
+    """Store the tokens of a part of the documents, chunk by chunk, for a search over all parts."""
+    stream = read_stream(documents, columns, key_of(journal.secret), threads, meter, journal)
+    journal.put(_END, pa.table({"chunks": [sum(1 for _ in documents.chunks(None, []))]}))
+    return stream
+
+
+class ScannedParts:
+    """The chunks of parts whose tokens are stored (``write_scan``), as those of one input.
+
+    ``facts`` are those of a run over all parts, in the same order: see ``journal_facts``. Raises InputError for a
+    part that is not finished, of other files, settings or columns, or under another key.
+    """
+
+    def __init__(self, folders: Sequence[Path], facts: Mapping[str, Any]) -> None:
+        stored = [RunJournal.stored(folder) for folder in folders]
+        self._journals, self._firsts, files = [journal for journal, _ in stored], [0], []
+        self.secret = self._journals[0].secret
+        for folder, (journal, scanned) in zip(folders, stored, strict=True):
+            end = journal.get(_END)
+            if end is None:
+                raise InputError(
+                    f"The scan {printable(str(folder))} is not finished", "Finished scans", "Scan this part again"
+                )
+            different = [
+                name
+                for name, value in facts.items()
+                if name != "input" and _comparable(value) != _comparable(scanned[name])
+            ]
+            if different or journal.secret != self.secret:
+                raise InputError(
+                    f"The scan {printable(str(folder))} has another {(different or ['key'])[0]}",
+                    "Scans with the same settings, columns and key",
+                    "Scan this part again",
+                )
+            self._firsts.append(self._firsts[-1] + end["chunks"][0].as_py())
+            files += [*scanned["input"]["input"].values()]
+        if files != [*facts["input"]["input"].values()]:
+            raise InputError(
+                "The scans are of other files than the inputs",
+                "The inputs of all scans, in the order of the scans",
+                "Name them in this order, or scan them again",
+            )
+
+    def get(self, name: str) -> pa.Table | None:
+        """The tokens of a chunk; None for any other part of a run."""
+        if not name.startswith(_CHUNK):
+            return None
+        number = int(name.removeprefix(_CHUNK))
+        part = bisect_right(self._firsts, number) - 1
+        return self._journals[part].get(f"{_CHUNK}{number - self._firsts[part]}")
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Do nothing: the scans stay as they are."""
+
+    def close(self) -> None:
+        """Close the files."""
+        for journal in self._journals:
+            journal.close()
+
+
+def _comparable(value: Any) -> Any:
+    """A fact as JSON has it, without the memory limit, which the tokens do not depend on."""
+    plain = msgspec.json.decode(msgspec.json.encode(value))
+    return {name: one for name, one in plain.items() if name != "memory"} if isinstance(plain, dict) else plain
 
 
 class ChunkAgain(NamedTuple):

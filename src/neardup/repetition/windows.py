@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 import pyarrow as pa
 
-from neardup.io.writers.scratch import NumberFile, RunJournal, Scratch
+from neardup.io.writers.scratch import FinishedParts, NumberFile, Scratch
 from neardup.kernels.passages.streams import anchors, mark, marked_windows, packed, unpacked
 from neardup.kernels.passages.windows import are_equal, blocks, classes, first_of_each, window_hashes
 from neardup.kernels.sorting import equal_groups
@@ -58,7 +58,7 @@ def repeated_blocks(
     memory: int | None,
     scratch: Scratch,
     meter: Meter,
-    journal: RunJournal | None = None,
+    journal: FinishedParts | None = None,
 ) -> RepeatedBlocks:
     """Find all windows of ``length`` tokens that occur more than once in a stream, as blocks.
 
@@ -168,7 +168,7 @@ _FOUND = ("places", "windows", "numbers")
 
 
 def _searched(
-    portions: _Portions, portion: int, length: int, journal: RunJournal | None
+    portions: _Portions, portion: int, length: int, journal: FinishedParts | None
 ) -> tuple[RepeatedBlocks, int]:
     """The blocks of a portion, and its size in words."""
     size = int((portions.edges[:, portion + 1] - portions.edges[:, portion]).sum())

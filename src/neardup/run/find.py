@@ -234,10 +234,23 @@ def open_journal(
     Raises InputError if that run had other ``inputs``, settings, columns or another version, and names the
     difference.
     """
+    about = journal_facts(action, settings, columns, inputs, against)
+    about["decisions"] = {} if decisions is None else _described(sorted(decisions.iterdir()))
+    return RunJournal(journal_of(out), about, new_secret())
+
+
+def journal_facts(
+    action: str,
+    settings: Settings,
+    columns: Chosen,
+    inputs: Mapping[str, Documents | None],
+    against: Reference | None = None,
+) -> dict[str, Any]:
+    """Everything that finished parts of a run depend on."""
     if against is not None:
         inputs = {**inputs, "against": against.documents}
     given = {name: value for name, value in settings.as_dict().items() if name != "threads"}
-    about: dict[str, Any] = {
+    return {
         "neardup_version": version("neardup"),
         "format": FORMAT_VERSION,
         "unicode": UNICODE_VERSION,
@@ -245,9 +258,7 @@ def open_journal(
         "setting": given,
         "column": {"text": columns.text, "id": columns.id, **_of_reference(against)},
         "input": {name: _files(documents) for name, documents in inputs.items() if documents is not None},
-        "decisions": {} if decisions is None else _described(sorted(decisions.iterdir())),
     }
-    return RunJournal(journal_of(out), about, new_secret())
 
 
 def _of_reference(against: Reference | None) -> dict[str, str | None]:

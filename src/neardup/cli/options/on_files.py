@@ -608,6 +608,22 @@ class PassagesOptions:
     out: Path | None = general.OUT.field()
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
+    scan: bool = option(
+        "--scan",
+        False,
+        "Only store the tokens of this part of the documents in -o, on any machine, for --scanned.",
+        panel=EARLIER,
+    )
+    scanned: list[str] = option(
+        "--scanned",
+        (),
+        "Folder of --scan; once for each part of the inputs, in their order. Tokens are not read again.",
+        "SCAN",
+        panel=EARLIER,
+    )
+    key: Path | None = replace(
+        general.KEY, help="Key file that all scans share. Default: one beside the folder of --scan."
+    ).field()
     of: str | None = option(
         "--of", None, "Show the passages of document ID that others have; the input is a collection.", "ID"
     )

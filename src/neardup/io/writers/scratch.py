@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 from threading import Lock
-from typing import IO, Any, Self
+from typing import IO, Any, Protocol, Self
 from weakref import WeakSet
 
 import msgspec
@@ -88,8 +88,8 @@ TABLE_ROWS = 1 << 17
 
 
 @contextmanager
-def working_in(folder: Path, journal: RunJournal | None = None) -> Iterator[None]:
-    """Make working files in ``folder`` within the block, instead of the system's folder for temporary files.
+def working_in(folder: Path | None, journal: FinishedParts | None = None) -> Iterator[None]:
+    """Make working files in ``folder`` within the block; None: in the system's folder for temporary files.
 
     The file system of an output is usually the larger one, and never memory. Finished parts of runs within the
     block are kept in the ``journal``.
@@ -102,13 +102,13 @@ def working_in(folder: Path, journal: RunJournal | None = None) -> Iterator[None
         _JOURNAL.reset(before[1])
 
 
-def journal_here() -> RunJournal | None:
+def journal_here() -> FinishedParts | None:
     """The journal of the runs in this context."""
     return _JOURNAL.get()
 
 
 _PLACE: ContextVar[Path | None] = ContextVar("_PLACE", default=None)
-_JOURNAL: ContextVar[RunJournal | None] = ContextVar("_JOURNAL", default=None)
+_JOURNAL: ContextVar[FinishedParts | None] = ContextVar("_JOURNAL", default=None)
 
 
 class Scratch:
@@ -273,6 +273,18 @@ class NumberFile:
         self.close()
 
 
+class FinishedParts(Protocol):
+    """Finished parts of a run by name, and the ``secret`` of its key."""
+
+    secret: bytes
+
+    def get(self, name: str) -> pa.Table | None:
+        """The part of this name, None if there is none."""
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Keep a finished part."""
+
+
 class RunJournal:
     """The finished parts of the run that ``about`` describes, by name; used by several threads.
 
@@ -290,6 +302,17 @@ class RunJournal:
         except OSError as error:
             raise self._failed(error) from error
         self._unflushed = 0
+
+    @classmethod
+    def stored(cls, folder: Path) -> tuple[RunJournal, dict[str, Any]]:
+        """Open a journal that exists, and return its run. Raises InputError if there is none."""
+        try:
+            about = msgspec.json.decode((folder / _ABOUT).read_bytes(), type=_About)
+            return cls(folder, about.run, bytes.fromhex(about.secret)), about.run
+        except (OSError, msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise InputError(
+                f"There are no finished parts in {printable(str(folder))}", "A folder of neardup passages --scan"
+            ) from error
 
     def _begin(self, about: dict[str, Any], secret: bytes) -> bytes:
         if os.path.lexists(self.folder) and not is_private(self.folder):
