@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 
 @contextmanager
-def running(*line: object) -> Iterator[tuple[str, list[str]]]:
+def running(*line: object, ending: signal.Signals = signal.SIGTERM) -> Iterator[tuple[str, list[str]]]:
     """A command that serves: the host and port it printed, and the lines; after the block, the last ones too."""
     command = [sys.executable, "-m", "neardup", *map(str, line), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -23,8 +24,8 @@ def running(*line: object) -> Iterator[tuple[str, list[str]]]:
         address = next((word for word in lines[0].split() if word.startswith("http")), "")
         assert address, process.communicate(timeout=20)
         yield urlsplit(address).netloc, lines
-        process.terminate()
-        assert process.wait(20) == 0
+        process.send_signal(ending)
+        assert process.wait(20) == (0 if ending is signal.SIGTERM else -ending)
         lines += process.stdout.readlines()
     finally:
         process.kill()

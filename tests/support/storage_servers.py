@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import atexit
 import http.client
+import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 
 import pytest
 
@@ -144,18 +146,47 @@ def gcs() -> str:
     return _started([sys.executable, *words, "--default-bucket", "box"], port)
 
 
+@cache
+def azure() -> str:
+    """The connection string of an emulator of Azure of this process, with a container ``box``.
+
+    It is a package of npm; ``NEARDUP_AZURITE`` names its program if it is not on the path.
+    """
+    program = shutil.which(os.environ.get("NEARDUP_AZURITE", "azurite-blob"))
+    if program is None:
+        pytest.skip("azurite is not installed (npm install azurite)")
+    port = _free_port()
+    words = ["--inMemoryPersistence", "--skipApiVersionCheck", "--silent", "--blobPort", str(port)]
+    address = _started([program, *words], port)
+    from pyarrow.fs import AzureFileSystem
+
+    host = address.removeprefix("http://")
+    places = {"blob_storage_authority": host, "dfs_storage_authority": host}
+    schemes = {"blob_storage_scheme": "http", "dfs_storage_scheme": "http"}
+    AzureFileSystem(AZURE_ACCOUNT, account_key=AZURE_KEY, **places, **schemes).create_dir("box")
+    endpoint = f"BlobEndpoint={address}/{AZURE_ACCOUNT}"
+    return f"DefaultEndpointsProtocol=http;AccountName={AZURE_ACCOUNT};AccountKey={AZURE_KEY};{endpoint};"
+
+
+AZURE_ACCOUNT = "devstoreaccount1"
+AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""The account that the emulator has, and its key, which is public."""
+
 _HOP = ("transfer-encoding", "content-length", "expect", "connection")
 
 
 class Relay:
     """Requests to another server, of which those that ``refused`` matches are answered by an error.
 
-    ``sent`` counts the bytes of the bodies of answers by path.
+    The first that ``delayed`` matches sets ``reached``, and is passed on when ``passing`` is set. ``sent`` counts
+    the bytes of the bodies of answers by path.
     """
 
     def __init__(self, address: str) -> None:
         self.address, self.url = address, ""
         self.refused = re.compile("(?!)")
+        self.delayed: re.Pattern[str] | None = None
+        self.reached, self.passing = Event(), Event()
         self.sent: dict[str, int] = {}
 
 
@@ -172,6 +203,10 @@ def relaying(relay: Relay) -> Iterator[Relay]:
             if relay.refused.search(f"{self.command} {self.path}"):
                 self.send_error(503)
                 return
+            if relay.delayed is not None and relay.delayed.search(f"{self.command} {self.path}"):
+                relay.delayed = None
+                relay.reached.set()
+                relay.passing.wait(60)
             inner = http.client.HTTPConnection(host, timeout=60)
             headers = {name: value for name, value in self.headers.items() if name.lower() not in _HOP}
             inner.request(self.command, self.path, body, headers)

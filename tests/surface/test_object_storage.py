@@ -19,12 +19,15 @@ WORDS = "the quick brown fox jumps over the lazy dog and runs far away from the 
 ROWS = [{"id": f"d{n}", "text": f"{WORDS} number {n % 7} of them"} for n in range(40)]
 
 
-@pytest.fixture(params=["s3", "gs"])
+@pytest.fixture(params=["s3", "gs", "az"])
 def box(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """An empty folder in a bucket of a server."""
     if request.param == "gs":
         monkeypatch.setenv("STORAGE_EMULATOR_HOST", storage_servers.gcs())
         return f"gs://box/{tmp_path.name}"
+    if request.param == "az":
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", storage_servers.azure())
+        return f"az://box/{tmp_path.name}"
     monkeypatch.setenv("AWS_ENDPOINT_URL", storage_servers.s3())
     for name, value in storage_servers.S3_KEYS.items():
         monkeypatch.setenv(name, value)

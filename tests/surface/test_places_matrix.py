@@ -86,6 +86,14 @@ def gcs(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
     yield Served([f"gs://box/{folder.name}/in"], lambda: -1, len(data))
 
 
+@contextmanager
+def azure(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
+    patch.setenv("AZURE_STORAGE_CONNECTION_STRING", storage_servers.azure())
+    data = content("a.parquet")
+    put(f"az://box/{folder.name}/in/a.parquet", data)
+    yield Served([f"az://box/{folder.name}/in"], lambda: -1, len(data))
+
+
 def http(name: str, *, ranges: bool) -> Callable[[Path, pytest.MonkeyPatch], AbstractContextManager[Served]]:
     @contextmanager
     def served(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Served]:
@@ -150,6 +158,7 @@ PLACES = {
     "a.parquet at s3://, moto": s3("a.parquet"),
     "a.jsonl at s3://, moto": s3("a.jsonl"),
     "a folder at gs://, gcp-storage-emulator": gcs,
+    "a folder at az://, azurite": azure,
     "a.parquet at http:// with ranges": http("a.parquet", ranges=True),
     "a.jsonl at http:// with ranges": http("a.jsonl", ranges=True),
     "a.parquet at http:// without ranges": http("a.parquet", ranges=False),

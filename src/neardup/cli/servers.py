@@ -13,6 +13,7 @@ import typer
 from neardup import display
 from neardup.cli.collection import opened, opened_shards, service_required
 from neardup.cli.messages import DONE, leave, warn
+from neardup.cli.option import typed
 from neardup.cli.options.on_collections import McpOptions, ServeOptions
 from neardup.cli.options.on_results import ReviewOptions
 from neardup.errors import InputError, SettingError, install
@@ -148,7 +149,7 @@ def review(options: ReviewOptions) -> int:
 
 
 def _say_end(out: Path, actions: int) -> None:
-    name = display.printable(out)
+    name = display.printable(typed(out))
     if actions:
         typer.echo(f"stopped; {name} holds {display.counted(actions, 'action')}: neardup apply {name} -o DIR")
     else:

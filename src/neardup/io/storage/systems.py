@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from neardup.errors import InputError, NeardupError, install, unusable
 from neardup.io.names import reaching, without_password
@@ -71,11 +72,21 @@ def _gcs() -> Any:
 def _azure() -> Any:
     from pyarrow.fs import AzureFileSystem
 
-    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
+    parts = (part.partition("=") for part in os.environ.get("AZURE_STORAGE_CONNECTION_STRING", "").split(";"))
+    connection = {name.strip(): value for name, _, value in parts}
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME") or connection.get("AccountName")
     if not account:
-        raise ValueError("AZURE_STORAGE_ACCOUNT_NAME is not set")
-    key, token = os.environ.get("AZURE_STORAGE_ACCOUNT_KEY"), os.environ.get("AZURE_STORAGE_SAS_TOKEN")
-    return AzureFileSystem(account, account_key=key, sas_token=token)
+        raise ValueError("neither AZURE_STORAGE_ACCOUNT_NAME nor AZURE_STORAGE_CONNECTION_STRING names an account")
+    key = os.environ.get("AZURE_STORAGE_ACCOUNT_KEY") or connection.get("AccountKey")
+    token = os.environ.get("AZURE_STORAGE_SAS_TOKEN") or connection.get("SharedAccessSignature")
+    places = {}
+    if address := connection.get("BlobEndpoint"):  # of an emulator or a proxy: its host has no account before it
+        scheme, host = urlsplit(address)[:2]
+        names = ("blob_storage", "dfs_storage") if not host.startswith(f"{account}.") else ()
+        places = {
+            f"{name}_{part}": value for name in names for part, value in (("authority", host), ("scheme", scheme))
+        }
+    return AzureFileSystem(account, account_key=key, sas_token=token, **places)
 
 
 _STORES: dict[str, tuple[str, Callable[[], Any]]] = {

@@ -4,13 +4,14 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from neardup.display import printable
-from neardup.errors import NetworkError, OutputError
+from neardup.errors import InputError, NetworkError, OutputError
 from neardup.io.names import url_in, without_password
 from neardup.io.storage.systems import asked, filesystem, is_writable
 from neardup.io.writers.filesystem import is_private
@@ -27,6 +28,8 @@ LAST = ("run.json", "fingerprints.json", "manifest.json")
 """The files without which a folder is no result, in the order in which they are put, after all others."""
 
 _COPIED = 8 << 20
+CHECKED_SECONDS = 1.0
+"""Files are put without looking for another run at the place for this long."""
 
 
 class LocalPath(_Path):
@@ -81,11 +84,12 @@ def private_folder(kind: str, url: str) -> Path:
 
 
 class RemoteOutput:
-    """The place of an output at a URL, a folder or a file."""
+    """The place of an output at a URL, a folder or a file; ``seconds``: see ``CHECKED_SECONDS``."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, seconds: float = CHECKED_SECONDS) -> None:
         self.url, self.shown = url.rstrip("/"), printable(without_password(url.rstrip("/")))
         self._system, self._path = filesystem(self.url)
+        self._seconds, self._looked = seconds, time.monotonic()
 
     def names(self) -> list[str]:
         """Return the files there: their names below the folder, "" for the file itself."""
@@ -141,15 +145,28 @@ class RemoteOutput:
                 self.remove(name)
         for name in names:
             if name not in LAST:
+                self._require_own(token, self._seconds)
                 self.put_file(place / name, name)
-        if token.encode() not in self._read(UNFINISHED):
-            raise OutputError(
-                f"{self.shown} is being written by another run", "One run for one output", "Choose another name"
-            )
+        self._require_own(token, 0)
         for name in LAST:
             if name in names:
                 self.put_file(place / name, name)
         self.remove(UNFINISHED)
+
+    def _require_own(self, token: str, seconds: float) -> None:
+        """Raise OutputError if another run writes there, or has done so; not asked within ``seconds`` again."""
+        now = time.monotonic()
+        if now < self._looked + seconds:
+            return
+        self._looked = now
+        try:
+            unfinished = self._read(UNFINISHED)
+        except InputError:  # it has ended
+            unfinished = b""
+        if token.encode() not in unfinished:
+            raise OutputError(
+                f"{self.shown} is being written by another run", "One run for one output", "Choose another name"
+            )
 
     def put_file(self, file: Path, name: str) -> None:
         """Put a file, which is whole there under its name or absent."""
