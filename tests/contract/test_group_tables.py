@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,10 @@ def test_the_tags_of_documents(store: Store) -> None:
     assert [row.a for row in log.tags_of([5, 1, 9])] == [5]
     assert [log.tagged_after(0, 1), log.tagged_after(2, 9), log.tagged_after(0, 9)] == [[2], [5], [2, 5]]
     assert [(row.a, row.b) for row in log.pairs_after(0, 10)] == [(3, 4)]
+    for operator, holds in (("=", eq), ("<", lt), ("<=", le), (">", gt), (">=", ge)):
+        for tag in ("a", "é ü", "", "none", "x", "tag:", "a\0"):
+            known = [2] * any(holds(one, tag) for one in tags) + [5] * holds("x", tag)
+            assert log.tagged(operator, tag) == known
     assert log.faults() == []
 
 

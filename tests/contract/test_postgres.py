@@ -6,6 +6,8 @@ import contextlib
 import os
 import random
 import re
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -39,6 +41,10 @@ QUERIES = [
     'n="x"',
     "n<9007199254740993",
     "tag:a OR harbour",
+    "tag:hot",
+    "tag!=hot AND NOT tag:x",
+    "tag>=b OR tag<A",
+    "FINGERPRINT:d3_20_100 AND tag:hot",
     "FINGERPRINT:d3_20_100",
     "FINGERPRINT:d7_1_100 AND harbour",
     "SIMILAR:d3_30",
@@ -102,6 +108,9 @@ def test_its_answers_are_those_of_sqlite(tmp_path: Path, url: str) -> None:
             collection.put("d9", "the harbour office is open again on friday and so is the mail")
             collection.update_metadata("d8", {"n": 1, "tag": ["c"]})
             collection.decide("d3", "d12", "not alike")
+            collection.tag("hot", query="tag:a", by="ann")
+            collection.tag("x\u00e4", ["d1", "d3", "d40"])
+            collection.tag("hot", ["d1"], on=False)
             with contextlib.suppress(RuntimeError), collection.together():
                 collection.put("lost", "the harbour")
                 raise RuntimeError
@@ -195,6 +204,30 @@ def test_a_user_without_rights_is_told_what_to_grant(url: str) -> None:
     sql(url, f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest_{schema}")
     with Collection(guest, readonly=True) as collection:
         assert collection.search("harbour").found == 1
+
+
+def test_a_server_that_is_too_old_is_named_with_the_versions_that_do(tmp_path: Path) -> None:
+    """The server of the test greets as version 12 does; it is asked nothing."""
+    messages = (b"R", b"\0\0\0\0"), (b"S", b"server_version\x0012.22 (Debian)\0"), (b"Z", b"I")
+    greeting = b"".join(kind + struct.pack(">i", len(body) + 4) + body for kind, body in messages)
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def greet() -> None:
+            for _ in range(2):
+                with listening.accept()[0] as connection:
+                    connection.recv(1024)
+                    connection.sendall(greeting)
+                    asked.append(connection.recv(1024))
+
+        server_thread = threading.Thread(target=greet, daemon=True)
+        server_thread.start()
+        url = f"postgresql://ann@127.0.0.1:{listening.getsockname()[1]}/mails?sslmode=disable&gssencmode=disable"
+        with pytest.raises(StoreUnavailableError, match=r"12\.22.*13 or later.*pg_upgrade"):
+            Collection(url)
+        assert exit_status("search", url, "harbour") == 2
+        server_thread.join()
+    assert all(one[:1] in (b"", b"X") for one in asked)  # X: the end of the session
 
 
 def test_a_password_is_in_no_message(tmp_path: Path) -> None:

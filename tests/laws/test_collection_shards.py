@@ -60,7 +60,11 @@ QUERIES = [
     "FINGERPRINT:d45_10 AND NOT FINGERPRINT:d60_10",
     f'FINGERPRINT:TEXT:"{RECORDS[5]["text"]}"_20',
     'FINGERPRINT:"d45"_10',
+    "tag:hot",
+    "tag!=hot OR tag>new",
+    "FINGERPRINT:d30_10 AND NOT tag:hot",
 ]
+HOT = [f"d{number}" for number in range(0, 150, 4)]
 
 
 def files(folder: Path, number: int) -> list[Any]:
@@ -93,6 +97,8 @@ def one(folder: Path) -> Iterator[Collection]:
     """One collection with all documents."""
     with Collection(folder / "all.neardup") as made:
         made.add(RECORDS)
+        made.tag("hot", HOT)
+        made.tag("old", ["d5", "d9"])
         yield made
 
 
@@ -108,6 +114,9 @@ def several(request: pytest.FixtureRequest, folder: Path, one: Collection) -> It
             places = [*(stack.enter_context(served.remote(place)) for place in places[:2]), places[2]]
         made = stack.enter_context(Collections(places))
         made.add(RECORDS)
+        for tag, ids in (("hot", HOT), ("old", ["d5", "d9"])):
+            for id in ids:
+                made.shard(id).tag(tag, [id])
         yield made
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import neardup as nd
+from neardup.collection.query.explanation import describe
 from neardup.errors import InputError, NeardupError, UnknownIdError
 from neardup.io.decisions.records import Change, Tag
 from neardup.io.decisions.store import DecisionStore
@@ -123,7 +124,9 @@ def test_the_commands_tag_export_and_import(run: Run, letters: nd.Collection, tm
         "hot taken from 1 document"
     )
     assert run("tag", path, "hot", "--id", "a", "--remove").out == "nothing to change\n"
-    assert run("tag", path, "hot").status == 2
+    assert run("tag", path, "hot").status == run("tag", path).status == 2
+    found = run("search", path, "tag:hot OR tag:none", "--json").out
+    assert [hit["id"] for hit in json.loads(found)["hits"]] == ["c"]
     tags = tmp_path / "tags.csv"
     assert run("export", path, "--what", "tags", "-o", tags).out.startswith("1 document written")
     assert tags.read_text() == "id,tags\nc,hot\n"
@@ -136,3 +139,36 @@ def test_the_commands_tag_export_and_import(run: Run, letters: nd.Collection, tm
         {"id": "a", "tags": ["hot", "new"]},
         {"id": "c", "tags": ["hot"]},
     ]
+    assert run("tag", path, "--undo", "--by", "Cy").out == "undo action 3: 2 decisions restored (action 4)\n"
+    assert run("tag", path, "--undo", "--by", "Cy").out == "nothing to undo\n"
+    assert run("tag", path, "--action", "4", "--by", "ann").out.startswith("redo action 3: 2 decisions")
+    assert has_parts(run("tag", path, "--action", "99").err, "no action 99")
+    assert has_parts(run("tag", path, "hot", "--undo").err, "--undo")
+    assert run("search", path, "tag:new", "--fields", "metadata").out.startswith("1 document")
+
+
+def test_tags_are_a_field_of_queries(letters: nd.Collection) -> None:
+    """With every operator of strings, beside metadata of this name; among few documents and among many."""
+    letters.tag("hot", ["a", "b"])
+    letters.tag("b c", ["b"])
+    letters.update_metadata("d", {"tag": ["hot", 7]})
+    for query, ids in (
+        ("tag:hot", "abd"),
+        ('tag="b c"', "b"),
+        ("tag:Hot", ""),
+        ("tag!=hot", ""),
+        ('tag!="b c"', "ad"),
+        ("tag<c", "b"),
+        ("tag>=b tag<=h", "b"),
+        ("tag>5 AND tag<8", "d"),
+        ("NOT tag:hot", "c"),
+        ('lazy AND tag:hot AND NOT tag:"b c"', "a"),
+        ("FINGERPRINT:a_50 AND tag:hot", "b"),
+        ("tag:hot OR tag:none", "abd"),
+    ):
+        assert "".join(sorted(hit.id for hit in letters.search(query).hits)) == ids, query
+    assert letters.tag("seen", query="tag:hot AND NOT tag:seen") is not None
+    assert letters.search("tag:seen").found == 3
+    assert letters.tag("seen", query="tag:hot AND NOT tag:seen") is None
+    explained = letters.search("EXPLAIN tag:hot").plan
+    assert has_parts(str(describe(explained)), "tag", "metadata tag:hot")

@@ -296,7 +296,8 @@ class Tools:
         query: Annotated[
             str,
             Field(
-                description='Words (harbour AND office), "a phrase", or FINGERPRINT:id_20_80, the documents that '
+                description='Words (harbour AND office), "a phrase", metadata (year>=2020) and tags '
+                "(tag:urgent), or FINGERPRINT:id_20_80, the documents that "
                 "share at least 20 % of the shingles of document id, found with a certainty of 80 %"
             ),
         ],

@@ -477,7 +477,14 @@ def decide(options: on_collections.DecideOptions) -> int:
 
 
 def tag(options: on_collections.TagOptions) -> int:
-    """Tag documents of a collection: by id, a whole group, or all that a query finds."""
+    """Tag documents of a collection: by id, a whole group, or all that a query finds; or undo an action."""
+    undo = options.undo or options.action is not None
+    if undo and (options.ids or {options.tag, options.group, options.query} != {None}):
+        raise SettingError("--undo was given with a tag or documents", "One or the other", "Leave one out")
+    if undo:
+        return _undo(options)
+    if options.tag is None:
+        raise SettingError("No tag was given", "A tag, or --undo")
     with opened(options.path, options.wait) as collection:
         action = collection.tag(
             options.tag,
@@ -493,6 +500,17 @@ def tag(options: on_collections.TagOptions) -> int:
         documents = display.counted(action.changes, "document")
         done = "taken from" if options.take_away else "added to"
         typer.echo(f"{display.printable(options.tag)} {done} {documents} (action {action.number:,})")
+    return DONE
+
+
+def _undo(options: on_collections.TagOptions) -> int:
+    with opened(options.path, options.wait) as collection:
+        action = collection.undo(options.by, options.action)
+    if action is None:
+        typer.echo("nothing to undo")
+    else:
+        changed = display.counted(action.changes, "decision")
+        typer.echo(f"{display.printable(action.what)}: {changed} restored (action {action.number:,})")
     return DONE
 
 

@@ -29,6 +29,9 @@ from neardup.runtime import UNLIMITED, Deadline, ordered_map
 from neardup.sketch.documents import shared_shingles, shared_with_each
 from neardup.tables import Int64s, UInt64s
 
+TAGS = "tag"
+"""The field whose values are the tags of a document, besides its metadata of this name."""
+
 _COUNTED = 300
 """The documents with a word are counted up to this number; above it, their number is an estimate."""
 
@@ -281,12 +284,28 @@ class View:
         return documents[holds]
 
     def has_field(self, field: str) -> bool:
-        """Whether the metadata of any document has this field."""
+        """Whether the metadata of any document has this field; tags are a field of every collection."""
         self._deadline.check()
-        return self._store.has_key(field)
+        return field == TAGS or self._store.has_key(field)
 
     def compare(self, field: str, operator: Operator, value: Value, among: Int64s | None = None) -> Int64s:
-        """The documents (of ``among``) whose metadata has a matching value of ``field``; see ``Store.where``."""
+        """The documents (of ``among``) whose metadata has a matching value of ``field``; see ``Store.where``.
+
+        The tags of a document are values of the field ``TAGS``, too.
+        """
+        stored = self._in_metadata(field, operator, value, among)
+        if field != TAGS or not isinstance(value, str):
+            return stored
+        if operator == "!=":
+            any_tag = np.union1d(stored, self._tagged(">", "", among))
+            return np.setdiff1d(any_tag, self.compare(field, "=", value, among), assume_unique=True)
+        return np.union1d(stored, self._tagged(operator, value, among))
+
+    def _tagged(self, operator: Operator, tag: str, among: Int64s | None) -> Int64s:
+        numbers = np.array(self._store.decisions.tagged(operator, tag), np.int64)
+        return numbers if among is None else np.intersect1d(numbers, among, assume_unique=True)
+
+    def _in_metadata(self, field: str, operator: Operator, value: Value, among: Int64s | None) -> Int64s:
         self._deadline.check()
         if among is None or len(among) > _FEW_ROWS:
             return self._store.where(field, operator, value, among)

@@ -258,17 +258,21 @@ class DecideOptions:
 class TagOptions:
     """Tag documents of a collection: by id, a whole group, or all that a query finds.
 
-    The tags are in the history of decisions, and can be undone. neardup export --what tags writes them, and
-    neardup import adds those of a file.
+    neardup search finds them by tag:NAME. The tags are in the history of decisions, and --undo restores those
+    from before. neardup export --what tags writes them, and neardup import adds those of a file.
     """
 
     path: Place = general.COLLECTION.field()
-    tag: str = argument("TAG", "The tag: any text on one line without semicolons.")
+    tag: str | None = Declared(
+        (), None, "The tag: any text on one line without semicolons; none with --undo.", "TAG", panel=INPUT
+    ).field()
     ids: list[str] = option("--id", (), "Id of a document to tag. May be repeated.", "ID")
     group: int | None = option("--group", None, "Tag all members of this group.", "NUMBER")
     query: str | None = option("--query", None, "Tag all documents that this query finds.", "QUERY")
     take_away: bool = option("--remove", False, "Take the tag away.")
-    by: str = option("--by", "", "Name of the person who tags, for the history.", "NAME")
+    undo: bool = option("--undo", False, "Undo the last action of --by, of tags or of decisions.")
+    action: int | None = option("--action", None, "Undo this action: its number, as it was printed.", "NUMBER")
+    by: str = option("--by", "", "Name of the person who tags or undoes, for the history.", "NAME")
     wait: float = general.WAIT.field()
 
 

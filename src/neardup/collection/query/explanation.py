@@ -18,6 +18,7 @@ from neardup.collection.query.plan import (
     passing,
 )
 from neardup.collection.query.syntax import canonical, clause_text
+from neardup.collection.view import TAGS
 
 _NUMBERS = re.compile(r"(?:_[0-9.]+%?){1,2}$", re.ASCII)
 """The numbers at the end of a fingerprint clause."""
@@ -114,7 +115,8 @@ def _leaf(step: Leaf) -> Iterator[str]:
         what = "the word" if len(step.tokens) == 1 else "one after the other the words"
         yield f"documents with {what} {words} (about {_about(step.candidates)})"
     else:
-        yield f"documents with metadata {display.printable(clause_text(step.clause))}"
+        kind = "a tag or metadata" if step.clause.field == TAGS else "metadata"
+        yield f"documents with {kind} {display.printable(clause_text(step.clause))}"
 
 
 def _fingerprint(step: FingerprintStep) -> Iterator[str]:

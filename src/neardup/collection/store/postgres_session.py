@@ -19,6 +19,7 @@ from psycopg.abc import Buffer
 from psycopg.types.string import StrBinaryDumper, StrDumperUnknown, TextBinaryLoader, TextLoader
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from neardup import display
 from neardup.collection.contract import StoreUnavailableError, too_long
 from neardup.collection.store.failures import busy, damaged
 from neardup.collection.store.statements import LISTED
@@ -75,6 +76,8 @@ class _BinaryTextLoader(TextBinaryLoader):
         return _restored(super().load(data))  # type: ignore[no-any-return]
 
 
+_OLDEST = 13
+"""The first version of PostgreSQL with all that the statements need, such as ``gen_random_uuid``."""
 _CONNECT_SECONDS = 10
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # its warnings are our errors
 _SETTINGS = (
@@ -105,6 +108,14 @@ def _options(place: DatabaseURL) -> dict[str, Any]:
 def connect(place: DatabaseURL) -> Session:
     """A connection of its own, which commits each statement outside of a transaction."""
     connection: Session = psycopg.connect(**_options(place), autocommit=True)
+    if connection.info.server_version < _OLDEST * 10_000:
+        version = connection.info.parameter_status("server_version")
+        connection.close()
+        raise StoreUnavailableError(
+            f"The server of {place} is PostgreSQL {display.printable(version or 'of an unknown version')}",
+            f"PostgreSQL {_OLDEST} or later",
+            "Upgrade the server with pg_upgrade, or name another one",
+        )
     _configured(place)(connection)
     return connection
 

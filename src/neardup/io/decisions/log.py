@@ -275,6 +275,12 @@ class DecisionLog:
         where += f" AND v.a IN {_LISTED}" if listed else ""
         return self._in_force(f"{where} ORDER BY v.a, v.kind", TAG, _PAST_TAGS, *listed)
 
+    def tagged(self, operator: str, tag: str) -> list[int]:
+        """Return the documents, ascending, with a tag that is ``=``, ``<``, ``<=``, ``>`` or ``>=`` this one."""
+        where = f"{_IN_FORCE} AND v.kind > ? AND v.kind < ? AND v.kind {operator} ?"
+        statement = f"SELECT DISTINCT v.a FROM decisions v WHERE {where} ORDER BY v.a"
+        return [number for (number,) in self._run(statement, TAG, _PAST_TAGS, f"{TAG}{tag}")]
+
     def tagged_after(self, document: int, limit: int) -> list[int]:
         """Return the first ``limit`` documents with tags whose numbers are above that of ``document``."""
         where = f"{_IN_FORCE} AND v.kind > ? AND v.kind < ? AND v.a > ?"
