@@ -26,7 +26,7 @@ from neardup.advice.record import (
 from neardup.cli.demo_documents import documents_path
 from support.command_line import ROWS, Run, write_rows
 from support.messages import has_parts
-from support.paths import DOCS
+from support.paths import DOCS, ROOT
 
 PAGES = DOCS
 
@@ -89,6 +89,13 @@ def test_looks_with_a_gap_are_json(run: Run) -> None:
     assert sum(look["expected_f1"] > 0.9 for look in looks) == 3
 
 
+def test_the_bands_alone_are_drawn_as_in_the_readme(run: Run, tmp_path: Path) -> None:
+    image = tmp_path / "plan.svg"
+    for _ in range(2):  # an image of ours is replaced
+        assert run("plan", "--threshold", "0.8", "--recall", "0.9", "--svg", image).status == 0
+    assert image.read_bytes() == (ROOT / "docs" / "images" / "plan.svg").read_bytes()
+
+
 def test_svg_is_written_beside_the_text(run: Run, mails: Path, tmp_path: Path) -> None:
     image = tmp_path / "plot.svg"
     for _ in range(2):  # that of an earlier run is replaced
@@ -117,7 +124,6 @@ def test_an_image_never_replaces_documents(run: Run, mails: Path, tmp_path: Path
     [
         (["absent.jsonl"], "absent.jsonl"),
         (["--unit", "char"], "--unit was given without documents"),
-        (["--svg", "a.svg"], "--svg was given without documents"),
         (["--id", "a"], "--id was given without documents"),
         (["MAILS", "--text", "txet"], 'There is no column "txet"'),
         (["MAILS", "--threshold", "0.01"], "No advice is given for threshold 0.01"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def compare(options: CompareOptions) -> int:
-    """Show the common text of two documents, side by side, with all measures."""
+    """Show the common text of two documents, side by side, with the measures."""
     refuse_page_over_input(options.html, () if options.literal else (options.a, options.b))
     from neardup.io.writers import OutputPage, common_access
 
@@ -75,11 +75,11 @@ def _show(comparison: Comparison, pair: TwoTexts, options: CompareOptions) -> No
         for note in notes_on(comparison):
             warn(note)
     elif options.html is None:
-        _print(chain(about(pair, width), as_text(comparison, pair.names, width, colour=colour, full=options.full)))
+        text = as_text(comparison, pair.names, width, colour=colour, full=options.full, every=options.every)
+        _print(chain(about(pair, width), text))
     else:
-        _print(
-            [*about(pair, width), *facts_of(comparison, width), "", f"written  {display.printable(options.html)}"]
-        )
+        facts = facts_of(comparison, width, options.every)
+        _print([*about(pair, width), *facts, "", f"written  {display.printable(options.html)}"])
 
 
 def _has_colour() -> bool:

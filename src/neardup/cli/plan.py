@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 BAR = 40
 STEPS = 20
 
-WITHOUT_DOCUMENTS = frozenset({"sample", "json", "threshold", "recall", "slots"})
+WITHOUT_DOCUMENTS = frozenset({"sample", "json", "svg", "threshold", "recall", "slots"})
 """Options of the bands alone; all others need documents."""
 
 
@@ -39,9 +39,9 @@ def plan(options: PlanOptions) -> int:
     if options.simhash:
         return _plan_simhash(options)
     _refuse_simhash_options(options)
+    _refuse_unusable_image(options.svg)
     if not options.sample:
         return _plan(options)
-    _refuse_unusable_image(options.svg)
     advice = _advice(options) if options.svg is None else _drawn(options.svg, options)
     typer.echo(notation.dumps(advice.as_dict(), indent=2, ensure_ascii=False) if options.json else str(advice))
     if advice.sample.rejected:
@@ -115,6 +115,11 @@ def _plan(options: PlanOptions) -> int:
     _refuse_without_documents(options)
     given = options.settings
     chosen = planned(threshold=given.threshold, recall=given.recall, slots=given.slots)
+    if options.svg is not None:
+        from neardup.io.writers import OutputImage
+
+        with OutputImage(options.svg) as image:
+            image.write(chosen.svg())
     if options.json:
         typer.echo(notation.dumps(chosen.as_dict(), indent=2))
         return DONE
@@ -128,7 +133,7 @@ def _refuse_without_documents(options: PlanOptions) -> None:
         if option.name not in WITHOUT_DOCUMENTS and option.name in options.explicit:
             raise InputError(
                 f"{option.spelling[-1]} was given without documents",
-                "Only threshold, recall and slots, since bands do not depend on documents",
+                "Only threshold, recall, slots and svg, since bands do not depend on documents",
                 "Name some of your documents, or leave it out",
             )
 

@@ -48,13 +48,15 @@ SLOTS = 128
 class Comparison(ComparisonRecord):
     """The result of :func:`compare`: a record that prints as text and renders in a notebook."""
 
-    def text(self, width: int = 80, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
+    def text(
+        self, width: int = 80, *, names: tuple[str, str] = ("A", "B"), full: bool = False, every: bool = False
+    ) -> str:
         """Return both texts with their differences and the measures, in lines of at most ``width`` columns.
 
         ``width`` is 60 or more; from 100 on, the texts are side by side. ``full`` shows long equal stretches
-        unfolded. ``print`` uses the defaults.
+        unfolded, ``every`` all measures instead of six with a sentence each. ``print`` uses the defaults.
         """
-        return "\n".join(as_text(self, names, width, colour=False, full=full))
+        return "\n".join(as_text(self, names, width, colour=False, full=full, every=every))
 
     def html(self, *, names: tuple[str, str] = ("A", "B"), full: bool = False) -> str:
         """Return a self-contained page: both texts side by side, the list of differences, the measures."""

@@ -12,7 +12,7 @@ import neardup as nd
 from neardup.comparison import matching
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show import as_text
-from neardup.comparison.show.terminal import Styled
+from neardup.comparison.show.terminal import MAIN_MEASURES, Styled
 from neardup.display import columns, visible
 from neardup.kernels.match import tiling
 from support.paths import GOLDEN
@@ -21,8 +21,11 @@ from support.strategies import any_text, edited_pair
 MEMO = tuple((GOLDEN / f"memo_{side}.txt").read_text(encoding="utf-8") for side in "ab")
 
 
-def lines(a: str, b: str, width: int, *, colour: bool = False, full: bool = False) -> list[str]:
-    return list(as_text(nd.compare(a, b), ("old.txt", "new.txt"), width, colour=colour, full=full))
+def lines(
+    a: str, b: str, width: int, *, colour: bool = False, full: bool = False, every: bool = False
+) -> list[str]:
+    names = ("old.txt", "new.txt")
+    return list(as_text(nd.compare(a, b), names, width, colour=colour, full=full, every=every))
 
 
 @pytest.mark.parametrize("width", [70, 140])
@@ -68,10 +71,19 @@ def test_long_differences_are_folded_too(kind: str, a: int, b: int) -> None:
 
 
 def test_every_measure_is_in_the_table() -> None:
-    shown = [line.split() for line in lines(*MEMO, 80)[-len(DESCRIPTIONS) :]]
+    table = lines(*MEMO, 80, every=True)[-len(DESCRIPTIONS) :]
+    shown = [line.split() for line in table]
     assert [words[0] for words in shown] == list(DESCRIPTIONS)
     assert [words[2] for words in shown] == [about.kind for about in DESCRIPTIONS.values()]
-    assert re.search(r"0\.\d{3} +estimate \(95 %: 0\.\d{3} to 0\.\d{3}\)$", lines(*MEMO, 80)[-2])
+    assert re.search(r"0\.\d{3} +estimate \(95 %: 0\.\d{3} to 0\.\d{3}\)$", table[-2])
+
+
+def test_six_measures_come_with_a_sentence_each() -> None:
+    *before, last = lines(*MEMO, 200)
+    shown = [re.fullmatch(r"(\w+) +[\d.]+  (\w+)(?: \(95 %:.*\))?\. (.*)", line) for line in before[-6:]]
+    values = [(row[1], row[2], row[3]) for row in shown if row]
+    assert values == [(name, DESCRIPTIONS[name].kind, DESCRIPTIONS[name].sentence) for name in MAIN_MEASURES]
+    assert last.split() == ["all", "measures", "--all"]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +110,7 @@ def test_what_was_not_worked_out_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
         "one two three four five six seven eight nine", "nine one two three four five seven six eight", 200
     )
     assert any(line.startswith("note") and "Lcs: too long" in line for line in shown)
-    assert next(line for line in shown if line.startswith("lcs")).endswith("lower bound")
+    assert "  lower bound. " in next(line for line in shown if line.startswith("lcs"))
 
 
 HOSTILE = "a\x1b[2Jb \u202eevil\u202c\r\x07\x00 \x9b31m \u2066x \ufeff\ue000 <script>\ud800 \x85"

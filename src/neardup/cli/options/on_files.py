@@ -214,6 +214,7 @@ class CompareOptions:
     full: bool = option(
         "--full", False, "Show long passages in full, equal ones too, instead of folding them.", panel=OUTPUT
     )
+    every: bool = option("--all", False, "Show all measures, instead of six with a sentence each.", panel=OUTPUT)
     width: int | None = option(
         "--width",
         None,
@@ -253,7 +254,12 @@ class PlanOptions:
     settings: SettingOptions = settings_of(*PLANNED)
     ignore: list[str] = general.IGNORE.field()
     svg: Path | None = option(
-        "--svg", None, "Also write pairs and removals by threshold as an image.", "FILE.svg", panel=OUTPUT
+        "--svg",
+        None,
+        "Also write an image: of the bands alone, the probability of finding a pair; with documents, pairs and "
+        "removals by threshold.",
+        "FILE.svg",
+        panel=OUTPUT,
     )
     simhash: bool = option(
         "--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.", panel=SEARCH

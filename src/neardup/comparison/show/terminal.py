@@ -74,12 +74,16 @@ _LEGEND = (
 )
 
 
+MAIN_MEASURES = ("resemblance", "containment_a", "containment_b", "chunk_union_literal", "lcs", "minhash")
+"""The measures that are shown with a sentence each, unless all are asked for."""
+
+
 def as_text(
-    record: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool
+    record: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool, every: bool = False
 ) -> Iterator[str]:
     """Yield the lines of a comparison, at most ``width`` columns wide (60 or more).
 
-    ``names`` are those of A and B. With ``full``, long stretches are shown whole.
+    ``names`` are those of A and B. With ``full``, long stretches are shown whole; with ``every``, all measures.
     """
     codes = COLOURS if colour else {}
     width = max(width, NARROWEST)
@@ -91,11 +95,11 @@ def as_text(
     yield from body.head()
     yield from _rows(body, alignment.table.kinds, full)
     yield ""
-    yield from facts_of(record, width)
+    yield from facts_of(record, width, every)
 
 
-def facts_of(record: ComparisonRecord, width: int) -> Iterator[str]:
-    """Yield the amount of common text, the number of differences and any warnings; then every measure."""
+def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]:
+    """Yield the amount of common text, the number of differences and any warnings; then the measures."""
     facts = [("kind", record.difference), ("in common", common_sentence(record))]
     facts.append(("differences", differences_sentence(record.alignment)))
     facts += [("base text", base_sentence(record))] * record.ignores
@@ -103,12 +107,15 @@ def facts_of(record: ComparisonRecord, width: int) -> Iterator[str]:
     for text in aligned([*facts, *(("note", note) for note in notes_on(record))], width):
         yield from text.splitlines()
     yield ""
-    rows = [(name, *value_of(value), kind) for name, value, kind, _ in record.described()]
-    column = max(len(value) for _, value, _, _ in rows)
-    table = [
-        (name, f"{value:<{column}}  {kind}" + f" (95 %: {interval})" * bool(interval))
-        for name, value, interval, kind in rows
-    ]
+    shown = [each for each in record.described() if every or each[0] in MAIN_MEASURES]
+    rows = [(name, *value_of(value), kind, sentence) for name, value, kind, sentence in shown]
+    column = max(len(value) for _, value, *_ in rows)
+    table = []
+    for name, value, interval, kind, sentence in rows:
+        line = f"{value:<{column}}  {kind}" + f" (95 %: {interval})" * bool(interval)
+        table.append((name, line if every else f"{line}. {sentence}"))
+    if not every:
+        table.append(("all measures", "--all"))
     for text in aligned(table, width):
         yield from text.splitlines()
 

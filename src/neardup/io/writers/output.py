@@ -281,7 +281,7 @@ _BEGINNING = 2048
 # In the head of each page, after its content security policy.
 _PAGE_HEAD = b'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv='
 _PAGE_MARK = b'\n<meta name="generator" content="neardup'
-_IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-advice" '
+_IMAGE_HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" class="neardup-'
 
 
 def _beginning(path: Path) -> bytes:
