@@ -20,9 +20,12 @@ import pyarrow.parquet as pq
 import pytest
 
 pytest.importorskip("warcio", reason="the extra warc is not installed")
+pytest.importorskip("zstandard", reason="zstandard is not installed")
+
+import zstandard
 
 from support.command_line import BASE, NEAR, OTHER, Run
-from support.made_files import eml_of
+from support.made_files import eml_of, html_of
 from support.made_warc import read_by_warcio, wet_records, write_warc
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "inputs.md"
@@ -88,6 +91,57 @@ def files(path: Path) -> None:
     path.mkdir()
     for number, text in enumerate(TEXTS):
         (path / f"{number}.txt").write_text(text)
+
+
+def pages(path: Path) -> None:
+    path.mkdir()
+    for number, text in enumerate(TEXTS):
+        (path / f"{number}.html").write_bytes(html_of(text))
+
+
+def maildir(path: Path) -> None:
+    box = mailbox.Maildir(path)
+    for number, text in enumerate(TEXTS):
+        box.add(mailbox.MaildirMessage(eml_of(text, f"mail {number}")))
+    box.close()
+
+
+def workbooks(path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra office is not installed")
+    pytest.importorskip("markitdown", reason="the extra office is not installed")
+    path.mkdir()
+    for number, text in enumerate(TEXTS):
+        book = openpyxl.Workbook()
+        book.active.append([text])
+        book.save(path / f"{number}.xlsx")
+
+
+def workbook_texts(path: Path) -> list[str]:
+    openpyxl = pytest.importorskip("openpyxl")
+    return [openpyxl.load_workbook(one).active["A1"].value for one in sorted(path.iterdir())]
+
+
+def data_set(path: Path) -> None:
+    library = pytest.importorskip("datasets", reason="datasets is not installed")
+    library.Dataset.from_list(ROWS).save_to_disk(path)
+
+
+def several(path: Path) -> None:
+    path.mkdir()
+    pq.write_table(TABLE[:1], path / "a.parquet")
+    POLARS[1:2].write_ndjson(path / "b.jsonl")
+    POLARS[2:].write_ipc(path / "c.arrow")
+
+
+def texts_of_several(path: Path) -> list[str]:
+    frames = (pl.read_parquet(path / "a.parquet"), pl.read_ipc(path / "c.arrow"))
+    lines = (path / "b.jsonl").read_text().splitlines()
+    return [*(text for frame in frames for text in frame["text"]), *(json.loads(line)["text"] for line in lines)]
+
+
+def zstandard_lines(path: Path) -> None:
+    with zstandard.open(path, "wt") as file:
+        file.writelines(json.dumps(row) + "\n" for row in ROWS)
 
 
 def web_archive(path: Path) -> None:
@@ -162,6 +216,11 @@ KINDS = {
             lambda p: pd.read_json(p, lines=True)["text"],
         ),
         Kind(
+            "d.jsonl.zst of zstandard",
+            zstandard_lines,
+            lambda p: [json.loads(line)["text"] for line in zstandard.open(p, "rt")],
+        ),
+        Kind(
             "c.json of DuckDB",
             lambda p: duckdb.connect().execute(f"copy (select unnest($1, max_depth := 2)) to '{p}'", [ROWS]),
             lambda p: [json.loads(line)["text"] for line in p.read_text().splitlines()],
@@ -181,10 +240,30 @@ KINDS = {
         Kind("b.warc.wet.gz of warcio", lambda p: write_warc(p, wet_records(TEXTS, packed=True)), captures),
         Kind("c.wacz of zipfile and warcio", web_archive, captures),
         Kind("a folder of texts", files, lambda p: [one.read_text() for one in sorted(p.iterdir())]),
+        Kind(
+            "a folder of web pages",
+            pages,
+            lambda p: [
+                re.sub("(?s)<(title|style|script).*?</.*?>|<[^>]*>", "", one.read_text())
+                for one in sorted(p.iterdir())
+            ],
+        ),
+        Kind("a folder of xlsx of openpyxl", workbooks, workbook_texts),
+        Kind(
+            "a folder of datasets",
+            data_set,
+            lambda p: pytest.importorskip("datasets").Dataset.from_file(str(p))["text"],
+        ),
+        Kind("a folder of a.parquet, b.jsonl, c.arrow", several, texts_of_several),
         Kind("a.zip of zipfile", zipped, unzipped),
         Kind("a.tar of tarfile, samples", tarred, untarred),
         Kind("b.tar.gz of tarfile, samples", tarred, untarred),
         Kind("a.mbox of mailbox", mails, mails_in),
+        Kind(
+            "a folder of mailbox, a Maildir",
+            maildir,
+            lambda p: [one.get_payload(decode=True).decode() for one in mailbox.Maildir(p, create=False)],
+        ),
         Kind("a.delta of delta-rs", delta_table, lambda p: texts(pq.read_table(p))),
         Kind("a.iceberg of pyiceberg", iceberg_table, lambda p: texts(pq.read_table(p))),
         Kind("a.lance of Lance", lance_table, lambda p: texts(pq.read_table(p))),

@@ -171,7 +171,7 @@ PLACES = {
 
 def matrix() -> dict[str, list[str]]:
     """The cells of the table, by row."""
-    section = PAGE.read_text(encoding="utf-8").partition("\n## ")[2]
+    section = PAGE.read_text(encoding="utf-8").split("\n## ")[1]
     rows = [
         [cell.strip() for cell in line.split("|")] for line in re.findall(r"^\| (.+) \|$", section, re.MULTILINE)
     ]

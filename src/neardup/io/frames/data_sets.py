@@ -14,6 +14,7 @@ from neardup.errors import InputError
 from neardup.io.frames.streams import Portions, Returned, SpooledDocuments, from_records
 from neardup.io.readers.arrow import chosen, fitted, in_blocks, in_runs, schema_columns
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
+from neardup.io.readers.fields import FieldPath
 from neardup.io.readers.memory import HeldDocuments, HeldRows, ObjectChunk, ObjectDocuments
 from neardup.tables import Bools
 
@@ -43,7 +44,7 @@ class ScannedDocuments(ObjectDocuments):
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[ObjectChunk]:
         """Yield the chunks, with these columns decoded."""
-        names = list(dict.fromkeys(columns or ())) or self._schema.names
+        names = self.virtual.roots(columns or ()) or self._schema.names
         if self._bounds is None:
             yield from self._first_pass(wanted, names)
             return
@@ -209,8 +210,15 @@ class SplitDocuments(ObjectDocuments):
 
     def require(self, text: str, id: str | None) -> None:
         """Require the same of all splits."""
+        super().require(text, id)
         for part in self._parts:
             part.require(text, id)
+
+    def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
+        """Offer fields of records as columns of all splits."""
+        super().offer(fields)
+        for part in self._parts:
+            part.offer(fields)
 
     def type_of(self, name: str) -> pa.DataType:
         """The type of a column in the first split."""

@@ -103,7 +103,9 @@ class SpooledDocuments(ObjectDocuments):
 
     def require(self, text: str, id: str | None) -> None:
         """Refuse a column with values that are not texts."""
-        self.content.require(text)
+        super().require(text, id)
+        for name in self.whole_columns(text):
+            self.content.require(name)
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""

@@ -73,6 +73,10 @@ class ObjectDocuments:
         """Accept any row: the kind of a column says that it holds texts."""
         self.virtual = VirtualColumns.of([column.name for column in self.columns], text, id)
 
+    def whole_columns(self, text: str) -> list[str]:
+        """Return the columns that a text needs as a whole, not for a field of their records."""
+        return [path.root for path in self.virtual.made.get(text, (FieldPath(text),)) if not path.steps]
+
     def offer(self, fields: Mapping[str, tuple[FieldPath, pa.DataType]]) -> None:
         """Offer fields of records as columns."""
         self.virtual = self.virtual.with_values(fields)
@@ -148,9 +152,8 @@ class HeldDocuments(ObjectDocuments):
     def require(self, text: str, id: str | None) -> None:
         """Refuse a column with values that are not texts."""
         super().require(text, id)
-        for path in self.virtual.made.get(text, (FieldPath(text),)):
-            if not path.steps:
-                self.rows.require(path.root)
+        for name in self.whole_columns(text):
+            self.rows.require(name)
 
     def type_of(self, name: str) -> pa.DataType:
         """The Arrow type of a column. Raises InputError for values without one."""
