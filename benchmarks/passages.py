@@ -1,11 +1,12 @@
 """Repeated passages: speed, memory and disk of `neardup passages`, beside the suffix array of another library.
 
-    python benchmarks/passages.py [--data FOLDER...] [--sizes 10,100] [--length 50] [--memory 0,400MB]
+    python benchmarks/passages.py [--data FOLDER... | --files FILE...] [--sizes 10,100] [--memory 0,400MB]
 
 The corpus has the text files below the folders (default: the installed packages and the standard library), each
-once, up to a size in MB. The peer is pydivsufsort: the array of all suffixes of the bytes and their longest common
-prefixes, as the published tools for exact substrings make it (Lee et al. 2022, "Deduplicating Training Data Makes
-Language Models Better"). It finds the bytes that are in a stretch of at least 250 equal ones, without places.
+once, up to a size in MB; or, with --files, the columns text of Parquet files. The peer is pydivsufsort: the array
+of all suffixes of the bytes and their longest common prefixes, as the published tools for exact substrings make it
+(Lee et al. 2022, "Deduplicating Training Data Makes Language Models Better"). It finds the bytes that are in a
+stretch of at least 250 equal ones, without places.
 """
 
 from __future__ import annotations
@@ -54,6 +55,12 @@ for side in (order[:-1][long], order[1:][long]):
 print((np.cumsum(covered)[:-1] > 0).mean())
 """
 
+TEXT_BYTES = """
+import sys, pyarrow.compute as pc, pyarrow.parquet as pq
+parts = pq.ParquetFile(sys.argv[1]).iter_batches(columns=["text"])
+print(sum(pc.sum(pc.binary_length(part["text"])).as_py() or 0 for part in parts))
+"""
+
 
 def texts_in(folders: list[Path]) -> Iterator[str]:
     """The text files of folders, each text once."""
@@ -100,11 +107,31 @@ def unnamed(process: int) -> int:
     total = 0
     try:
         for entry in os.scandir(f"/proc/{process}/fd"):
-            if "neardup-" in os.readlink(entry.path):
+            if os.readlink(entry.path).endswith(" (deleted)"):
                 total += os.stat(entry.path).st_blocks * 512
     except OSError:
         pass
     return total
+
+
+def text_bytes(file: str) -> int:
+    """The bytes of the texts of a Parquet file; counted by a process whose memory is not that of the next ones."""
+    return int(subprocess.run([sys.executable, "-c", TEXT_BYTES, file], stdout=subprocess.PIPE, check=True).stdout)
+
+
+def own_row(files: list[str], size: int, out: Path, length: int, memory: str) -> None:
+    """Measure `neardup passages` on files with ``size`` bytes of text, and print its row of the table."""
+    command = [sys.executable, "-m", "neardup", "passages", *files, "-o", str(out)]
+    one = measured([*command, "--length", str(length), "--memory", memory])
+    counts = json.loads((out / "run.json").read_text())["counts"]
+    share = counts["repeated_tokens"] / counts["tokens"]
+    limit = "" if memory == "0" else f" --memory {memory}"
+    print(
+        f"| neardup {version('neardup')}{limit} | {size / 1e6:.0f} MB | {share:.1%} | {one['cpu']:.1f} s |"
+        f" {size / 1e6 / one['cpu']:.0f} | {one['seconds']:.1f} s | {size / 1e6 / one['seconds']:.0f} |"
+        f" {one['MB']:.0f} MB | {one['disk'] * 1e6 / counts['tokens']:.1f} | {counts['places']:,} |",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -115,7 +142,14 @@ def main() -> None:
     parser.add_argument("--length", type=int, default=50)
     parser.add_argument("--memory", default="0")
     parser.add_argument("--peer-up-to", type=int, default=100, help="MB of text")
+    parser.add_argument("--files", nargs="*", default=())
     given = parser.parse_args()
+    if given.files:
+        size = sum(text_bytes(file) for file in given.files)
+        with tempfile.TemporaryDirectory(dir=Path(given.files[0]).parent) as made:
+            for memory in given.memory.split(","):
+                own_row(given.files, size, Path(made, f"out{memory}"), given.length, memory)
+        return
     folders = given.data or [Path(sysconfig.get_path(name)) for name in ("purelib", "stdlib")]
     for mb in map(int, given.sizes.split(",")):
         with tempfile.TemporaryDirectory() as made:
@@ -129,24 +163,13 @@ def main() -> None:
                     if size >= mb * 1_000_000:
                         break
             for memory in given.memory.split(","):
-                out = Path(made, f"out{memory}")
-                command = [sys.executable, "-m", "neardup", "passages", str(lines), "-o", str(out)]
-                one = measured([*command, "--length", str(given.length), "--memory", memory])
-                counts = json.loads((out / "run.json").read_text())["counts"]
-                share = counts["repeated_tokens"] / counts["tokens"]
-                limit = "" if memory == "0" else f" --memory {memory}"
-                print(
-                    f"| neardup {version('neardup')}{limit} | {size / 1e6:.0f} MB | {share:.1%} |"
-                    f" {one['cpu']:.1f} s |"
-                    f" {size / 1e6 / one['cpu']:.0f} | {one['seconds']:.1f} s | {one['MB']:.0f} MB |"
-                    f" {one['disk'] * 1e6 / counts['tokens']:.1f} | {counts['places']:,} |",
-                    flush=True,
-                )
+                own_row([str(lines)], size, Path(made, f"out{memory}"), given.length, memory)
             if mb <= given.peer_up_to:
                 peer = measured([sys.executable, "-c", PEER, str(plain)])
                 print(
                     f"| pydivsufsort {version('pydivsufsort')} | {size / 1e6:.0f} MB | {float(peer['said']):.1%} |"
                     f" {peer['cpu']:.1f} s | {size / 1e6 / peer['cpu']:.0f} | {peer['seconds']:.1f} s |"
+                    f" {size / 1e6 / peer['seconds']:.0f} |"
                     f" {peer['MB']:.0f} MB | | |",
                     flush=True,
                 )

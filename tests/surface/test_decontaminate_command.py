@@ -211,3 +211,30 @@ def test_outputs_that_exclude_each_other_are_refused(folder: Path) -> None:
     assert "--marker" in decontaminated(folder, "-o", "out", "--marker", "x", status=2).stderr
     assert "no scan" in decontaminated(folder, "-o", "out", "--scanned", "nowhere", status=2).stderr
     assert not (folder / "out").exists()
+
+
+def test_each_turn_of_a_chat_is_looked_for_alone_unless_several_items_have_it(folder: Path) -> None:
+    words = [f"turn{number}" for number in range(200)]
+    prompt, turns = " ".join(words[:20]), [" ".join(words[k : k + 20]) for k in range(20, 180, 20)]
+    chats = [
+        [{"role": "system", "content": prompt}, *({"role": "user", "content": turns[2 * k + j]} for j in range(2))]
+        for k in range(3)
+    ]
+    rows = [{"id": f"c{k}", "messages": chat} for k, chat in enumerate(chats)]
+    rows += [{"id": "alone", "messages": [{"role": "user", "content": turns[6]}]}, {"id": "no", "messages": None}]
+    lines = [*map(json.dumps, rows), '{"id": "half", "messages": [{"content": "\\ud800"}, {"content": "b"}]}', "["]
+    (folder / "chats.jsonl").write_text("\n".join(lines))
+    pq.write_table(pa.Table.from_pylist(rows), folder / "chats.parquet")
+    training = [prompt, f"before {turns[1]} after", f"{prompt} {turns[4]} {turns[5]}", turns[6]]
+    pq.write_table(pa.table({"id": ["p", "t", "whole", "one"], "text": training}), folder / "chat_train.parquet")
+    for against, status in (("chats.jsonl", 1), ("chats.parquet", 0)):
+        out = f"out-{status}"
+        run("decontaminate", folder, "chat_train.parquet", "--against", against, "-o", out, status=status)
+        matches = pq.read_table(folder / out / "matches.parquet").to_pylist()
+        assert {(row["id"], row["item"], row["field"]) for row in matches} == {
+            ("t", "c0", "messages[2]"),
+            ("whole", "c2", "messages"),
+            ("whole", "c2", "messages[1]"),
+            ("whole", "c2", "messages[2]"),
+            ("one", "alone", "messages"),
+        }

@@ -1,11 +1,12 @@
 """The test items: each field of an item is a text to look for, found by its windows of tokens."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,9 @@ import pyarrow as pa
 from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.readers import choose_columns, open_files
-from neardup.io.readers.base import Chunk, Documents, Problem
+from neardup.io.readers.base import Chunk, Documents, NativeLines, Problem
 from neardup.io.readers.columns import ColumnOptions, find_column, types_of
-from neardup.io.readers.fields import joined, paths_of, texts_in
+from neardup.io.readers.fields import EACH, FieldPath, joined, paths_of, texts_in
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sketch.windows import HEAD, distinct_windows, number_windows
 from neardup.kernels.text.hashing import Key
@@ -201,12 +202,15 @@ def read_items(
             choices, of_file = _choices(name, fields, id, settings)
             notes += [f"test items: {note}" for note in of_file if f"test items: {note}" not in notes]
             seen: set[bytes] = set()
+            turns: list[ItemText] = []
             for label, columns in choices:
                 opened = open_files([name], reading=settings.reading.of_references)
                 chosen = choose_columns(opened, columns, id, ITEM_OPTIONS)
                 label = label or chosen.text
-                wanted = [chosen.text, *([chosen.id] if chosen.id else [])]
+                path = None if label == TOGETHER else _path_of_turns(opened, chosen.text)
+                wanted = [chosen.text, *([chosen.id] if chosen.id else []), *([path.root] if path else [])]
                 for chunk in opened.chunks(None, wanted):
+                    turns += [] if path is None else _turns_of(chunk, path, chosen.id, label)
                     for items in _items_of(chunk, chosen.text, chosen.id, label, problems):
                         if len(choices) > 1:
                             digests = [_digest_of(item) for item in items]
@@ -216,6 +220,7 @@ def read_items(
                             seen.update(digests)
                         parts.append(ItemTexts.of(items))
                         advance(len(items))
+            parts.append(ItemTexts.of(_without_repeats(turns)))
         items_of_all = ItemTexts.joined(parts)
         del parts
         release_memory()
@@ -291,6 +296,58 @@ def _items_of(
             for value, name in zip(texts[some].cast(pa.large_binary()).to_pylist(), ids, strict=True)
             if value
         ]
+
+
+def _path_of_turns(opened: Documents, text: str) -> FieldPath | None:
+    """The path to the texts of the turns, if the text is that of a chat: a list of records."""
+    paths = paths_of(text, {column.name for column in opened.columns}) or ()
+    [path] = paths if len(paths) == 1 else [None]
+    is_chat = path is not None and len(path.steps) > 1 and path.steps[-2] is EACH and path.steps[-1] in _LEAVES
+    return path if is_chat else None
+
+
+def _turns_of(chunk: Chunk, path: FieldPath, id: str | None, label: str) -> list[ItemText]:
+    """The turns of the chats of a chunk that have several, each as an item of its own."""
+    rows = chunk.read([path.spelled, id] if id else [path.spelled])
+    numbers = rows.row_numbers.tolist()
+    names = rows.table.column(id).to_pylist() if id else [f"{chunk.source}#{number}" for number in numbers]
+    name_of, turns = dict(zip(numbers, names, strict=True)), []
+    for number, value in _values_of(chunk, path.root):
+        texts = _texts_at(value, path.steps)
+        for turn, text in enumerate(texts if number in name_of and len(texts) > 1 else ()):
+            turns.append(ItemText(chunk.source, str(name_of[number]), f"{label}[{turn}]", text))
+    return turns
+
+
+def _values_of(chunk: Chunk, root: str) -> Iterator[tuple[int, Any]]:
+    """Yield the rows of a chunk, with the value of a column as lists and records."""
+    native = chunk.read_native()
+    if isinstance(native, NativeLines):
+        for number, begin, end in zip(
+            native.row_numbers.tolist(), native.starts.tolist(), native.ends.tolist(), strict=True
+        ):
+            yield number, json.loads(native.data[begin:end].decode("utf-8", "replace")).get(root)
+        return
+    rows = chunk.read([root])
+    yield from zip(rows.row_numbers.tolist(), rows.table.column(root).to_pylist(), strict=True)
+
+
+def _texts_at(value: Any, steps: Sequence[str | None]) -> list[str]:
+    """The strings at the end of the steps into a value, without those that are missing."""
+    if not steps:
+        is_text = isinstance(value, str)  # JSON may hold half surrogate pairs
+        return [value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")] if is_text else []
+    if steps[0] is EACH:
+        return [text for one in value or () for text in _texts_at(one, steps[1:])]
+    return _texts_at(value.get(steps[0]), steps[1:]) if isinstance(value, dict) else []
+
+
+def _without_repeats(turns: Sequence[ItemText]) -> list[ItemText]:
+    """The turns whose text is in one item alone: the others are prompts and greetings."""
+    owners: dict[str, set[str]] = {}
+    for turn in turns:
+        owners.setdefault(turn.text, set()).add(turn.id)
+    return [turn for turn in turns if len(owners[turn.text]) == 1]
 
 
 def items_with_windows(
