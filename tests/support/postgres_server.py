@@ -117,6 +117,16 @@ class Server:
     def url(self, schema: str, database: str = "postgres") -> str:
         return f"postgresql://{USER}@/{database}?host={self.folder}&schema={schema}"
 
+    def tablespace(self, folder: Path) -> str:
+        """The name of a new tablespace in a new folder."""
+        folder.mkdir()
+        if os.getuid() == 0:
+            shutil.chown(folder, str(_account()), str(_account()))
+        self._run(
+            "psql", "-h", self.folder, "-U", USER, "-c", f"CREATE TABLESPACE disk LOCATION '{folder}'", "postgres"
+        )
+        return "disk"
+
     def _run(self, program: str, *arguments: object) -> None:
         folder = programs()
         assert folder is not None

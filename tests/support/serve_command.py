@@ -25,6 +25,8 @@ COMMAND = "import sys; sys.argv[0] = 'neardup'; from neardup.cli import main; ma
 JSON = {"Content-Type": "application/json"}
 TEXT = "the harbour office {0} is closed on friday {0} and nobody {0} answers the telephone {0} until monday"
 WRITERS = 4
+BATCH = 3
+"""Documents that a writer adds in one request."""
 
 
 @dataclass
@@ -92,7 +94,9 @@ def started(log: Path, *words: object, before: str = "") -> Iterator[Server]:
 
 
 class Writing(threading.Thread):
-    """Adds, replaces and removes until the service goes; ``known`` is what was acknowledged last of each id.
+    """Adds, replaces and removes, one document or ``BATCH`` in a request, until the service goes.
+
+    ``known`` is what was acknowledged last of each id.
 
     With ``again`` it connects anew until ``done`` is set: only a part of the service went. ``unsure`` are codes of
     refusals after which nobody knows whether the document was written.
@@ -118,36 +122,44 @@ class Writing(threading.Thread):
         for number in range(100_000):
             if self.done.is_set():
                 return
-            id = f"{self.prefix}/{draw.randrange(40)}"
-            self.doubtful.add(id)
-            text = TEXT.format(f"{self.prefix}{number}")
+            first = draw.randrange(40)
+            id = f"{self.prefix}/{first}"
+            new: dict[str, str | None] = {id: TEXT.format(f"{self.prefix}{number}")}
+            if number % 3 == 2:
+                more = (f"{self.prefix}/{(first + k) % 40}" for k in range(BATCH))
+                new = {one: TEXT.format(f"{self.prefix}{number} {one}") for one in more}
+            elif number % 5 == 4 and self.known.get(id):
+                new = {id: None}
+            self.doubtful |= new.keys()
             try:
-                if number % 5 == 4 and self.known.get(id):
+                if len(new) > 1:
+                    documents = [{"id": one, "text": text} for one, text in new.items()]
+                    batch = {"documents": documents, "on_duplicate": "replace"}
+                    status, said = ask(connection, "POST", "/v1/documents", batch)
+                elif new[id] is None:
                     status, said = ask(connection, "DELETE", f"/v1/documents?id={id}")
-                    new = None
                 else:
-                    status, said = ask(connection, "PUT", f"/v1/documents/{id}", {"text": text})
-                    new = text
+                    status, said = ask(connection, "PUT", f"/v1/documents/{id}", {"text": new[id]})
             except (OSError, HTTPException, json.JSONDecodeError):
                 if not self.again or self.done.is_set():
                     return  # whether it was written nobody has said
                 connection.close()
                 continue
-            if status == 200:
-                self.known[id] = new
+            if status in (200, 201):
+                self.known |= new
                 self.acknowledged += 1
             elif said["error"]["code"] in self.unsure:
                 continue
             elif said["error"]["code"] != "stopping":
                 self.refused.append(said)
-            self.doubtful.discard(id)
+            self.doubtful -= new.keys()
 
 
 def require_what_was_acknowledged(path: Path, writers: list[Writing], most_doubtful: int = 1) -> None:
     with Collection(path) as collection:
         for writer in writers:
             assert not writer.refused
-            assert len(writer.doubtful) <= most_doubtful
+            assert len(writer.doubtful) <= most_doubtful * BATCH
             for id, text in writer.known.items():
                 if id not in writer.doubtful:
                     assert (collection.get(id).text if id in collection else None) == text

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -73,4 +74,49 @@ def test_a_service_and_the_server_are_killed_while_many_write(tmp_path: Path) ->
                     if id not in writer.doubtful:
                         assert (collection.get(id).text if id in collection else None) == text
     finally:
+        database.remove()
+
+
+def test_the_disk_of_the_server_is_full_and_has_room_again(tmp_path: Path) -> None:
+    """The tables are in a tablespace on a file system of 24 MB, most of it taken."""
+    if postgres_server.missing():
+        pytest.skip(postgres_server.missing())
+    database = postgres_server.Server()
+    disk = database.folder / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", disk], capture_output=True)
+    if mounted.returncode:
+        database.remove()
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode()}")
+    try:
+        (disk / "taken").write_bytes(bytes(12 << 20))
+        space = database.tablespace(disk / "tables")
+        url = f"{database.url('mails')}&options=-cdefault_tablespace%3D{space}"
+        known: dict[str, str] = {}
+        with started(tmp_path / "service.log", url, "--port", 0, "--create") as service:
+            for number in range(500):
+                text = " ".join(f"w{number}x{word}" for word in range(2000))
+                status, answer = service.ask("PUT", f"/v1/documents/{number}", {"text": text})
+                if status != 200:
+                    break
+                known[str(number)] = text
+            assert known
+            assert (status, answer["error"]["code"]) == (503, "unwritable")
+            assert str(database.folder) not in repr(answer)
+            for id, text in known.items():
+                assert service.ask("GET", f"/v1/documents/{id}")[1]["text"] == text
+            assert service.ask("GET", "/health")[0] == 200
+            (disk / "taken").unlink()
+            for number in range(3):
+                known[f"again{number}"] = text
+                assert service.ask("PUT", f"/v1/documents/again{number}", {"text": text})[0] == 200
+            service.process.send_signal(signal.SIGTERM)
+            assert service.process.wait(60) == 0
+            assert not [event for event in service.events() if event["event"] == "mistake"]
+        with Collection(url) as collection:
+            assert {id: collection.get(id).text for id in collection} == known
+            assert collection.check() == []
+    finally:
+        database.stop()
+        subprocess.run(["umount", disk], check=True)
         database.remove()

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -123,6 +124,52 @@ def test_a_shard_that_hangs_delays_few_requests(tmp_path: Path, places: list[str
         finally:
             os.kill(slow.process.pid, signal.SIGCONT)
         until(lambda: made.ask("GET", "/v1/search?q=harbour")[1] == whole)
+
+
+LARGE = "seven words are in this long line\n" * 250_000
+"""A text that fits in no buffer of a connection."""
+
+
+def test_slow_clients_and_a_shard_whose_disk_is_full(tmp_path: Path, places: list[str | Path]) -> None:
+    """Clients that do not read, in front of the shards and at one, and one that sends half of a request."""
+    resource = pytest.importorskip("resource", reason="needs POSIX")
+    if not hasattr(resource, "prlimit"):
+        pytest.skip("needs Linux")
+    with ExitStack() as stack:
+        full = stack.enter_context(serving(tmp_path / "0.neardup", create=False))
+        made = stack.enter_context(front(tmp_path, address(full), *places[1:], seconds=30))
+        until(lambda: answers(made, "/v1/stats"))
+        homes: dict[int, list[str]] = {0: [], 1: [], 2: []}
+        for number in range(60):
+            homes[shard_of(str(number), COUNT)].append(str(number))
+        large = homes[0].pop()
+        assert made.ask("PUT", f"/v1/documents/{large}", {"text": LARGE})[0] == 200
+        asked = f"GET /v1/documents/{large} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        half = b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n["
+        for place, said in [(made, asked), (full, asked), (made, half), (full, half)] * 4:
+            slow = stack.enter_context(socket.create_connection((place.host, place.port)))
+            slow.sendall(said)
+        resource.prlimit(full.process.pid, resource.RLIMIT_FSIZE, (1 << 20, resource.RLIM_INFINITY))
+        texts = {id: TEXT.format(id) for id in (*homes[1], *homes[2])}
+        for id, text in texts.items():
+            assert made.ask("PUT", f"/v1/documents/{id}", {"text": text})[0] == 200
+        for id in homes[0]:
+            long = " ".join(f"w{id}x{word}" for word in range(20_000))
+            status, answer = made.ask("PUT", f"/v1/documents/{id}", {"text": long})
+            if status != 200:
+                break
+            texts[id] = long
+        assert (status, answer["error"]["code"]) == (503, "shard")
+        others = len(texts) - homes[0].index(id)
+        assert made.ask("GET", "/v1/search?q=harbour")[1]["found"] == others
+        resource.prlimit(full.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        for id in homes[0]:
+            texts[id] = TEXT.format(f"again {id}")
+            assert made.ask("PUT", f"/v1/documents/{id}", {"text": texts[id]})[0] == 200
+        assert made.ask("GET", "/v1/search?q=harbour")[1]["found"] == len(texts)
+    with Collections(places) as shards:
+        assert {id: shards.get(id).text for id in shards} == {**texts, large: LARGE}
+        assert [shard.check() for shard in shards.shards] == [[]] * COUNT
 
 
 def shortest_pause() -> float:
