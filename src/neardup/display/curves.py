@@ -29,12 +29,14 @@ class SCurve:
     """The probability that a pair becomes a candidate, as a function of its similarity, both from 0 to 1.
 
     Left of the ``threshold`` the area under the curve are pairs compared in vain, right of it the area above the
-    curve are pairs missed (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4.2).
+    curve are pairs missed (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4.2). ``pairs``
+    are names and similarities of pairs that are marked on the curve.
     """
 
     probability: Callable[[float], float]
     threshold: float | None
     says: str
+    pairs: Sequence[tuple[str, float]] = ()
 
     @property
     def in_vain(self) -> float:
@@ -53,6 +55,9 @@ class SCurve:
         """The picture in words."""
         values = ", ".join(f"{similarity(self.probability(share))} at {short(share)}" for share in _TENTHS[3:10])
         words = f"{self.says}. The probability to become a candidate is {values}."
+        if self.pairs:
+            own = (f"{name} {similarity(self.probability(of))} at {similarity(of)}" for name, of in self.pairs)
+            words += f" Of the pairs here: {', '.join(own)}."
         if self.threshold is None:
             return words
         return (
@@ -79,6 +84,10 @@ class SCurve:
         if self.threshold is not None:
             yield from self._areas(self.threshold)
         yield path(through(self._points(0.0, 1.0)), "curve")
+        for name, of in self.pairs:
+            x, y = round(_across(of), 2), round(_down(self.probability(of)), 2)
+            yield circle(x, y, 4.5, "bar")
+            yield text(x + 8, y + 5, name, kind="named")
         yield path(f"M{_LEFT} {_FLOOR}H{WIDTH - _RIGHT}", "axis")
         for tenth in _TENTHS[::2]:
             yield text(round(_across(tenth), 1), _FLOOR + 18, short(tenth), "middle")

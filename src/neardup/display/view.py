@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from neardup.display.style import notebook_style, page_style
 from neardup.display.words import (
@@ -37,6 +37,17 @@ UNKNOWN = "unknown"
 EMPTY = "(empty)"
 LONGEST_NAME = 120
 """Longest name on a page, in characters."""
+
+
+class Mark(NamedTuple):
+    """The mark of a cell: the number of one of six colours, or bold letters, and ``words`` that appear on it."""
+
+    words: str = ""
+    colour: int | None = None
+    bold: bool = False
+
+
+NO_MARKS: Mapping[tuple[int, int], Mark] = {}
 
 
 @cache
@@ -187,12 +198,14 @@ def table(
     numbers: frozenset[int] = frozenset(),
     *,
     inline: bool = True,
+    marks: Mapping[tuple[int, int], Mark] = NO_MARKS,
 ) -> Markup:
     """Return a table of cells, all escaped; the columns ``numbers`` are flush right.
 
     ``inline``: the cells have their side as a style attribute, too, which pages with a policy do not allow.
+    ``marks`` are those of cells, by row and column from 0.
     """
-    return part("table", head, rows, numbers, inline)
+    return part("table", head, rows, numbers, inline, marks)
 
 
 WORDS = 80

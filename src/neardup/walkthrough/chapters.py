@@ -5,15 +5,16 @@ Names, texts and shingles come from the documents: control characters are escape
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from neardup.display import columns, counted, number, printable, shortened, similarity, tail
-from neardup.display.curves import ErrorBar, error_bars, heat_map
+from neardup.display.curves import ErrorBar, SCurve, error_bars, heat_map
 from neardup.display.svg import Picture
-from neardup.display.view import page_of_sections, part, preformatted, table, view
+from neardup.display.view import NO_MARKS, Mark, page_of_sections, part, preformatted, table, view
 
 if TYPE_CHECKING:
     from neardup.sketch.provenance import Estimate
@@ -27,6 +28,8 @@ WIDE = 1000
 FEW = 16
 """Up to this many slots, the hash functions are shown even if several families are compared."""
 SHOWN_BANDS, FORMULAS = 16, 4
+APART = 0.04
+"""Pairs whose similarities differ by less have one mark on a curve."""
 
 
 def text(explained: ExplanationRecord, width: int) -> Iterator[str]:
@@ -78,11 +81,15 @@ GAP = 2
 
 @dataclass(frozen=True)
 class ShownTable:
-    """Cells of text. Columns are aligned right except for those in ``left``, which may be cut to fit."""
+    """Cells of text. Columns are aligned right except for those in ``left``, which may be cut to fit.
+
+    ``marks`` are those of cells in HTML, by row and column from 0.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     left: frozenset[int] = frozenset()
+    marks: Mapping[tuple[int, int], Mark] = field(default_factory=lambda: NO_MARKS)
 
     def text(self, width: int) -> Iterator[str]:
         """Yield lines of at most ``width`` columns, unless the right-aligned columns alone need more."""
@@ -99,7 +106,7 @@ class ShownTable:
     def html(self, inline: bool) -> Iterator[str]:
         """Yield an HTML table; every cell is escaped. ``inline``: see ``display.view.table``."""
         numbers = frozenset(range(len(self.head))) - self.left
-        yield table(self.head, self.rows, numbers, inline=inline)
+        yield table(self.head, self.rows, numbers, inline=inline, marks=self.marks)
 
     def _placed(self, column: int, cell: str, width: int) -> str:
         if column in self.left:
@@ -142,8 +149,8 @@ class Section:
         yield "-" * len(self.title)
         yield from folded(self.says, width)
         for shown in self.parts:
-            yield ""
-            yield from shown.text(width)
+            lines = list(shown.text(width))
+            yield from ["", *lines] if lines else ()
         if self.notes:
             yield ""
             yield from folded(self.notes, width)
@@ -248,6 +255,33 @@ def pair_of(explained: ExplanationRecord, pair: Exact) -> str:
     return f"{explained.documents[pair.a].label} {explained.documents[pair.b].label}"
 
 
+def _equal_values(drawn: DrawnHashes) -> dict[tuple[int, int], tuple[int, tuple[int, ...]]]:
+    """Each (slot, document) whose value other documents have, too: the number of their colour, and all of them."""
+    equal: dict[tuple[int, int], tuple[int, tuple[int, ...]]] = {}
+    groups = [(slot, group) for slot in range(min(drawn.slots, FEW)) for group in drawn.equal(slot)]
+    for colour, (slot, group) in enumerate(groups):
+        equal |= {(slot, document): (colour, group) for document in group}
+    return equal
+
+
+def _shingle_at(explained: ExplanationRecord, row: int) -> str:
+    """Return a shingle by its row, from 1, in quotation marks; "" if it is not shown."""
+    return f"“{printable(explained.shingles[row - 1])}”" if 0 < row <= len(explained.shingles) else ""
+
+
+def _minima(explained: ExplanationRecord, drawn: DrawnHashes) -> dict[tuple[int, int], Mark]:
+    """The marks of values that are a MinHash, by row and slot from 0."""
+    equal, labels = _equal_values(drawn), _labels(explained)
+    marks: dict[tuple[int, int], Mark] = {}
+    for slot, origins in enumerate(drawn.origins[:FEW].tolist()):
+        for row in set(origins) - {0}:
+            those = [document for document, origin in enumerate(origins) if origin == row]
+            words = f"the smallest value of {' and '.join(labels[document] for document in those)}"
+            colour = next((equal[slot, document][0] for document in those if (slot, document) in equal), None)
+            marks[row - 1, slot] = Mark(words, colour, bold=True)
+    return marks
+
+
 def _labels(explained: ExplanationRecord) -> tuple[str, ...]:
     return tuple(document.label for document in explained.documents)
 
@@ -285,8 +319,28 @@ def _held(explained: ExplanationRecord) -> Section:
             + (" and punctuation do not count." if explained.unit == "word" else " do not count."),
             "Each different shingle has a row, in sorted order. 1: the document holds it, 0: it does not.",
         ),
-        (ShownTable(("row", "shingle", *_labels(explained)), (*rows, sizes), frozenset((1,))),),
+        (
+            ShownTable(
+                ("row", "shingle", *_labels(explained)), (*rows, sizes), frozenset((1,)), _origins(explained)
+            ),
+        ),
     )
+
+
+def _origins(explained: ExplanationRecord) -> dict[tuple[int, int], Mark]:
+    """The marks of the rows of which equal values in the signatures are, if there is one family."""
+    if len(explained.drawn) > 1:
+        return {}
+    (drawn,) = explained.drawn
+    slots: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for (slot, document), (colour, _) in _equal_values(drawn).items():
+        row = int(drawn.origins[slot, document])
+        if 0 < row <= len(explained.shingles):
+            slots.setdefault((row - 1, document + 2), []).append((slot + 1, colour))
+    return {
+        place: Mark(f"the smallest value under {', '.join(f'h{slot}' for slot, _ in those)}", those[0][1])
+        for place, those in slots.items()
+    }
 
 
 def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> Section:
@@ -304,11 +358,20 @@ def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> 
     formulas = [f"h{i}(x) = {formula}" for i, formula in enumerate(drawn.functions[: min(fit, FORMULAS)], 1)]
     if fit > FORMULAS and formulas:
         formulas.append("... and so on")
+    minima = _minima(explained, drawn)
+    says = (drawn.says, *formulas, "Each function puts the rows in an order: the smallest value comes first.")
     return Section(
         f"2. Hash functions{of_family(explained, drawn)}",
-        (drawn.says, *formulas, "Each function puts the rows in an order: the smallest value comes first."),
-        (ShownTable(("row", *(f"h{i}" for i in range(1, fit + 1)), *labels), rows),),
+        says,
+        (
+            ShownTable(
+                ("row", *(f"h{i}" for i in range(1, fit + 1)), *labels),
+                rows,
+                marks={(row, slot + 1): mark for (row, slot), mark in minima.items() if slot < fit},
+            ),
+        ),
         () if fit == drawn.slots else (f"The first {fit} of {number(drawn.slots)} hash functions.",),
+        (*says, "In bold letters: the smallest value of a document; in colour: of several documents."),
     )
 
 
@@ -321,37 +384,56 @@ def _signatures(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
             "the smallest of all its rows."
         )
     tables = tuple(_signature_tables(explained, drawn, shown, width - 6))
-    if any(cell.endswith(")") for row in tables[0].rows for cell in row):
+    if any("(row" in cell for row in tables[0].rows for cell in row):
         smallest += " The row it comes from is in brackets."
+    if _equal_values(drawn):
+        smallest += " =B: B has the same value."
     return Section(
         f"3. Signatures{of_family(explained, drawn)}",
         (
             smallest,
             "Among the rows of two documents one comes first. If both hold it, their values are equal; in a "
             "random order this happens with probability |A∩B| / |A∪B|.",
+            *_first_equal(explained, drawn),
         ),
         tables,
         () if shown == drawn.slots else (f"The first {shown} of {number(drawn.slots)} slots.",),
     )
 
 
+def _first_equal(explained: ExplanationRecord, drawn: DrawnHashes) -> Iterator[str]:
+    """Yield a sentence about the first value that documents have in common."""
+    for (slot, document), (_, group) in _equal_values(drawn).items():
+        row = int(drawn.origins[slot, document])
+        names = " and ".join(explained.documents[one].label for one in group)
+        if shingle := _shingle_at(explained, row):
+            yield f"For example, the smallest value of {names} under h{slot + 1} is that of row {row}: {shingle}."
+        return
+
+
 def _signature_tables(
     explained: ExplanationRecord, drawn: DrawnHashes, shown: int, width: int
 ) -> Iterator[ShownTable]:
     """Yield a table with the rows the values come from; if it is too wide, one without them, or several."""
-    labels = _labels(explained)
-    pairs = zip(drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist(), strict=True)
-    cells = [
-        [f"{value} (row {row})" if row else "-" for value, row in zip(values, rows, strict=True)]
-        for values, rows in pairs
-    ]
+    labels, equal = _labels(explained), _equal_values(drawn)
+    values, origins = drawn.signatures[:shown].tolist(), drawn.origins[:shown].tolist()
+    marks = {place: Mark(colour=colour) for place, (colour, _) in equal.items()}
+    cells = [["-"] * len(labels) for _ in values]
+    for slot, document in ((i, j) for i in range(shown) for j in range(len(labels)) if origins[i][j]):
+        row, same = origins[slot][document], ""
+        if (slot, document) in equal:
+            same = " =" + "".join(labels[other] for other in equal[slot, document][1] if other != document)
+        cells[slot][document] = f"{values[slot][document]} (row {row}){same}"
+        words = f"row {row}: {_shingle_at(explained, row)}".removesuffix(": ")
+        marks[slot, document] = marks.get((slot, document), Mark())._replace(words=words)
     if len(labels) * (_widest(cells) + 2) > width:
-        cells = [[cell.partition(" ")[0] for cell in line] for line in cells]
+        cells = [[re.sub(r" \(row \d+\)", "", cell) for cell in line] for line in cells]
     step = max(width // (_widest(cells) + 2), 1)
     for first in range(0, len(labels), step):
         part = slice(first, first + step)
         rows = tuple((f"h{i}", *line[part]) for i, line in enumerate(cells, 1))
-        yield ShownTable(("", *labels[part]), rows)
+        here = {(i, j - first + 1): mark for (i, j), mark in marks.items() if first <= j < first + step}
+        yield ShownTable(("", *labels[part]), rows, marks=here)
 
 
 def _widest(cells: list[list[str]]) -> int:
@@ -448,9 +530,42 @@ def _bands(explained: ExplanationRecord, drawn: DrawnHashes, bands: Bands) -> Se
             "candidates, to be compared exactly. | separates buckets.",
             f"A pair of resemblance J shares a bucket with probability 1 − (1 − J^{bands.rows})^{count}.",
         ),
-        (ShownTable(("band", "slots", "buckets"), buckets, frozenset((1, 2))), ShownTable(head, rows)),
+        (
+            ShownTable(("band", "slots", "buckets"), buckets, frozenset((1, 2)), _meetings(drawn, bands)),
+            ShownTable(head, rows),
+            Drawing((), (_curve(explained, bands),)),
+        ),
         tuple(notes),
     )
+
+
+def _meetings(drawn: DrawnHashes, bands: Bands) -> dict[tuple[int, int], Mark]:
+    """The marks of bands in which documents meet, in the colour of the first of their equal values."""
+    equal = _equal_values(drawn)
+    meetings = {}
+    for place, band in enumerate(bands.buckets[:SHOWN_BANDS]):
+        met = next((bucket for bucket in band if len(bucket) > 1), None)
+        if met is not None:
+            meetings[place, 2] = Mark(colour=equal.get((place * bands.rows, met[0]), (0, met))[0])
+    return meetings
+
+
+def _curve(explained: ExplanationRecord, bands: Bands) -> Picture:
+    """The probability of a pair to share a bucket, with the pairs of the documents, near ones together."""
+    marked: list[tuple[str, float]] = []
+    for pair in sorted(explained.pairs, key=lambda pair: pair.resemblance):
+        if pair.union:
+            name = pair_of(explained, pair)
+            if marked and pair.resemblance - marked[-1][1] < APART:
+                marked[-1] = (f"{marked[-1][0]}, {name}", marked[-1][1])
+            else:
+                marked.append((name, pair.resemblance))
+    cut = f"{counted(len(bands.buckets), 'band')} of {counted(bands.rows, 'row')}"
+
+    def probability(similarity: float) -> float:
+        return float(1 - (1 - similarity**bands.rows) ** len(bands.buckets))
+
+    return SCurve(probability, None, cut, marked).picture()
 
 
 def _span(band: int, rows: int) -> str:

@@ -73,8 +73,8 @@ def explain(
     ``length`` ``unit``s (default: three words, as in textbooks; a run defaults to five). ``family`` is mod-p,
     multiply-shift, classic or one-permutation, or several of them; ``slots`` is the number of hash functions (4),
     or several numbers. ``seed`` draws the functions; ``coefficients``, pairs (a, b), sets those of mod-p or
-    multiply-shift. ``band_rows`` splits the signatures into bands of that many rows. Raises SettingError and
-    InputError.
+    multiply-shift. ``band_rows`` splits the signatures into bands of that many rows; by default, for one family
+    and one number of slots, as many as find half of the pairs of resemblance .5. Raises SettingError, InputError.
 
     >>> tables = explain(EXAMPLE)
     >>> tables
@@ -88,8 +88,7 @@ def explain(
     families = _families(family, coefficients)
     counts = _counts(slots, coefficients)
     _whole("seed", seed, 1, 2**32 - 1)
-    if band_rows is not None:
-        _whole("band_rows", band_rows, 1, min(counts))
+    band_rows = _band_rows(band_rows, families, counts)
     named = read_small(documents, least=2)
     sets = [shingles(text, length, unit) for _, text in named]
     rows = sorted(set().union(*sets))
@@ -116,6 +115,24 @@ def explain(
         chunks=contributions(length) if unit == "word" else (),
         notes=tuple(_remarks(sets, rows, length, max(counts))),
     )
+
+
+def likely_rows(slots: int) -> int:
+    """Return the most rows of a band that make a pair of resemblance .5 a candidate with probability .5 or more.
+
+    >>> likely_rows(4), likely_rows(16), likely_rows(128)
+    (1, 2, 4)
+    """
+    fitting = (rows for rows in range(slots, 1, -1) if 1 - (1 - 0.5**rows) ** (slots // rows) >= 0.5)
+    return next((rows for rows in fitting if slots % rows == 0), 1)
+
+
+def _band_rows(given: int | None, families: Sequence[str], counts: Sequence[int]) -> int | None:
+    """Return the rows of a band; None if none are shown, as for several families or numbers of slots."""
+    if given is not None:
+        _whole("band_rows", given, 1, min(counts))
+        return given
+    return likely_rows(counts[0]) if len(families) == len(counts) == 1 else None
 
 
 def _families(family: str | Sequence[str], coefficients: Coefficients | None) -> tuple[str, ...]:

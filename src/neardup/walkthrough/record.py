@@ -92,6 +92,14 @@ class DrawnHashes:
     bands: Bands | None
     caution: str
 
+    def equal(self, slot: int) -> list[tuple[int, ...]]:
+        """Return the positions of documents that have equal values in a slot, two or more each."""
+        having: dict[int, list[int]] = {}
+        for position, value in enumerate(self.signatures[slot].tolist()):
+            if value != NOTHING:
+                having.setdefault(value, []).append(position)
+        return [tuple(positions) for positions in having.values() if len(positions) > 1]
+
 
 @dataclass(frozen=True)
 class CommonChunk:

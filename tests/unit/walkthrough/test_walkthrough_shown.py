@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -17,11 +18,11 @@ from neardup.walkthrough.chapters import ShownTable, bar
 from neardup.walkthrough.families import FAMILIES
 
 SIGNATURES = """\
-               A          B           C
-  h1  1 (row 15)  0 (row 2)  2 (row 11)
-  h2   1 (row 1)  0 (row 7)  5 (row 11)
-  h3   1 (row 9)  1 (row 9)  0 (row 11)
-  h4   2 (row 3)  3 (row 9)   0 (row 8)
+                 A             B           C
+  h1    1 (row 15)     0 (row 2)  2 (row 11)
+  h2     1 (row 1)     0 (row 7)  5 (row 11)
+  h3  1 (row 9) =B  1 (row 9) =A  0 (row 11)
+  h4     2 (row 3)     3 (row 9)   0 (row 8)
 """
 SIMILARITIES = """\
   pair  |A∩B|  |A∪B|  exact  equal values  estimate  95 % interval
@@ -57,11 +58,17 @@ def test_sections_that_depend_on_what_is_asked() -> None:
 
     first, last = ["Documents", "1. Shingles × documents"], "5. The weight of a common chunk, by its length"
     middle = ["2. Hash functions", "3. Signatures", "4. Similarity, exact and estimated", "Error bars"]
-    assert titles() == [*first, *middle, last]
-    assert titles(slots=200) == [*first, *middle, last]
+    bands = "Bands and buckets"
+    assert titles() == titles(slots=200) == [*first, *middle, bands, last]
     assert titles(slots=[50, 100]) == [*first, *middle[2:], last]
-    assert titles(band_rows=2) == [*first, *middle, "Bands and buckets", last]
-    assert titles(unit="char") == [*first, *middle]
+    assert titles(slots=[50, 100], band_rows=2) == [
+        *first,
+        *middle[2:],
+        f"{bands} (mod-p, 50 slots)",
+        f"{bands} (mod-p, 100 slots)",
+        last,
+    ]
+    assert titles(unit="char") == [*first, *middle, bands]
     assert titles(family=["mod-p", "classic"])[2:6] == [
         "2. Hash functions (mod-p, 4 slots)",
         "3. Signatures (mod-p, 4 slots)",
@@ -150,12 +157,35 @@ def test_the_notebook_shows_tables_and_escapes_what_comes_from_documents(unit: s
 
 def test_the_notebook_has_the_published_numbers() -> None:
     shown = nd.explain(EXAMPLE)._repr_html_()
-    side = 'class="number" style="text-align:right"'
-    row = "".join(f"<td {side}>{cell}</td>" for cell in ("h1", "1 (row 15)", "0 (row 2)"))
-    assert row in shown
+    side = ' style="text-align:right"'
+    origins = (' title="row 15: “the moon is”"', ' title="row 2: “can see moon”"')
+    cells = zip(("", *origins), ("h1", "1 (row 15)", "0 (row 2)"), strict=True)
+    assert "".join(f'<td class="number"{origin}{side}>{cell}</td>' for origin, cell in cells) in shown
     assert "&gt;" not in shown
     assert "0.250 (0.045–0.699)" in shown
     assert "(4·x + 9) mod 17" in shown
+
+
+def test_equal_values_have_one_colour_in_all_tables() -> None:
+    """Row 9 gives A and B their value under h3, which is the only equal one."""
+    shown = nd.explain(EXAMPLE)._repr_html_()
+    marked = re.findall(r'<td class="[^"]*m\d"(?: title="([^"]*)")?[^>]*>([^<]*)</td>', shown)
+    both = ("the smallest value under h3", "1")
+    same = [("row 9: “moon is red”", f"1 (row 9) ={other}") for other in "BA"]
+    of_both = f"the smallest value of {' and '.join('AB')}"
+    assert marked == [both, both, (of_both, "1"), *same, ("", "A B | C")]
+
+
+def test_each_document_has_its_smallest_values_in_bold_letters() -> None:
+    explained = nd.explain(EXAMPLE, slots=6, seed=3)
+    bold = re.findall(r'bold[^"]*" title="the smallest value of ([ABC and]+)"[^>]*>(\d+)</td>', explained.html())
+    (drawn,) = explained.drawn
+    expected = {
+        (document, str(value))
+        for row in drawn.signatures.tolist()
+        for document, value in zip("ABC", row, strict=True)
+    }
+    assert {(document, value) for named, value in bold for document in named.split(" and ")} == expected
 
 
 def test_documents_without_a_shingle_are_shown_in_every_family() -> None:

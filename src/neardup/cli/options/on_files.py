@@ -319,7 +319,12 @@ class ExplainOptions:
         panel=COMPARED,
     )
     band_rows: int | None = option(
-        "--band-rows", None, "Show buckets, with bands of this many rows.", "NUMBER", panel=COMPARED
+        "--band-rows",
+        None,
+        "Rows of a band. Default, for one family and number of slots: as many as find half of the pairs of "
+        "resemblance .5.",
+        "NUMBER",
+        panel=COMPARED,
     )
     html: Path | None = option(
         "--html", None, "Write an HTML page instead of printing the tables.", "FILE", panel=OUTPUT
