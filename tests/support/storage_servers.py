@@ -85,12 +85,12 @@ def serving(server: FileServer) -> Iterator[FileServer]:
 
         def log_message(self, format: str, *args: object) -> None: ...
 
-    with _listening(Handler) as server.url:
+    with listening(Handler) as server.url:
         yield server
 
 
 @contextmanager
-def _listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
     """Answer requests within the block; yield the address."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever)
@@ -239,7 +239,7 @@ def relaying(relay: Relay) -> Iterator[Relay]:
 
         def log_message(self, format: str, *args: object) -> None: ...
 
-    with _listening(Handler) as relay.url:
+    with listening(Handler) as relay.url:
         yield relay
 
 

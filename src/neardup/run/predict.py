@@ -367,6 +367,9 @@ def _filed_sets(search: SearchSettings, shingles: int, documents: int) -> int:
 
 def _rows(documents: Any, rows: int, text: int) -> int:
     """About how many rows an input has: from its footers, its number of files, or its size."""
+    inputs = getattr(documents, "inputs", ())
+    if inputs:
+        return sum(_rows(one, rows, text) for one in inputs)
     metadata = getattr(documents, "metadata", None)
     if documents.format == "parquet" and metadata is not None:
         return sum(footer.num_rows for footer in metadata if footer is not None)

@@ -468,7 +468,7 @@ def _refuse_parts_at(system: Any, url: str, hits: Sequence[str]) -> None:
         for log in LOGS:
             try:
                 refuse_remote(without_secrets(url), system.ls(f"{folder}/{log}", detail=False))
-            except OSError:  # no such folder
+            except (OSError, ValueError):  # no such folder; the hub has none above a repository
                 continue
 
 
