@@ -231,7 +231,7 @@ class Desk:
         self._lines = Lines(index, self._made, self._reader, whereabouts, metadata, kernels)
         self._kinds = KindSweep(self._lines)
         self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
-        self._facets = Facets(index, self._made, metadata)
+        self._facets = Facets(index, self._made, metadata, self._fields.of_groups)
         self._words = WordIndex(index.documents, self._reader, index.members)
         self._ordered = Ordered(index)
         self._queues = Queues(self._lines, self._ordered)

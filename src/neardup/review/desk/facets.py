@@ -1,6 +1,6 @@
 """Facets of a list of groups: values with the number of groups that have them, each as a clause of a filter."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from posixpath import commonpath
 
@@ -20,10 +20,15 @@ _SIZES = (("2", "size:2", 2, 2), ("3 to 5", "size>=3 AND size<=5", 3, 5), ("6 or
 
 
 class Facets:
-    """Counts groups by their decisions, sizes, kinds and folders, and by columns of their documents."""
+    """Counts groups by their decisions, sizes, kinds and folders, and by columns of their documents.
 
-    def __init__(self, index: ResultIndex, verdicts: VerdictIndex, metadata: Metadata) -> None:
-        self._index, self._made, self._metadata = index, verdicts, metadata
+    Columns named as fields ``of_groups`` have no facet: a filter by the name means the field.
+    """
+
+    def __init__(
+        self, index: ResultIndex, verdicts: VerdictIndex, metadata: Metadata, of_groups: Collection[str]
+    ) -> None:
+        self._index, self._made, self._metadata, self._of_groups = index, verdicts, metadata, of_groups
 
     def warm(self) -> None:
         """Read the folders and the columns of few values."""
@@ -37,8 +42,12 @@ class Facets:
             Facet("Size", tuple(self._sizes(listed))),
             Facet("Kind", tuple(self._kinds(listed))),
             Facet("Folder", tuple(self._folders(listed))),
-            *(Facet(name.capitalize(), tuple(self._column(name, listed))) for name in self._metadata.sorts),
         ]
+        facets = [facet for facet in facets if len(facet.values) > 1]
+        headings = {facet.name for facet in facets}  # the folder of a file is one already
+        columns = [name for name in self._metadata.sorts if name not in self._of_groups]
+        columns = [name for name in columns if name.capitalize() not in headings]
+        facets += (Facet(name.capitalize(), tuple(self._column(name, listed))) for name in columns)
         return tuple(facet for facet in facets if len(facet.values) > 1)
 
     def _decided(self, listed: Bools) -> Iterator[FacetValue]:

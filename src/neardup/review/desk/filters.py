@@ -91,9 +91,13 @@ class GroupFields:
     @property
     def names(self) -> tuple[str, ...]:
         """The fields that a filter may use."""
-        own = (*self._numbers, *self._lookups)
         others = () if self._other is not None else self._metadata.names
-        return (*own, *(name for name in others if name not in own))
+        return (*self.of_groups, *(name for name in others if name not in self.of_groups))
+
+    @property
+    def of_groups(self) -> tuple[str, ...]:
+        """The fields of the groups themselves, before which a column of the same name cannot be asked for."""
+        return (*self._numbers, *self._lookups)
 
     def holds(self, clause: FieldClause, query: str) -> Bools:
         """Return the groups for which a comparison holds. Raises QueryError for an unknown field or value."""
