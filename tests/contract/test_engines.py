@@ -16,7 +16,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import OutputError
-from neardup.spark import components
+from neardup.spark import components, decontaminate
 from neardup.spark.dedup import dedup_files
 from neardup.spark.files import opened, require_new
 from support import spark_cluster
@@ -142,6 +142,48 @@ def test_the_command_writes_the_answer_of_one_machine(started: Started, run: Run
     again = run(*command, *settings)
     assert again.status == 2
     assert "exists already" in again.err
+
+
+@pytest.fixture
+def with_items(started: Started, tmp_path: Path) -> tuple[Path, Path]:
+    """Training documents in two files, some with test items, one without text; and the test set."""
+    items = [" ".join(f"item{k}word{n}" for n in range(20)) for k in range(5)]
+    test = tmp_path / "test.jsonl"
+    test.write_text("".join(json.dumps({"question": item}) + "\n" for item in items))
+    texts = [f"before {items[k % 5]} é after {k}" if k % 3 == 0 else f"own text {k} " * 9 for k in range(40)]
+    train = tmp_path / "train"
+    train.mkdir()
+    for part, some in enumerate(([*texts[:25], None], texts[25:])):
+        ids = [f"{part}-{k}" for k in range(len(some))]
+        pq.write_table(pa.table({"id": ids, "text": pa.array(some, pa.string())}), train / f"{part}.parquet")
+    return train, test
+
+
+def test_test_items_are_found_as_on_one_machine(
+    started: Started, run: Run, with_items: tuple[Path, Path], tmp_path: Path
+) -> None:
+    train, test = with_items
+    one = nd.decontaminate(train, against=test, id="id")
+    assert one.contaminated == 14
+    frame = started.spark.read.parquet(str(train))
+    result = decontaminate(frame, text="text", id="id", against=test)
+    places = ["source", "row"]
+    order = [("id", "ascending"), ("item", "ascending")]
+    expected = one.matches.drop_columns(places).sort_by(order)
+    assert result.matches.drop_columns(places).sort_by(order).equals(expected)
+    assert result.phrases.equals(one.phrases)
+    kept = {row["id"] for row in result.kept.collect()}
+    gone = set(one.matches["id"].to_pylist())
+    assert kept == {row["id"] for row in frame.collect()} - gone
+    command = ("decontaminate", train, "--against", test, "--engine", "spark", "-o", tmp_path / "out")
+    written = run(*command, "--master", started.cluster.master, "--json")
+    assert written.status == 0, written.err
+    assert json.loads(written.out)["counts"]["matches"] == one.matches.num_rows
+    assert set(pq.read_table(tmp_path / "out" / "kept")["id"].to_pylist()) == kept
+    assert pq.read_table(tmp_path / "out" / "matches").num_rows == one.matches.num_rows
+    for wrong in (["--tag"], ["--threads", "1"]):
+        assert run(*command, *wrong, "--overwrite").status == 2
+    assert run("decontaminate", train, "--against", test, "-o", "x", "--master", "local[1]").status == 2
 
 
 ODD = ("a.b", "two`ticks", "plain", "gone", "row", "_row", "value")

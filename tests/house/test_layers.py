@@ -20,7 +20,8 @@ LAYERS = (
     ("join", "comparison", "walkthrough"),
     ("group", "collection"),
     ("run", "service"),
-    ("advice", "contamination", "repetition", "review", "spark"),
+    ("advice", "contamination", "repetition", "review"),
+    ("spark",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}

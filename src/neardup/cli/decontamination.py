@@ -35,6 +35,14 @@ from neardup.text.keys import new_key
 
 def decontaminate(options: DecontaminateOptions) -> int:
     """Remove the training documents that contain test items; write the evidence."""
+    if options.engine == "spark":
+        from neardup.cli import spark_engine
+
+        return spark_engine.decontaminate(options)
+    if options.engine != "local":
+        raise SettingError(f"engine is {options.engine!r}", "local or spark")
+    if options.master is not None:
+        raise SettingError("--master was given without --engine spark", "Both", "Leave it out")
     with reports_aside(options.out):
         return _decontaminate(options)
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from neardup import display
 from neardup.cli import show_pandas
 from neardup.cli.messages import DONE, REJECTED
 from neardup.cli.option import typed
-from neardup.cli.options.on_files import DedupOptions, GroupOptions
-from neardup.errors import InputError, OutputError, install
+from neardup.cli.options.on_files import DecontaminateOptions, DedupOptions, GroupOptions
+from neardup.errors import InputError, OutputError, SettingError, install
 from neardup.io.names import without_secrets
 from neardup.settings import FIELDS
 from neardup.spark.job import OPTIONS
@@ -68,11 +69,56 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
             "inputs": [*map(without_secrets, options.inputs)],
             "out": without_secrets(out),
         }
-        write(job_result, out, given, options.overwrite, account)
+        tables = {name: getattr(job_result, name) for name in ("groups", "pairs", "copies")}
+        write(job_result.kept, tables, out, given, options.overwrite, account)
         job_result.release()
     finally:
         remove(spark, work)
     return account
+
+
+DECONTAMINATED = frozenset(
+    (
+        *("inputs", "against", "out", "text", "id", "fields", "against_id", "at", "run", "common", "drop"),
+        *("length", "engine", "master", "json", "overwrite"),
+    )
+)
+"""The options of ``neardup decontaminate`` that a run on Spark follows."""
+
+
+def decontaminate(options: DecontaminateOptions) -> int:
+    """Run ``neardup decontaminate`` on a cluster, and print its account."""
+    from neardup.io.readers.fields import joined, parts_of
+    from neardup.spark.decontamination import decontaminate_files
+    from neardup.spark.files import opened, require_new, write
+
+    if options.out is None:
+        raise OutputError("No folder for the results was given", "", "Give -o DIR, on a file system of Spark")
+    if others := options.explicit - DECONTAMINATED:
+        name = min(others).replace("_", "-")
+        raise SettingError(
+            f"--{name} cannot be given {SparkEngine.where}",
+            "Items, rules, columns, --length, --drop",
+            "Leave it out",
+        )
+    out, spark = typed(options.out).rstrip("/"), _session(options.master)
+    require_new(spark, out, options.overwrite)
+    given = opened(spark, options.inputs, joined(options.text), options.id)
+    names = ", ".join(map(without_secrets, options.inputs))
+    fields = [part for one in options.fields for part in parts_of(one)]
+    rules = {"at": options.at, "run": options.run, "common": options.common}
+    settings = {**rules, "length": options.settings.length}
+    result = decontaminate_files(given, names, options.against, fields, options.against_id, settings)
+    counts = result.account["counts"]
+    counts["rejected"] += given.rejected(counts["documents"])
+    tables = {"matches": result.matches, "common": result.common, "common_shingles": result.phrases}
+    frames = {name: spark.createDataFrame(table) for name, table in tables.items()}
+    write(result.kept, frames, out, given, options.overwrite, result.account)
+    if options.json:
+        typer.echo(notation.dumps(result.account, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"{result}\nwritten: {display.printable(out)}: kept, {', '.join(tables)}, run.json")
+    return REJECTED if counts["rejected"] else DONE
 
 
 def _session(master: str | None) -> SparkSession:

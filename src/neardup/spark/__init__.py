@@ -3,7 +3,8 @@
 Needs the extra ``spark`` and Java 17, and neardup on every machine of the cluster.
 """
 
+from neardup.spark.decontamination import Decontaminated, decontaminate
 from neardup.spark.dedup import dedup
 from neardup.spark.job import Deduplicated
 
-__all__ = ["Deduplicated", "dedup"]
+__all__ = ["Decontaminated", "Deduplicated", "decontaminate", "dedup"]

@@ -67,8 +67,8 @@ def dedup(
     require_free(df)
     if against is not None:
         require_frame(against, "against")
-    old = None if against is None else _numbered(against, text, id)
-    return _run(df, _numbered(df, text, id), old, id, chosen, work)
+    old = None if against is None else numbered(against, text, id)
+    return _run(df, numbered(df, text, id), old, id, chosen, work)
 
 
 def dedup_files(given: Opened, against: Opened | None, work: str, settings: dict[str, Any]) -> Deduplicated:
@@ -93,7 +93,7 @@ def _run(
     return _found(df, rows, id, job)
 
 
-def _numbered(df: DataFrame, text: str, id: str) -> DataFrame:
+def numbered(df: DataFrame, text: str, id: str) -> DataFrame:
     """(row, id, text): the rows numbered in the order of partitions, with gaps."""
     from pyspark.sql import functions, types
 

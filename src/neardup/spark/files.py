@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.fields import paths_of
-from neardup.spark.job import OWN, Batches, Deduplicated, quoted, require_column, require_free
+from neardup.spark.job import OWN, Batches, quoted, require_column, require_free
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -123,17 +123,24 @@ def _refuse_tables(spark: SparkSession, files: Sequence[str]) -> None:
                 )
 
 
-def write(result: Deduplicated, out: str, given: Opened, overwrite: bool, account: dict[str, Any]) -> None:
-    """Write the folders kept, groups, pairs and copies, and the file run.json, last."""
+def write(
+    kept: DataFrame,
+    tables: Mapping[str, DataFrame],
+    out: str,
+    given: Opened,
+    overwrite: bool,
+    account: dict[str, Any],
+) -> None:
+    """Write the folders kept and those of the tables, and the file run.json, last."""
     mode = "overwrite" if overwrite else "error"
-    kept = result.kept.drop(_ROW)
+    kept = kept.drop(_ROW)
     if given.format == JSONL:
         kept.select(_LINE).write.mode(mode).text(f"{out}/kept")
     else:
         kept.write.mode(mode).parquet(f"{out}/kept")
-    for name, table in (("groups", result.groups), ("pairs", result.pairs), ("copies", result.copies)):
+    for name, table in tables.items():
         table.write.mode(mode).parquet(f"{out}/{name}")
-    _write_text(result.groups.sparkSession, f"{out}/run.json", json.dumps(account, indent=2, ensure_ascii=False))
+    _write_text(kept.sparkSession, f"{out}/run.json", json.dumps(account, indent=2, ensure_ascii=False))
 
 
 def require_new(spark: SparkSession, out: str, overwrite: bool) -> None:

@@ -30,6 +30,25 @@ PLANNED = ("threshold", "recall", "slots", *names_of(Shingles), *SELECTION, *REA
 """The settings of ``plan``."""
 
 
+ENGINE = Declared(
+    ("--engine",),
+    "local",
+    "local: this machine; spark: a cluster, which needs the extra spark and reads and writes Parquet or JSONL "
+    "on the file systems of Spark. The answer is the same.",
+    "NAME",
+    panel=WORK,
+    from_file=NEVER,
+)
+MASTER = Declared(
+    ("--master",),
+    None,
+    "With --engine spark: the cluster, such as spark://HOST:7077, yarn or local[4].",
+    "URL",
+    panel=WORK,
+    from_file=NEVER,
+)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DedupOptions:
     """Remove near copies; write the documents that stay, and the evidence.
@@ -104,23 +123,8 @@ class DedupOptions:
         "Remove nothing: write every document, with the columns group, representative and similarity.",
         panel=OUTPUT,
     )
-    engine: str = option(
-        "--engine",
-        "local",
-        "local: this machine; spark: a cluster, which needs the extra spark and reads and writes Parquet or JSONL "
-        "on the file systems of Spark. The answer is the same.",
-        "NAME",
-        panel=WORK,
-        from_file=NEVER,
-    )
-    master: str | None = option(
-        "--master",
-        None,
-        "With --engine spark: the cluster, such as spark://HOST:7077, yarn or local[4].",
-        "URL",
-        panel=WORK,
-        from_file=NEVER,
-    )
+    engine: str = ENGINE.field()
+    master: str | None = MASTER.field()
     store_texts: bool = general.STORE_TEXTS.field()
     resume: bool = general.RESUME.field()
     predict: bool = general.PREDICT.field()
@@ -549,6 +553,8 @@ class DecontaminateOptions:
         "DIR",
         panel=EARLIER,
     )
+    engine: str = ENGINE.field()
+    master: str | None = MASTER.field()
     resume: bool = general.RESUME.field()
     dry_run: bool = general.DRY_RUN.field()
     json: bool = general.JSON.field()
