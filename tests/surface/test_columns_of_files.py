@@ -1,6 +1,7 @@
 """Folder, name, suffix, size and time of files, and headers of mails, decide what is compared and what stays."""
 
 import csv
+import json
 import os
 import tarfile
 import zipfile
@@ -143,6 +144,7 @@ def test_results_hold_them_for_filters_and_exports(run: Run, letters: Path, tmp_
     assert (rows["2.eml"]["date"], rows["2.eml"]["subject"]) == ("2022-01-02T10:00:00Z", "day 2")
     assert (rows["page.html"]["url"], rows["page.html"]["title"]) == ("https://example.org/a", "A page")
     assert (rows["page.html"]["suffix"], rows["page.html"]["from"]) == (".html", "")
+    assert json.loads(run("show", out, "3.eml", "--json").out)["fields"]["from"] == "bob@example.org"
     with closing(Desk.open(out)) as desk:
         desk._warming.join()
         expected = {"from:ann": 1, "suffix:html": 1, "subject:letter": 0, "date>=2022-01-04": 0, "url:example": 1}

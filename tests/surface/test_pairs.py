@@ -132,7 +132,8 @@ def test_show_is_the_document_its_group_and_the_nearest_others(run: Run, result:
     said = run("show", result, "b")
     lines = {line.split("  ")[0]: line for line in said.out.splitlines() if not line.startswith(" ")}
     assert said.status == 0
-    assert list(lines) == ["document", "where", "text", "fate", "group", "outside", "compare"]
+    assert list(lines) == ["document", "where", "text", "columns", "fate", "group", "outside", "compare"]
+    assert lines["columns"].split() == ["columns", "year:", "2003"]
     assert f"row 1 of {mails} " in " ".join(said.out.split())
     assert lines["group"].endswith("3 documents: 1 kept, 2 removed")
     assert "removed  b (this document): near copy of a" in said.out
@@ -188,7 +189,7 @@ def test_a_private_result_shows_all_but_texts(run: Run, result: Path, mails: Pat
     shown = json.loads(run("show", private, "b", "--json").out)
     assert "holds no texts" in shown["not_read"]
     whole = json.loads(run("show", result, "b", "--json").out)
-    assert {name for name in whole if whole[name] != shown[name]} == {"path", "row", "text", "not_read"}
+    assert {name for name in whole if whole[name] != shown[name]} == {"path", "row", "text", "fields", "not_read"}
     said = run("compare", private, "a", "b")
     assert (said.status, said.out) == (2, "")
     assert "without --no-store-texts" in " ".join(said.err.split())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as notation
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import date
 from itertools import islice
@@ -105,6 +105,7 @@ class _Shown:
         self._options, self._found, self._id = options, result, id
         self._error: InputError | None = None
         self._document = self._looked()
+        self._fields = self._other_values() if self._document else {}
         self._decision = result.why(id)
         self._group = self._group_of()
         self._outside = result.outside(id, options.limit)
@@ -115,6 +116,11 @@ class _Shown:
         except InputError as error:
             self._error = error
             return None
+
+    def _other_values(self) -> Mapping[str, Any]:
+        from neardup.run.places import fields_of
+
+        return fields_of(self._found, self._id)
 
     def _group_of(self) -> Group | None:
         group = self._decision.group
@@ -128,6 +134,9 @@ class _Shown:
         if self._document is not None:
             yield "where", display.printable(self._document.where)
             yield "text", self._beginning(self._document.text)
+        if self._fields:
+            values = (f"{name}: {value}" for name, value in self._fields.items())
+            yield "columns", display.printable("; ".join(values))
         yield "fate", self._fate()
         if self._group is not None:
             yield from self._of_group(self._group)
@@ -198,6 +207,7 @@ class _Shown:
             "path": document.path if document else None,
             "row": document.row if document else None,
             "text": document.text if document else None,
+            "fields": dict(self._fields),
             "not_read": None if self._error is None else self._error.given,
             "fate": self._fate(),
             "group": None if group is None else group.id,

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -201,6 +202,12 @@ def looked(result: ResultRecord, id: Id) -> Looked:
             "Make the result again",
         )
     return document
+
+
+def fields_of(result: ResultRecord, id: Id) -> Mapping[str, Any]:
+    """Return the other values of a document that the result holds, shortened; {} where it holds none."""
+    row, _ = _recorded(result, id)
+    return {} if row is None or result.texts is None else result.texts.fields(row)
 
 
 def no_texts() -> InputError:

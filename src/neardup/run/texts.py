@@ -289,7 +289,7 @@ def _in_words(value: object) -> str:
     if isinstance(value, list):  # addresses
         return ", ".join(map(_in_words, value))
     if isinstance(value, datetime):
-        return value.isoformat(timespec="seconds").replace("+00:00", "Z")
+        return value.isoformat().replace("+00:00", "Z")
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
