@@ -132,7 +132,8 @@ def _holders(view: View, target: Target, length: int) -> tuple[Int64s, Int64s, f
     if len(units) >= length:
         shingles = target.shingles_in_order(units)
         base = view.base.contains(shingles) if len(view.base) else np.zeros(len(shingles), np.bool_)
-        places = _unsampled(~base & (shingles <= np.uint64(sampling.limit - 1)), base, run)
+        unsampled = _unsampled(~base & (shingles <= np.uint64(sampling.limit - 1)), base, run)
+        places = list({int(shingles[place]): place for place in unsampled}.values())  # each shingle once
     if len(places) > MOST_BY_WORDS:
         return found, hits, 1 - (1 - 1 / sampling.scale) ** run
     words = (dict.fromkeys(units.strings[place : place + sampling.length]) for place in places)

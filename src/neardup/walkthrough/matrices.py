@@ -71,8 +71,8 @@ class Similarities:
             paragraph(self._sentence()),
             table(_HEAD, self._rows(), frozenset({2, 3, 4})),
             *map(paragraph, self._rest()),
-            heat_map(names, self.exact.tolist(), "Exact resemblance").figure(),
-            heat_map(names, self.estimated.tolist(), f"Resemblance estimated from {self.slots} slots").figure(),
+            *_pictured(names, self.exact.tolist(), "Exact resemblance"),
+            *_pictured(names, self.estimated.tolist(), f"Resemblance estimated from {self.slots} slots"),
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
@@ -90,6 +90,11 @@ class Similarities:
         kind = "words" if self.unit == "word" else "characters"
         shingled = f"{counted(len(self.names), 'document')}, shingles of {self.length} {kind}"
         return f"Resemblance of {shingled}: counted, and estimated from {self.slots} slots"
+
+
+def _pictured(names: list[str], values: list[list[float]], title: str) -> tuple[str, str]:
+    """A heat map below its title."""
+    return paragraph(title), heat_map(names, values, title).figure()
 
 
 def similarities(documents: Any, *, length: int = 5, unit: str = "word", slots: int = 128) -> Similarities:

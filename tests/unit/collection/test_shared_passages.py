@@ -68,6 +68,14 @@ def test_a_long_document_has_the_promise_of_the_sample(tmp_path: Path) -> None:
         assert (shared.recall, shared.shared) == (1 - (31 / 32) ** 2, 3000)
 
 
+def test_a_word_that_is_repeated_is_one_look_up(tmp_path: Path) -> None:
+    for number in range(3):  # of these shingles some are not in the sample
+        with Collection(tmp_path / f"{number}.neardup", scale=64) as collection:
+            collection.add([{"id": id, "text": f"word{number} " * 60_000} for id in ("a", "b")])
+            shared = collection.passages("a")
+            assert (shared.shared, shared.recall) == (60_000, 1.0)
+
+
 def test_a_limit_leaves_documents_uncompared_and_promises_nothing(tmp_path: Path) -> None:
     text = " ".join(WORDS[:80])
     with Collection(tmp_path / "made.neardup", scale=2) as collection:

@@ -48,6 +48,7 @@ def test_many_pairs_and_hostile_names_are_shown_in_short() -> None:
     html = found._repr_html_()
     assert "<script>" not in html
     assert html.count("<svg") == 2
+    assert "<p>Exact resemblance</p>" in html
 
 
 @pytest.mark.parametrize("wrong", [[], ["a"], ["a"] * 51, ["x" * 600_000] * 2, 7])
