@@ -128,6 +128,17 @@ def test_standard_input_gives_the_result_of_the_file(run: Run, tmp_path: Path, p
     assert has_parts(" ".join(said.err.split()), "in memory", "standard input")
 
 
+def test_standard_input_beside_a_file_of_another_format(run: Run, tmp_path: Path, piped: Any) -> None:
+    (tmp_path / "more.csv").write_text("id,text\nm,a text on its own\n")
+    piped(JSONL)
+    assert run("dedup", "-", tmp_path / "more.csv", "-o", tmp_path / "out", "--keep", "first").status == 0
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "out" / "kept").rglob("*.*")}
+    assert kept["stdin.jsonl"].splitlines() == [JSONL.splitlines()[0], JSONL.splitlines()[3]]
+    assert has_parts(kept["more.csv"].decode(), "id", "m")
+    refused = run("apply", tmp_path / "out", "-o", tmp_path / "final")
+    assert has_parts(" ".join(refused.err.split()), "standard input")
+
+
 def test_commands_that_read_standard_input(run: Run, tmp_path: Path, piped: Any) -> None:
     piped(JSONL)
     assert "4 documents added" in run("add", tmp_path / "all.neardup", "-").out

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,17 @@ def test_conflicts_are_errors_before_the_work(
     assert result.status != 0
     assert has_parts(" ".join(result.err.split()), *parts)
     assert not (tmp_path / "out").exists()
+
+
+def test_an_archive_of_several_formats(run: Run, folder: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for path in folder.iterdir():
+            archive.write(path, path.name)
+    out = tmp_path / "out"
+    assert run("dedup", tmp_path / "all.zip", "-o", out, "--keep", "first").status == 0
+    assert [row["id"] for row in read(out / "kept" / "c.csv")] == ["d"]
+    assert run("verify", out).status == 0
+    assert run("apply", out, "-o", tmp_path / "final").status == 0
 
 
 def test_several_tables_and_a_table_beside_files(run: Run, folder: Path, tmp_path: Path) -> None:

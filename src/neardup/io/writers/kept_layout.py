@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from neardup.errors import OutputError
+from neardup.io.containers.spools import STDIN
 from neardup.io.names import name_below, shown_name
 from neardup.io.readers.arrow import cut_by_bytes, row_lengths
 from neardup.io.readers.base import (
     LISTED,
     Documents,
-    Format,
     NativeLines,
     NativeRecords,
     Natives,
@@ -41,8 +41,6 @@ Form = Literal["one file", "as the input", "shards", "by value"]
 _Rows = NativeTable | NativeLines | NativeRecords
 
 KEPT = "kept"
-_KEPT_SUFFIX: dict[Format, str] = {"table": ".parquet"}
-"""The suffix of the kept rows of a file of another form."""
 OPEN_FILES = 64
 """Values whose files are open at the same time; the rows of further values are written in further passes."""
 _EXPECTED = 8 * GROUP_BYTES // OPEN_FILES
@@ -379,7 +377,7 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
     >>> places_of([Source("a/x.csv", "/x/a/x.csv"), Source("b/x.csv", "/x/b/x.csv")])
     ['a/x.csv', 'b/x.csv']
     """
-    names = [_path(source.name) + _KEPT_SUFFIX.get(format_of_source(source), "") for source in sources]
+    names = [_path(source.name) + _suffix_of(source) for source in sources]
     folders = [_path(shown_name(root)) for root in roots]
     outside = [os.path.dirname(name) for name in names if not any(_is_below(name, folder) for folder in folders)]
     base = os.path.commonpath(
@@ -392,6 +390,11 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
         taken.add(place)
         found.append(place)
     return found
+
+
+def _suffix_of(source: Source) -> str:
+    """The suffix of kept rows whose source has none: a version of a table, and standard input."""
+    return ".jsonl" if source.path == STDIN else ".parquet" if format_of_source(source) == "table" else ""
 
 
 def _path(name: str) -> str:
