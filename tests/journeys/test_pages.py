@@ -46,6 +46,7 @@ NOT_RUN = {
         "neardup dedup 's3://bucket": "names a bucket; tests/surface/test_object_storage.py has one",
         "neardup dedup crawl.warc.gz": "names archives of a crawl; tests/surface/test_web_archives.py makes some",
         "neardup dedup lake/documents": "names a table; tests/unit/io/test_versioned_tables.py makes some",
+        "neardup dedup posts.parquet": "names a table; tests/surface/test_several_formats.py makes some",
     },
     "pipes-and-config.md": {
         "by lang": LARGER,
