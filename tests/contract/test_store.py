@@ -93,6 +93,9 @@ def test_answers_come_in_the_order_asked_for(store: Store) -> None:
     assert np.array_equal(store.everything(), given)
     assert store.rows(numbers(999)) == []
     assert store.ids(backwards) == list(TEXTS)[::-1]
+    short = [packed if len(packed) <= 60 else None for packed in store.packed(backwards)]
+    assert store.short_packed(backwards, 60) == short
+    assert {packed is None for packed in short} == {True, False}
     for missing in (store.packed, store.signatures, store.sizes, store.ids):
         with pytest.raises(KeyError):
             missing(numbers(999))

@@ -316,12 +316,17 @@ def test_shingles_are_kept_for_a_stored_text_and_for_no_other() -> None:
     sets = [np.arange(n, dtype=np.uint64) for n in (100, 200, 300)]
     known = KnownShingles(most=2500)
     for number, own in enumerate(sets[:2]):
-        known.keep(number, b"text %d" % number, own)
-    assert known.of([0, 1, 2, 1], [b"text 0", b"text 1", b"text 2", b"changed"]) == [sets[0], sets[1], None, None]
-    known.keep(1, b"changed", sets[0])
-    assert known.of([0, 1, 1], [b"text 0", b"text 1", b"changed"]) == [sets[0], None, sets[0]]
-    known.keep(2, b"text 2", sets[2])  # 2,400 bytes: those kept first are forgotten
-    assert known.of([0, 1, 2], [b"text 0", b"changed", b"text 2"]) == [None, None, sets[2]]
+        known.keep(number, "first", b"text %d" % number, own)
+    assert known.in_state([0, 1, 2], "first") == [sets[0], sets[1], None]
+    assert known.in_state([0], "second") == known.in_state([0], "") == [None]
+    texts = [b"text 0", b"text 1", b"text 2", b"changed"]
+    assert known.of([0, 1, 2, 1], texts, "second") == [sets[0], sets[1], None, None]
+    assert known.in_state([0, 1, 2], "second") == [sets[0], sets[1], None]
+    known.keep(1, "third", b"changed", sets[0])
+    assert known.of([0, 1, 1], [b"text 0", b"text 1", b"changed"], "third") == [sets[0], None, sets[0]]
+    known.keep(2, "third", b"text 2", sets[2])  # 2,400 bytes: those kept first are forgotten
+    assert known.of([0, 1, 2], [b"text 0", b"changed", b"text 2"], "") == [None, None, sets[2]]
+    assert known.in_state([2], "") == [None]
 
 
 def test_known_shingles_make_the_same_query_document(tmp_path: Path) -> None:
@@ -331,7 +336,7 @@ def test_known_shingles_make_the_same_query_document(tmp_path: Path) -> None:
         collection.add([{"id": id, "text": text} for id, text in texts.items() if id != "none"])
         with collection.view() as view:
             documents = view.everything()
-            view.shared(np.arange(3, dtype=np.uint64), documents, view.sizes(documents))
+            view.shared(np.arange(3, dtype=np.uint64), documents)
             for id in set(texts) - {"none"}:
                 target = plan(parse(f'FINGERPRINT:"{id}"_50_95'), view).fingerprints[0].target
                 read = replace(target, in_order=None)

@@ -115,7 +115,7 @@ class MemoryCollection(View):
     def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Int64s:
         return documents
 
-    def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
+    def shared(self, hashes: UInt64s, documents: Int64s) -> Int64s:
         self.asked["compared"] += len(documents)
         return np.array([_common(hashes, self.sets[k]) for k in documents], np.int64)
 

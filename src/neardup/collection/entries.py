@@ -212,6 +212,11 @@ def pack(text: bytes | memoryview) -> bytes:
     return _HEAD.pack(zlib.crc32(text), len(text)) + data
 
 
+def text_bytes(packed: bytes) -> int:
+    """Return the bytes of a text as its stored form states them; 0 for bytes that are none."""
+    return int(_HEAD.unpack_from(packed)[1]) if len(packed) >= _HEAD.size else 0
+
+
 def unpack(packed: bytes, id: str) -> bytes:
     """Restore the text of the document ``id``. Raises FormatError if the stored bytes are damaged."""
     try:

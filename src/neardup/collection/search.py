@@ -54,19 +54,14 @@ _SHOWN = 80
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """|A∩B| and |B| of documents (int64[n] each, documents sorted), counted on the texts without base text.
-
-    ``full_sizes`` are the sizes with base text.
-    """
+    """|A∩B| of documents (int64[n] each, documents sorted), counted on the texts without base text."""
 
     documents: Int64s
     shared: Int64s
-    sizes: Int64s
-    full_sizes: Int64s
 
     def where(self, chosen: Bools) -> "Counts":
         """The counts of the chosen documents."""
-        return Counts(*(column[chosen] for column in _columns(self)))
+        return Counts(self.documents[chosen], self.shared[chosen])
 
 
 @dataclass(frozen=True)
@@ -143,10 +138,21 @@ class Evaluation:
         missing = _without(documents, known.documents)
         if len(missing):
             more = self._count(step, missing)
-            merged = [np.concatenate(pair) for pair in zip(_columns(known), _columns(more), strict=True)]
-            order = np.argsort(merged[0])
-            known = Counts(*(values[order] for values in merged))
+            documents_of_both = np.concatenate((known.documents, more.documents))
+            order = np.argsort(documents_of_both)
+            known = Counts(documents_of_both[order], np.concatenate((known.shared, more.shared))[order])
         return known.where(np.isin(known.documents, documents, assume_unique=True))
+
+    def sizes(self, documents: Int64s) -> tuple[Int64s, Int64s]:
+        """|B| of documents, without and with base text."""
+        base, full = self.view.base, self.view.sizes(documents)
+        return full - self.view.shared(base.hashes, documents) if len(base) else full, full
+
+    def measured(self, step: FingerprintStep, counts: Counts) -> Floats:
+        """float64[n]: the measure of the clause where it holds, else 0."""
+        sizes = self.sizes(counts.documents)[0] if step.clause.symmetric else np.zeros_like(counts.shared)
+        whole = step.target.n + sizes - counts.shared if step.clause.symmetric else step.target.n
+        return np.where(step.reached_by(counts.shared, sizes), counts.shared / whole, 0.0)
 
     def _all(self, step: AllStep, within: Int64s | None) -> Int64s:
         for part in step.parts:
@@ -183,10 +189,11 @@ class Evaluation:
         most = self.bounds.candidates
         if most is None or len(candidates) <= most:  # else refused, or nearly so
             candidates = self.view.may_share(step.target.hashes, candidates, step.least)
-        counts = self._count(step, candidates, step.possible_sizes())
-        found = counts.where(step.reached_by(counts.shared, counts.sizes))
-        self._counted[step] = found
-        return found.documents
+        # to look up a size takes as long as to compare: only other candidates are often too small
+        is_drawn = step.way in ("one hit", "several hits") and not step.clause.symmetric
+        counts = self._count(step, candidates, (0, 0) if is_drawn else step.possible_sizes())
+        self._counted[step] = fitting = counts.where(self.measured(step, counts) > 0)
+        return fitting.documents
 
     def _promising(self, step: FingerprintStep, candidates: Int64s) -> Int64s:
         """The candidates with the most hits, as many as are compared."""
@@ -226,22 +233,19 @@ class Evaluation:
 
     def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
         """The counts of the documents whose size is possible (a largest size of 0: no upper limit)."""
-        base, full = self.view.base, self.view.sizes(documents)
-        fits = full >= possible[0]
-        if possible[1] and not len(base):  # less than the full size may count
-            fits &= full <= possible[1]
-        documents, full = documents[fits], full[fits]
+        least, most = possible
+        if least:
+            full = self.view.sizes(documents)
+            fits = full >= least
+            if most and not len(self.view.base):  # less than the full size may count
+                fits &= full <= most
+            documents = documents[fits]
         self._require_few(step, documents)
-        sizes = full - self.view.shared(base.hashes, documents, full) if len(base) else full
-        return Counts(documents, self.view.shared(step.target.hashes, documents, full), sizes, full)
+        return Counts(documents, self.view.shared(step.target.hashes, documents))
 
 
 def _without(documents: Int64s, others: Int64s) -> Int64s:
     return np.setdiff1d(documents, others, assume_unique=True)
-
-
-def _columns(counts: Counts) -> tuple[Int64s, ...]:
-    return counts.documents, counts.shared, counts.sizes, counts.full_sizes
 
 
 NearMeasure: TypeAlias = Literal["containment", "resemblance"]
@@ -386,11 +390,9 @@ class _Ranking:
         else:
             # a clause without numbers may find most documents: beside it, no more documents are compared
             documents = self.evaluation.found(step, self.documents) if self.estimated else self.documents
-            counts = self.evaluation.counts(step, documents)
-            whole = step.target.n + counts.sizes - counts.shared if step.clause.symmetric else step.target.n
             scores = np.zeros(len(self.documents))
-            reached = np.where(step.reached_by(counts.shared, counts.sizes), counts.shared / whole, 0.0)
-            scores[np.searchsorted(self.documents, documents)] = reached
+            measured = self.evaluation.measured(step, self.evaluation.counts(step, documents))
+            scores[np.searchsorted(self.documents, documents)] = measured
         if step.target.number is not None and not self.evaluation.include_self:
             scores[self.documents == step.target.number] = 0.0
         return scores
@@ -456,6 +458,8 @@ class _Shown:
         self._row = np.searchsorted(np.sort(self.documents), self.documents)
         used = [step for number, step in enumerate(ranking.steps, 1) if number in self.best]
         self.counts = {step: ranking.evaluation.counts(step, np.sort(self.documents)) for step in used}
+        none = np.empty(0, np.int64)
+        self.sizes, self.full_sizes = ranking.evaluation.sizes(np.sort(self.documents)) if used else (none, none)
         # once: the text is long for pasted text
         self.clauses = {step: clause_text(step.clause) for step in used}
 
@@ -495,14 +499,14 @@ class _Shown:
             return Hit(id, None)
         step = self._step(k)
         counts, row = self.counts[step], int(self._row[k])
-        shared, size, n = int(counts.shared[row]), int(counts.sizes[row]), step.target.n
+        shared, size, n = int(counts.shared[row]), int(self.sizes[row]), step.target.n
         score = float(self.scores[k])
         if step.way == "sample":
             score = shared / (n + size - shared if step.clause.symmetric else n)
         found = HitEvidence(self.clauses[step], score, shared, n, size, passage)
         if not len(step.target.base):
             return Hit(id, found)
-        of_hit = int(counts.full_sizes[row])
+        of_hit = int(self.full_sizes[row])
         return Hit(id, replace(found, full_size_query=step.target.full_size, full_size_hit=of_hit))
 
 
@@ -639,8 +643,7 @@ class _Inquiry:
         if isinstance(step, AnyStep):
             return any(map(self.fits, step.parts))
         if isinstance(step, FingerprintStep):
-            counts = self.evaluation.counts(step, self.document)
-            return bool(step.reached_by(counts.shared, counts.sizes)[0])
+            return bool(self.evaluation.measured(step, self.evaluation.counts(step, self.document))[0])
         return bool(len(self.evaluation.of(step, self.document)))
 
     def causes(self, step: Step, wanted: bool) -> list[Cause]:
@@ -687,13 +690,18 @@ class _Inquiry:
         return Cause("filtered", clause_text(step.clause), what)
 
     def _counted(self, step: FingerprintStep) -> str:
-        counts = self.evaluation.counts(step, self.document)
-        shared, size, n = int(counts.shared[0]), int(counts.sizes[0]), step.target.n
+        shared, n, size = self._sizes(step)
         whole = n + size - shared if step.clause.symmetric else n
         of_what = f"the {whole:,} of both" if step.clause.symmetric else f"the {n:,} of {step.target.name}"
         return f"it shares {shared:,} of {of_what}, {display.percent(shared, whole)}"
 
     def _cause(self, reason: Reason, step: FingerprintStep, sentence: str) -> Cause:
-        counts = self.evaluation.counts(step, self.document)
-        sizes = int(counts.shared[0]), step.target.n, int(counts.sizes[0])
-        return Cause(reason, clause_text(step.clause), sentence, *sizes)
+        return Cause(reason, clause_text(step.clause), sentence, *self._sizes(step))
+
+    def _sizes(self, step: FingerprintStep) -> tuple[int, int, int]:
+        """|A∩B|, |A| and |B|."""
+        [shared], ([size], _) = (
+            self.evaluation.counts(step, self.document).shared,
+            self.evaluation.sizes(self.document),
+        )
+        return int(shared), step.target.n, int(size)

@@ -231,37 +231,54 @@ _KNOWN_BYTES = 1 << 27
 """The most bytes of compared documents that are kept, 128 MB."""
 
 
-class KnownShingles:
-    """The shingles of documents that were compared, with their compressed texts.
+@dataclass(eq=False)
+class _Known:
+    """A compressed text, its shingles, and the last state in which the text was this one."""
 
-    A text that is stored as it was then has the same shingles, whatever has changed since: no change of the
-    collection makes them invalid. Documents are forgotten in the order in which they were kept. For all threads.
+    packed: bytes
+    hashes: UInt64s
+    state: str
+
+
+class KnownShingles:
+    """The shingles of documents that were compared, with their compressed texts and a state of the store.
+
+    In the same state they hold. In another one, a text that is stored as it was then has the same shingles,
+    whatever has changed since. Documents are forgotten in the order in which they were kept. For all threads.
     """
 
     def __init__(self, most: int = _KNOWN_BYTES) -> None:
         self._most, self._bytes, self._lock = most, 0, threading.Lock()
-        self._held: OrderedDict[int, tuple[bytes, UInt64s]] = OrderedDict()
+        self._held: OrderedDict[int, _Known] = OrderedDict()
 
-    def of(self, numbers: Sequence[int], packed: Sequence[bytes]) -> list[UInt64s | None]:
-        """The shingles (uint64, in text order, with repeats) of documents with these compressed texts."""
+    def in_state(self, numbers: Sequence[int], state: str) -> list[UInt64s | None]:
+        """The shingles (uint64, in text order, with repeats) of documents, if they are known in a state."""
         entries = map(self._held.get, numbers)
-        return [
-            known[1] if known is not None and known[0] == text else None
-            for known, text in zip(entries, packed, strict=True)
-        ]
+        return [known.hashes if known is not None and known.state == state != "" else None for known in entries]
 
-    def keep(self, number: int, packed: bytes, hashes: UInt64s) -> None:
+    def of(self, numbers: Sequence[int], packed: Sequence[bytes], state: str) -> list[UInt64s | None]:
+        """The shingles of documents with these compressed texts in a state."""
+        entries = [
+            known if known is not None and known.packed == text else None
+            for known, text in zip(map(self._held.get, numbers), packed, strict=True)
+        ]
+        for known in entries:
+            if known is not None:
+                known.state = state
+        return [None if known is None else known.hashes for known in entries]
+
+    def keep(self, number: int, state: str, packed: bytes, hashes: UInt64s) -> None:
         """Keep the shingles of a document."""
         with self._lock:
             self._forget(self._held.pop(number, None))
-            self._held[number] = packed, hashes
+            self._held[number] = _Known(packed, hashes, state)
             self._bytes += len(packed) + hashes.nbytes
             while self._bytes > self._most:
                 self._forget(self._held.popitem(last=False)[1])
 
-    def _forget(self, known: tuple[bytes, UInt64s] | None) -> None:
+    def _forget(self, known: _Known | None) -> None:
         if known is not None:
-            self._bytes -= len(known[0]) + known[1].nbytes
+            self._bytes -= len(known.packed) + known.hashes.nbytes
 
 
 _shingles_known: WeakKeyDictionary[Store, KnownShingles] = WeakKeyDictionary()

@@ -9,12 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from neardup.collection.contract import Operator, StoredRow, Value
-from neardup.collection.entries import loaded, token_stream, unpack
+from neardup.collection.entries import loaded, text_bytes, token_stream, unpack
 from neardup.collection.fields import facts, holds
 from neardup.collection.sets import (
     MANY,
     CollectionBase,
-    KnownShingles,
     ShingleOutlines,
     base_of,
     known_shingles,
@@ -38,10 +37,10 @@ _COUNTED = 300
 _KEPT_BYTES = 64 << 20
 """The most bytes of texts kept during a search: the texts of the hits shown are needed again."""
 
-_AT_ONCE, _MOST_SHINGLES = 256, 4_000_000
-"""The most documents, and the most shingles, whose texts are read at a time.
+_AT_ONCE, _MOST_BYTES, _LONG = 256, 32 << 20, 1 << 20
+"""The most documents, and the most bytes of text, that are compared at a time.
 
-A single document may have more shingles.
+A compressed text of more than ``_LONG`` bytes is read by itself.
 """
 _FEW_ROWS = 1_000
 """For at most this many documents the metadata is read once, for all comparisons."""
@@ -95,7 +94,6 @@ class View:
         self._numbers: dict[str, int | None] = {}
         self._ids: dict[int, str] = {}
         self._texts = _KeptTexts()
-        self._packed_texts = _KeptTexts()
         self._lists: dict[int, Int64s] = {}
         self._facts_of: Int64s | None = None
         self._facts: dict[str, dict[int, list[Value]]] = {}
@@ -163,8 +161,8 @@ class View:
 
     def known_shingles(self, document: int) -> UInt64s | None:
         """The shingles of a document (uint64, in text order, with repeats), if it has been compared; else None."""
-        [hashes] = known_shingles(self._store).of([document], self._packed([document]))
-        return hashes
+        [part] = self._compared([document])
+        return part.known[0]
 
     def row(self, document: int) -> StoredRow:
         """The row of a document. Raises FormatError if it is missing."""
@@ -182,11 +180,11 @@ class View:
         except KeyError as error:
             raise _lost() from error
 
-    def shared(self, hashes: UInt64s, documents: Int64s, sizes: Int64s) -> Int64s:
+    def shared(self, hashes: UInt64s, documents: Int64s) -> Int64s:
         """The number of shingles in ``hashes`` (distinct) that each document contains, counted on its whole text.
 
-        ``sizes``: the numbers of shingles of the documents. While a thread counts some texts, the next are read.
-        The outlines of many documents are kept for ``may_share``.
+        While a thread counts some texts, the next are read. The outlines of many documents are kept for
+        ``may_share``.
         """
         outlines = self._outlines if len(documents) >= MANY else None
         known, settings = known_shingles(self._store), self._store.settings
@@ -202,27 +200,50 @@ class View:
                 shared[new], in_order, offsets = shared_shingles(texts, hashes, settings.fingerprint, settings.key)
                 for k, (begin, end) in zip(new, pairwise(offsets.tolist()), strict=True):
                     sets[k] = in_order[begin:end].copy()  # a view would keep the others in memory, too
-                    known.keep(part.numbers[k], part.packed[k], sets[k])
+                    known.keep(part.numbers[k], self._state, part.packed[k], sets[k])
             if outlines:
                 outlines.keep([part.numbers[k] for k in sets], list(sets.values()))
             return shared
 
-        parts = (self._compared(documents[batch].tolist(), known) for batch in batches(sizes))
+        numbers = documents.tolist()
+        parts = (
+            part
+            for begin in range(0, len(numbers), _AT_ONCE)
+            for part in self._compared(numbers[begin : begin + _AT_ONCE])
+        )
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
         return np.concatenate([np.empty(0, np.int64), *found])
 
-    def _compared(self, numbers: list[int], known: KnownShingles) -> _Compared:
-        packed = self._packed(numbers)
-        sets = known.of(numbers, packed)
-        missing = [k for k, own in enumerate(sets) if own is None]
-        texts = self._unpacked([numbers[k] for k in missing], [packed[k] for k in missing])
-        return _Compared(numbers, packed, sets, texts)
+    def _compared(self, numbers: list[int]) -> Iterator[_Compared]:
+        """The documents in parts; of those whose shingles are known in this state, no text is read."""
+        known, state = known_shingles(self._store), self._state
+        sets = known.in_state(numbers, state)
+        unread = [k for k, own in enumerate(sets) if own is None]
+        packed: list[bytes | None] = [b""] * len(numbers)
+        lengths = np.zeros(len(numbers), np.int64)
+        for k, data in zip(unread, self._short_packed([numbers[k] for k in unread]), strict=True):
+            packed[k], lengths[k] = data, _MOST_BYTES if data is None else text_bytes(data)
+        for part in batches(lengths):
+            those, own = numbers[part], sets[part]
+            read = [self._packed([those[k]])[0] if data is None else data for k, data in enumerate(packed[part])]
+            left = [k for k, hashes in enumerate(own) if hashes is None]
+            for k, hashes in zip(
+                left, known.of([those[k] for k in left], [read[k] for k in left], state), strict=True
+            ):
+                own[k] = hashes
+            new = [k for k in left if own[k] is None]
+            texts = self._unpacked([those[k] for k in new], [read[k] for k in new])
+            yield _Compared(those, read, own, texts)
 
     def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Int64s:
         """The documents, without those known to contain fewer than ``least`` of ``hashes``; reads no text."""
         if len(documents) < MANY or not self._outlines:
             return documents
         return documents[self._outlines.may_share(hashes, documents, least)]
+
+    @cached_property
+    def _state(self) -> str:
+        return self._store.state()
 
     @cached_property
     def _outlines(self) -> ShingleOutlines | None:
@@ -320,11 +341,15 @@ class View:
 
     def _packed(self, numbers: list[int]) -> list[bytes]:
         self._deadline.check()
-        return self._packed_texts.of(numbers, self._read_packed)
-
-    def _read_packed(self, numbers: list[int]) -> list[bytes]:
         try:
             return self._store.packed(np.array(numbers, np.int64))
+        except KeyError as error:
+            raise _lost() from error
+
+    def _short_packed(self, numbers: list[int]) -> list[bytes | None]:
+        self._deadline.check()
+        try:
+            return self._store.short_packed(np.array(numbers, np.int64), _LONG)
         except KeyError as error:
             raise _lost() from error
 
@@ -344,7 +369,7 @@ def _facts_of(rows: Iterable[StoredRow]) -> dict[str, dict[int, list[Value]]]:
     return found
 
 
-def batches(sizes: Int64s, most: int = _MOST_SHINGLES) -> Iterator[slice]:
+def batches(sizes: Int64s, most: int = _MOST_BYTES) -> Iterator[slice]:
     """Slices of documents with these numbers of shingles, at most ``most`` at a time or one document."""
     begin = 0
     while begin < len(sizes):

@@ -58,7 +58,7 @@ def test_documents_and_their_sets(collection: Collection, texts: dict[str, str])
         assert [view.text(number) for number in documents.tolist()] == list(texts.values())
         assert view.sizes(documents).tolist() == [len(own) for own in sets]
         for own in sets[::9]:
-            shared = view.shared(own, documents[::4], view.sizes(documents[::4]))
+            shared = view.shared(own, documents[::4])
             assert shared.tolist() == [len(np.intersect1d(own, other)) for other in sets[::4]]
 
 
@@ -94,9 +94,10 @@ def test_what_is_kept_of_a_search_changes_nothing(
         for kept in (0, 10, 1_000):
             monkeypatch.setattr(view_module, "_KEPT_BYTES", kept * 1_000)
             monkeypatch.setattr(view_module, "_AT_ONCE", max(1, kept // 20))
+            monkeypatch.setattr(view_module, "_LONG", kept)
             for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
                 some = documents[begin::step]
-                shared = view.shared(sets[5], some, view.sizes(some))
+                shared = view.shared(sets[5], some)
                 assert shared.tolist() == [len(np.intersect1d(sets[5], other)) for other in sets[begin::step]]
                 assert view.text(int(documents[begin])) == list(texts.values())[begin]
 
