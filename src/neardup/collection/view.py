@@ -50,12 +50,11 @@ _FEW = 5_000
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    """Documents to be compared: compressed texts, known shingles, and the texts of those without."""
+    """Documents to be compared, their known shingles, and the compressed texts of those without."""
 
     numbers: list[int]
     packed: list[bytes]
     known: list[UInt64s | None]
-    texts: list[bytes]
 
 
 class _KeptTexts:
@@ -196,7 +195,7 @@ class View:
                 shared[list(sets)] = shared_with_each(list(sets.values()), hashes)
             new = [k for k in range(len(shared)) if k not in sets]
             if new:
-                texts = pa.array(part.texts, pa.large_binary())
+                texts = pa.array([unpack(part.packed[k], "") for k in new], pa.large_binary())
                 shared[new], in_order, offsets = shared_shingles(texts, hashes, settings.fingerprint, settings.key)
                 for k, (begin, end) in zip(new, pairwise(offsets.tolist()), strict=True):
                     sets[k] = in_order[begin:end].copy()  # a view would keep the others in memory, too
@@ -212,7 +211,12 @@ class View:
             for part in self._compared(numbers[begin : begin + _AT_ONCE])
         )
         found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
-        return np.concatenate([np.empty(0, np.int64), *found])
+        try:
+            return np.concatenate([np.empty(0, np.int64), *found])
+        except FormatError:
+            for number in numbers:
+                self._unpacked([number], self._packed([number]))  # to say which
+            raise
 
     def _compared(self, numbers: list[int]) -> Iterator[_Compared]:
         """The documents in parts; of those whose shingles are known in this state, no text is read."""
@@ -231,9 +235,7 @@ class View:
                 left, known.of([those[k] for k in left], [read[k] for k in left], state), strict=True
             ):
                 own[k] = hashes
-            new = [k for k in left if own[k] is None]
-            texts = self._unpacked([those[k] for k in new], [read[k] for k in new])
-            yield _Compared(those, read, own, texts)
+            yield _Compared(those, read, own)
 
     def may_share(self, hashes: UInt64s, documents: Int64s, least: int) -> Int64s:
         """The documents, without those known to contain fewer than ``least`` of ``hashes``; reads no text."""
