@@ -138,9 +138,9 @@ class Evaluation:
         missing = _without(documents, known.documents)
         if len(missing):
             more = self._count(step, missing)
-            documents_of_both = np.concatenate((known.documents, more.documents))
-            order = np.argsort(documents_of_both)
-            known = Counts(documents_of_both[order], np.concatenate((known.shared, more.shared))[order])
+            places = np.searchsorted(known.documents, missing)
+            shared = np.insert(known.shared, places, more.shared)
+            known = Counts(np.insert(known.documents, places, missing), shared)
         return known.where(np.isin(known.documents, documents, assume_unique=True))
 
     def sizes(self, documents: Int64s) -> tuple[Int64s, Int64s]:
@@ -233,13 +233,11 @@ class Evaluation:
 
     def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
         """The counts of the documents whose size is possible (a largest size of 0: no upper limit)."""
-        least, most = possible
-        if least:
+        if possible[0]:
             full = self.view.sizes(documents)
-            fits = full >= least
-            if most and not len(self.view.base):  # less than the full size may count
-                fits &= full <= most
-            documents = documents[fits]
+            # with base text, less than the full size may count
+            most = possible[1] if possible[1] and not len(self.view.base) else np.inf
+            documents = documents[(full >= possible[0]) & (full <= most)]
         self._require_few(step, documents)
         return Counts(documents, self.view.shared(step.target.hashes, documents))
 
@@ -311,8 +309,8 @@ def search(
         at = int(first[places[len(hits) - 1] if len(hits) < len(places) else limit - 1])
         last = Cursor(float(ranking.scores[at]), ranking.tie(at), digest, evaluation.taken)
     page = _page(hits, len(documents), last.token() if last else None, planned)
-    # any document may be among those that were not compared: nothing is promised
-    return replace(page, uncompared=evaluation.uncompared, recall=0.0) if evaluation.uncompared else page
+    left = evaluation.uncompared  # any document may be among these: nothing is promised
+    return replace(page, uncompared=left, recall=0.0) if left else page
 
 
 def _page(hits: tuple[Hit, ...], found: int | None, next: str | None, plan: QueryPlan) -> Page:
@@ -454,23 +452,17 @@ class _Shown:
     def __init__(self, ranking: _Ranking, places: Int64s) -> None:
         self.ranking, self.documents = ranking, ranking.documents[places]
         self.best, self.scores = ranking.best[places], ranking.scores[places]
-        self._ids = ranking.view.ids(np.sort(self.documents))
-        self._row = np.searchsorted(np.sort(self.documents), self.documents)
+        sorted_ones, evaluation = np.sort(self.documents), ranking.evaluation
+        self._ids, self._row = ranking.view.ids(sorted_ones), np.searchsorted(sorted_ones, self.documents)
         used = [step for number, step in enumerate(ranking.steps, 1) if number in self.best]
-        self.counts = {step: ranking.evaluation.counts(step, np.sort(self.documents)) for step in used}
-        none = np.empty(0, np.int64)
-        self.sizes, self.full_sizes = ranking.evaluation.sizes(np.sort(self.documents)) if used else (none, none)
+        self.counts = {step: evaluation.counts(step, sorted_ones) for step in used}
+        self.sizes, self.full_sizes = evaluation.sizes(sorted_ones if used else sorted_ones[:0])
         # once: the text is long for pasted text
         self.clauses = {step: clause_text(step.clause) for step in used}
 
     def holds(self, k: int) -> bool:
-        """Whether document k of the page shares a shingle, if a fingerprint clause found it.
-
-        A store may keep only some bits of a hash, so a posting may be that of another shingle.
-        """
-        if not self.best[k]:
-            return True
-        return bool(self.counts[self._step(k)].shared[self._row[k]])
+        """Whether document k shares a shingle, if a clause found it: a posting may be that of another shingle."""
+        return not self.best[k] or bool(self.counts[self._step(k)].shared[self._row[k]])
 
     def hits(self, places: list[int]) -> Iterator[Hit]:
         """Documents of the page with their evidence; some texts are read together."""
@@ -497,17 +489,16 @@ class _Shown:
         id = self._ids[self._row[k]]
         if not self.best[k]:
             return Hit(id, None)
-        step = self._step(k)
-        counts, row = self.counts[step], int(self._row[k])
-        shared, size, n = int(counts.shared[row]), int(self.sizes[row]), step.target.n
+        step, row = self._step(k), int(self._row[k])
+        shared, size, n = int(self.counts[step].shared[row]), int(self.sizes[row]), step.target.n
         score = float(self.scores[k])
         if step.way == "sample":
             score = shared / (n + size - shared if step.clause.symmetric else n)
         found = HitEvidence(self.clauses[step], score, shared, n, size, passage)
-        if not len(step.target.base):
-            return Hit(id, found)
-        of_hit = int(self.full_sizes[row])
-        return Hit(id, replace(found, full_size_query=step.target.full_size, full_size_hit=of_hit))
+        if len(step.target.base):
+            of_hit = int(self.full_sizes[row])
+            found = replace(found, full_size_query=step.target.full_size, full_size_hit=of_hit)
+        return Hit(id, found)
 
 
 def longest_passages(target: Target, texts: Sequence[str]) -> list[Passage | None]:

@@ -210,9 +210,9 @@ class View:
             for begin in range(0, len(numbers), _AT_ONCE)
             for part in self._compared(numbers[begin : begin + _AT_ONCE])
         )
-        found = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
+        counts = map(counted, parts) if len(documents) <= _AT_ONCE else ordered_map(counted, parts, 1)
         try:
-            return np.concatenate([np.empty(0, np.int64), *found])
+            return np.concatenate([np.empty(0, np.int64), *counts])
         except FormatError:
             for number in numbers:
                 self._unpacked([number], self._packed([number]))  # to say which

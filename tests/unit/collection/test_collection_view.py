@@ -1,5 +1,6 @@
 """A view gives a search the same answers as the texts themselves."""
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -94,12 +95,23 @@ def test_what_is_kept_of_a_search_changes_nothing(
         for kept in (0, 10, 1_000):
             monkeypatch.setattr(view_module, "_KEPT_BYTES", kept * 1_000)
             monkeypatch.setattr(view_module, "_AT_ONCE", max(1, kept // 20))
-            monkeypatch.setattr(view_module, "_LONG", kept)
             for begin, step in ((0, 7), (0, 5), (3, 7), (0, 1)):
                 some = documents[begin::step]
                 shared = view.shared(sets[5], some)
                 assert shared.tolist() == [len(np.intersect1d(sets[5], other)) for other in sets[begin::step]]
                 assert view.text(int(documents[begin])) == list(texts.values())[begin]
+
+
+def test_long_texts_are_read_by_themselves(tmp_path: Path) -> None:
+    """Random digits take more than a megabyte when they are compressed."""
+    draw = random.Random(4)
+    texts = [" ".join(f"{draw.randrange(10**9)}" for _ in range(count)) for count in (200_000, 20, 30, 190_000)]
+    with Collection(tmp_path / "long.neardup") as made:
+        made.add(texts)
+        assert max(map(len, made.store.packed(np.arange(1, 5)))) > view_module._LONG
+        for text in texts:
+            page = made.search(f'FINGERPRINT:TEXT:"{" ".join(text.split()[-20:])}"_90')
+            assert [hit.evidence.shared for hit in page.hits if hit.evidence] == [page.hits[0].evidence.size_query]
 
 
 @pytest.mark.parametrize("most", [1, 100])

@@ -160,8 +160,8 @@ class StoreLookups:
         """What ``packed`` returns, with None for a text of more than ``most`` bytes as it is stored."""
         short = "CASE WHEN length(packed) <= ? THEN packed END"
         statement = f"SELECT number, {short} FROM texts WHERE number {LISTED}"
-        found = dict(self._all(statement, most, listed(numbers)))
-        return [found[number] for number in numbers.tolist()]
+        texts = dict(self._all(statement, most, listed(numbers)))
+        return [texts[number] for number in numbers.tolist()]
 
     def postings(self, hashes: UInt64s) -> list[Int64s]:
         """For each hash, the documents whose sample contains it.
