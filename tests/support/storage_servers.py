@@ -116,7 +116,8 @@ def _started(words: list[str], port: int) -> str:
     for _ in range(600):
         try:
             urllib.request.urlopen(address, timeout=5).close()
-        except urllib.error.HTTPError:
+        except urllib.error.HTTPError as error:
+            error.close()
             return address
         except OSError:
             if process.poll() is not None:

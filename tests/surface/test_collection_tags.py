@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,11 +33,11 @@ ACTS = st.lists(
 
 
 @pytest.fixture
-def letters(tmp_path: Path) -> nd.Collection:
-    collection = nd.Collection(tmp_path / "letters.neardup")
-    table = pa.table({"id": [*TEXTS], "text": [*TEXTS.values()]})
-    collection.add(table, on_near="link", near=0.5)
-    return collection
+def letters(tmp_path: Path) -> Iterator[nd.Collection]:
+    with nd.Collection(tmp_path / "letters.neardup") as collection:
+        table = pa.table({"id": [*TEXTS], "text": [*TEXTS.values()]})
+        collection.add(table, on_near="link", near=0.5)
+        yield collection
 
 
 @given(acts=ACTS)

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import quote
@@ -107,8 +106,11 @@ def wait_until_ready(address: str) -> None:
     """Ask /ready until it answers 200, as a balancer does by docs/howto/deploy.md."""
     until = time.monotonic() + 120
     while True:
-        with suppress(HTTPError), urlopen(f"{address}/ready", timeout=60):
+        try:
+            urlopen(f"{address}/ready", timeout=60).close()
             return
+        except HTTPError as error:
+            error.close()
         assert time.monotonic() < until
         time.sleep(0.1)
 

@@ -196,20 +196,28 @@ class SqliteStore(SqliteLookups):
             with _stopped(connection, deadline):
                 yield
             return
-        with explained(self._place, self._wait):
-            connection.execute("BEGIN")
-            try:
-                # the first look-up fixes the state, not BEGIN
-                connection.execute("SELECT change FROM totals").fetchone()
-                with _stopped(connection, deadline):
-                    yield
-            finally:
-                if connection.in_transaction:
-                    connection.execute("COMMIT")
+        try:
+            with explained(self._place, self._wait):
+                connection.execute("BEGIN")
+                try:
+                    # the first look-up fixes the state, not BEGIN
+                    connection.execute("SELECT change FROM totals").fetchone()
+                    with _stopped(connection, deadline):
+                        yield
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("COMMIT")
+        except FormatError:
+            self._local.reader = (
+                None  # SQLite 3.53 goes on with a damaged list of segments after the file is restored
+            )
+            raise
 
     def faults(self) -> list[str]:
         """The faults of the store itself, as sentences; empty if there are none."""
         try:
+            # SQLite 3.53 checks the segments that this connection knows: a search makes it read their list
+            self._all("SELECT rowid FROM terms WHERE terms MATCH 'a' LIMIT 1")
             found = [text for (text,) in self._all("PRAGMA integrity_check(20)") if text != "ok"]
             found += self._segments().faults()
         except FormatError as error:

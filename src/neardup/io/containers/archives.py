@@ -107,13 +107,15 @@ class _LimitedTar:
     """The archive as ``tarfile`` reads it: headers only, and none longer than a header may be."""
 
     def __init__(self, file: Stretch) -> None:
-        self._file = file
+        self._file, self._header = file, 0
         self.seek: Callable[..., int] = file.seek
         self.tell: Callable[[], int] = file.tell
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes. Raises ReadError for a header that is too long."""
-        if not 0 <= size <= HEADER_BYTES:
+        # a long header is read in one piece, or from Python 3.14 on in pieces
+        self._header = self._header + size if size > tarfile.BLOCKSIZE else 0
+        if not 0 <= size <= HEADER_BYTES or self._header > HEADER_BYTES:
             raise tarfile.ReadError("a header in it is too long")
         return self._file.read(size)
 
