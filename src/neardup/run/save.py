@@ -234,7 +234,7 @@ def check_before(
             check_extra(documents, REASONS)
         if revisits and not isinstance(documents, ReplacesRows):
             raise OutputError(
-                f"--revisits: the input is {documents.format}",
+                f"--revisits: the input is {', '.join(sorted(formats_of(documents)))}",
                 "Web archives, whose records have addresses and dates",
                 "Leave it out",
             )
