@@ -1,11 +1,13 @@
 """The answers of neardup, and of the tools that people use today, against the exact truth.
 
-    python benchmarks/quality.py ENVIRONMENTS [--sdists FOLDER]
+    python benchmarks/quality.py ENVIRONMENTS [--labelled] [--each] [--sdists FOLDER] [--texts NAME=FOLDER]…
 
 ENVIRONMENTS has a virtual environment for each tool, ``env-NAME``, with the published package, for example by
-``uv venv env-rensa`` and ``uv pip install rensa==0.5.0``. The sets are all word sets of the shared data as one,
-and with ``--sdists`` the documentation in the source packages of several releases of Django, cut into pieces.
-The truth is counted by the naive twins: resemblance of 5-word shingles at .8, every pair that shares a shingle.
+``uv venv env-rensa`` and ``uv pip install rensa==0.5.0``. The sets are all word sets of the shared data as one
+(``--labelled``) or each alone (``--each``), the documentation in the source packages of several releases of
+Django, cut into pieces (``--sdists``), and the files of a folder, cut into pieces or, after ``NAME:``, whole
+(``--texts``). The truth is counted by the naive twins: resemblance of 5-word shingles at .8, every pair that
+shares a shingle.
 
 Every tool, ours too, is a process from a file of documents to an answer. Writes ``results/quality.json`` and the
 tables ``results/quality.md``, and the table in ``docs/evidence.md``.
@@ -33,6 +35,7 @@ from table import cpu_name
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+TOGETHER, ALONE = "The labelled sets together", "Labelled set "
 PIECE = 1000
 """Characters after which a piece of documentation ends at the next blank line."""
 
@@ -125,14 +128,14 @@ def pieces(text: str) -> Iterator[str]:
         begin = end
 
 
-def labelled(folder: Path) -> list[str]:
-    """The documents of all word sets, in the order of the names of the sets."""
-    found = []
+def labelled(folder: Path) -> dict[str, list[str]]:
+    """The documents of each word set, in the order of the names of the sets."""
+    sets = {}
     for file in sorted(folder.glob("*/documents.jsonl")):
         if file.parent.name not in ("udhr", "thaigov_th"):
             with file.open(encoding="utf-8") as lines:
-                found += [json.loads(line)["text"] for line in lines]
-    return found
+                sets[file.parent.name] = [json.loads(line)["text"] for line in lines]
+    return sets
 
 
 def documentation(folder: Path) -> list[str]:
@@ -146,6 +149,15 @@ def documentation(folder: Path) -> list[str]:
                 if content is not None:
                     found += pieces(content.read().decode())
     return found
+
+
+def texts_of(folder: Path, whole: bool) -> list[str]:
+    """The files of a folder, or their pieces."""
+    texts: list[str] = []
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        text = file.read_text(encoding="utf-8", errors="replace")
+        texts += [text] if whole else pieces(text)
+    return texts
 
 
 def own_answer(out: Path) -> dict[str, Any]:
@@ -224,6 +236,29 @@ def table(result: dict[str, Any]) -> list[str]:
     return [*lines, "", *failed, *([""] if failed else [])]
 
 
+def by_set(results: Sequence[dict[str, Any]]) -> list[str]:
+    """The lines of a table of the labelled sets, each alone: missed, reported below .8, and harm."""
+    names = [result["set"].removeprefix(ALONE) for result in results]
+    lines = [
+        "## Each labelled set alone",
+        "",
+        "Pairs missed / reported below .8 / documents removed without a copy.",
+        "",
+        "| tool | " + " | ".join(names) + " |",
+        "|" + "---|" * (len(names) + 1),
+        "| *documents, pairs* | "
+        + " | ".join(f"{one['documents']:,}, {one['pairs']:,}" for one in results)
+        + " |",
+    ]
+    of_tools: defaultdict[str, list[str]] = defaultdict(list)
+    for result in results:
+        for row in result["rows"]:
+            of_tools[row["tool"]].append(
+                "error" if row["error"] else " / ".join(cell(row[key]) for key in ("missed", "below", "harm"))
+            )
+    return [*lines, *("| " + " | ".join([tool, *cells]) + " |" for tool, cells in of_tools.items()), ""]
+
+
 def cell(value: object) -> str:
     """One figure as the tables show it."""
     if isinstance(value, float):
@@ -242,7 +277,9 @@ def write(result: dict[str, Any]) -> None:
     versions = {row["tool"].split(",")[0]: row.get("version") for one in results for row in one["rows"]}
     stated = ", ".join(f"{tool} {version}" for tool, version in versions.items() if version)
     stored.write_text(json.dumps({"machine": machine, "sets": results}, indent=1) + "\n")
-    tables = [line for result in results for line in table(result)]
+    alone = [one for one in results if one["set"].startswith(ALONE)]
+    tables = [line for result in results if result not in alone for line in table(result)]
+    tables += by_set(alone) if alone else []
     note = f"{machine}; {stated}. Other work was on the machine: processor time, not wall time."
     whole = "\n".join(["# Quality", "", note, "", *tables]).rstrip() + "\n"
     (HERE / "results" / "quality.md").write_text(whole)
@@ -255,15 +292,24 @@ def main() -> None:
     """Measure, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("environments", type=Path)
+    parser.add_argument("--labelled", action="store_true", help="the labelled sets together")
+    parser.add_argument("--each", action="store_true", help="each labelled set alone")
     parser.add_argument("--sdists", type=Path, help="source packages of Django")
-    parser.add_argument("--only-sdists", action="store_true", help="leave the labelled sets out")
+    parser.add_argument(
+        "--texts", action="append", default=[], help="NAME=FOLDER, or NAME:=FOLDER for whole files"
+    )
     given = parser.parse_args()
-    shared = Path(os.environ.get("NEARDUP_SHARED_DATA", ROOT.parent / "shared" / "data"))
-    if not given.only_sdists:
-        write(measure("The labelled sets together", labelled(shared), given.environments))
+    sets = labelled(Path(os.environ.get("NEARDUP_SHARED_DATA", ROOT.parent / "shared" / "data")))
+    if given.labelled:
+        write(measure(TOGETHER, [text for texts in sets.values() for text in texts], given.environments))
+    for name, texts in sets.items() if given.each else ():
+        write(measure(f"{ALONE}{name}", texts, given.environments))
     if given.sdists:
         texts = documentation(given.sdists)
         write(measure("Documentation of three releases, in pieces", texts, given.environments))
+    for name, _, folder in (one.partition("=") for one in given.texts):
+        texts = texts_of(Path(folder), name.endswith(":"))
+        write(measure(name.removesuffix(":"), texts, given.environments))
 
 
 if __name__ == "__main__":
