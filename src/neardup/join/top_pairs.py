@@ -30,6 +30,7 @@ from neardup.join.criterion import Related, similarity_of
 from neardup.join.prefix_join import HubSearch, candidates_of, join_hubs, joined_sets, met_pairs, verified
 from neardup.join.rows import Rows
 from neardup.join.shingle_store import DocumentSets
+from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join import nearest
 from neardup.kernels.join.cover_prefixes import meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
@@ -53,6 +54,12 @@ _PROPOSED = 1 << 14
 
 _HASHES = 1 << 22
 """Hashes that one task looks up."""
+
+_SEEDS = 4
+"""Documents with most shingles in common whose common text is counted first, for each wanted one."""
+
+_LEVELS = 20
+"""The bars of documents are rounded down to these parts of one, so that many pairs are counted at a time."""
 
 _SLICE = 256
 """Documents whose partners by common text one task looks for (8 bytes for every document)."""
@@ -151,11 +158,18 @@ def most_similar(rows: Rows, sets: DocumentSets | None, wanted: Wanted, progress
     join = _SetJoin(rows, sets) if measure.counting == "set" else _CommonTextJoin(rows)
     first_new, parts = rows.first_new_document, []
     done = np.zeros(documents, np.bool_)
+    if wanted.nearest and isinstance(join, _CommonTextJoin):
+        join.bars = join.seeded(wanted, progress)
     for threshold in _falling(wanted.least):
         best = BestPairs(wanted.top, measure.formula, groups)
+        later = done
+        if wanted.nearest and threshold > wanted.least:  # the bar of a document says at which threshold it ends
+            later = done | (join.bars < float(threshold))
+            if later[first_new:].all():
+                continue
         with progress.stage("join", None, "pairs") as advance:
-            for similar in join.pairs(threshold, best, done):
-                best.add(similar[~done[similar[:, 1]]])
+            for similar in join.pairs(threshold, best, later):
+                best.add(similar[~later[similar[:, 1]]])
                 advance(len(similar))
         ended, complete = best.rows(), best.complete()
         parts.append(ended[complete[ended[:, 1]]] if threshold > wanted.least else ended)
@@ -234,6 +248,8 @@ def _criterion(threshold: Fraction, best: BestPairs, formula: int, sizes: Int64s
 class _SetJoin:
     """The pairs of all documents by a measure of sets."""
 
+    bars: Floats = np.empty(0)
+
     def __init__(self, rows: Rows, sets: DocumentSets | None) -> None:
         measure, self._rows = MEASURES[rows.settings.search.measure], rows
         self._formula, self._documents = measure.formula, np.arange(len(rows.unique))
@@ -267,6 +283,35 @@ class _CommonTextJoin:
         self._store = rows.sets(features)
         self._sets = self._store.get(self._documents)
         self._tokens = rows.sets("tokens").get(self._documents).sets
+        self.bars: Floats = np.zeros(len(self._documents))
+        """A similarity that the last wanted pair of each document has at least."""
+
+    def seeded(self, wanted: Wanted, progress: Progress) -> Floats:
+        """Return the bars of new documents, by the common text with those that share most shingles."""
+        rows, settings, bars = self._rows, self._rows.settings, np.zeros(len(self._documents))
+        shingles = rows.sets("shingles").get(self._documents).sets
+        about = rows.first_new_document, Wanted(_SEEDS * wanted.top, nearest=True), RESEMBLANCE, rows.related
+        seeds = nearest_pairs(shingles, *about, settings.work.threads, progress)[:, :2]
+        best = BestPairs(wanted.top, self._measure.formula, self._documents)
+        everything = _criterion(Fraction(0), best, self._measure.formula, self._tokens.sizes)
+        counting = counting_of(settings.search, settings.shingles)
+        for counted in Streams(self._tokens, everything, counting, settings.work.threads).count_many(seeds):
+            best.add(counted.rows)
+        ended = best.rows()
+        full = best.complete()[ended[:, 1]]
+        bars[ended[full, 1]] = best.values(ended)[full]  # the last one of each document is the least
+        return bars
+
+    def _counted(self, ends: Int64s, streams: Streams) -> list[Int64s]:
+        """The pairs that reach the bars of their documents b."""
+        levels = np.floor(self.bars[ends[:, 1]] * _LEVELS - 1e-6).astype(np.int64)
+        parts = []
+        for level in np.unique(levels).tolist():
+            least, of = Fraction(max(level, 0), _LEVELS), streams.criterion
+            if least > Fraction(of.numerator, of.denominator):
+                of = Criterion(least.numerator, least.denominator, of.measure)
+            parts.append(replace(streams, criterion=of).count(ends[levels == level]).rows)
+        return parts
 
     def pairs(self, threshold: Fraction, best: BestPairs, done: Bools) -> Iterator[Int64s]:
         """Yield the pairs at or above the threshold; those of documents that are ``done`` are not counted."""
@@ -282,7 +327,7 @@ class _CommonTextJoin:
             while first < until:
                 pairs, first = meets(index, (first, until), seen, reference, _PROPOSED)
                 ends = np.sort(index.documents[pairs], axis=1)
-                parts.append(replace(streams, criterion=now()).count(ends[~done[ends[:, 1]]]).rows)
+                parts += self._counted(ends[~done[ends[:, 1]]], replace(streams, criterion=now()))
             return parts
 
         for parts in ordered_map(work, range(0, len(self._documents), _SLICE), settings.work.threads):
