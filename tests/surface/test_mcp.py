@@ -35,6 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (linked / "c.txt").symlink_to(outside / "secret.txt")
     with Collection(folder / "mail.neardup") as collection:
         collection.add([TEXT, f"{TEXT} again", "nothing of that"])
+        collection.tag("again", ["#2"])
     return folder
 
 
@@ -66,7 +67,7 @@ def test_an_agent_finds_compares_and_searches_and_is_told_its_mistakes(folder: P
             ("compare", {"a": TEXT, "path_b": "a.txt"}),
             ("find", {"paths": ["three.jsonl"], "column": "text"}),
             ("find", {"texts": [TEXT, TEXT, "else"]}),
-            ("search", {"collection": "mail.neardup", "query": "FINGERPRINT:#1_20_80"}),
+            ("search", {"collection": "mail.neardup", "query": "FINGERPRINT:#1_20_80 AND tag:again"}),
             ("find", {"paths": ["linked"]}),
             ("passages", {"collection": "mail.neardup", "id": "#1", "length": 10}),
             ("compare", {"a": TEXT, "path_b": "../outside/secret.txt"}),

@@ -107,6 +107,9 @@ def test_tags_are_set_taken_away_and_undone(service: Service) -> None:
     service("POST", "/v1/tags", {"tag": "else", "query": "else3", "ids": ["a"], "by": "ben"})
     tags = {"a": ["else", "near"], "c": ["else"], "b": ["near"]}
     assert service("GET", "/v1/tags").json == {"tags": tags, "next": None}
+    assert {hit["id"] for hit in service("GET", "/v1/search?q=tag:near").json["hits"]} == {"a", "b"}
+    body = {"query": "tag:else AND NOT tag:near"}
+    assert [hit["id"] for hit in service("POST", "/v1/search", body).json["hits"]] == ["c"]
     pages, after = {}, 0
     while after is not None:
         page = service("GET", f"/v1/tags?limit=1&after={after}").json
