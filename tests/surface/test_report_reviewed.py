@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import neardup as nd
 from neardup.io.decisions.records import FateOf, Judgement, Tag
 from neardup.io.decisions.store import DecisionStore
+from neardup.review.desk.desk import Desk
 from neardup.run.show import summary
 from support.command_line import Run
 from support.made_reviews import make_result
@@ -93,6 +95,32 @@ def test_the_report_of_a_final_result_lists_the_decisions_that_made_it(run: Run,
             store.act([Tag("x", str(number))], by="Ann", what="tags")
     other.rename(reviewed)
     assert "older than" not in written(run, final)
+
+
+def test_a_page_that_is_older_than_the_decisions_is_named_by_the_review(run: Run, reviewed: Path) -> None:
+    page = reviewed.parent / "report.html"
+    (reviewed.parent / "other").mkdir()
+    other = make_result(reviewed.parent / "other", {"x": "some text that has nothing to do with it at all"})
+
+    def facts() -> dict[str, str]:
+        with closing(Desk.open(reviewed)) as desk:
+            return dict(desk.about().facts)
+
+    assert "report" not in facts()
+    assert run("report", reviewed, "-o", page).status == 0
+    assert re.search(r"Written on 20\d\d-\d\d-\d\d \d\d:\d\d UTC, with 2 decisions, up to action 4\.", words(page))
+    assert "report" not in facts()
+    with DecisionStore(reviewed) as store:
+        store.act([FateOf("plan", "remove")], by="Ann", what="remove")
+        store.undo(by="Ann")
+    assert has_parts(facts()["report"], "report.html", "older", "by 2 actions")
+    assert run("report", other, "-o", page, "--overwrite").status == 0  # of another result
+    assert "report" not in facts()
+    assert run("report", reviewed, "-o", reviewed.with_name("result.html")).status == 0
+    assert "report" not in facts()
+    with DecisionStore(reviewed) as store:
+        store.act([FateOf("plan", "remove")], by="Ann", what="remove")
+    assert facts()["report"].startswith("result.html is older")
 
 
 def test_a_result_of_group_says_that_nothing_was_removed(run: Run, tmp_path: Path) -> None:

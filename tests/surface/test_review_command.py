@@ -19,6 +19,7 @@ def test_review_serves_a_result_and_stores_decisions_in_it(run: Run, tmp_path: P
     with running("review", folder) as (host, said):
         assert ask(host, "GET", "/")[0] == 200
     assert has_parts(said[-1], "stopped", "nobody", f"{folder}\n")
+    assert run("report", folder, "-o", folder.parent / "report.html").status == 0
     with running("review", folder, "--by", "Eve") as (host, said):
         status, text, _ = ask(host, "GET", "/")
         assert status == 200
@@ -28,7 +29,10 @@ def test_review_serves_a_result_and_stores_decisions_in_it(run: Run, tmp_path: P
         assert status == 303
         assert "Done: keep both" in ask(host, "GET", place)[1]
         assert "Eve" in ask(host, "GET", "/history")[1]
-    assert said[-1] == f"stopped; {folder} holds 1 action: neardup apply {folder} -o DIR\n"
+    assert said[-2] == f"stopped; {folder} holds 1 action: neardup apply {folder} -o DIR\n"
+    assert has_parts(
+        said[-1], "report.html", "older", "by 1 action", f"neardup report {folder} -o PAGE --overwrite"
+    )
     final = run("apply", folder, "-o", tmp_path / "final")
     assert final.status == 0, final.err
     assert "fox-12" in (tmp_path / "final" / "kept.jsonl").read_text()

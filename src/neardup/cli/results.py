@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import date
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from shutil import get_terminal_size
@@ -240,7 +240,7 @@ def report(options: on_results.ReportOptions) -> int:
             pairs=options.most_pairs,
             groups=options.most_groups,
             title=title,
-            written=date.today().isoformat(),
+            written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )
         page.write(content)
     name, size = display.printable(typed(options.page)), len(content.encode("utf-8", "replace"))

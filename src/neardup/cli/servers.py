@@ -149,9 +149,13 @@ def review(options: ReviewOptions) -> int:
 
 
 def _say_end(out: Path, actions: int) -> None:
+    from neardup.run.stored_review import older_report
+
     name = display.printable(typed(out))
     if actions:
         typer.echo(f"stopped; {name} holds {display.counted(actions, 'action')}: neardup apply {name} -o DIR")
+        if older := older_report(out, actions):
+            typer.echo(f"{older}: neardup report {name} -o PAGE --overwrite")
     else:
         typer.echo(f"stopped; nobody has decided about {name}")
 

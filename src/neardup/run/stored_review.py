@@ -1,5 +1,6 @@
 """The decisions in a result folder: read for another run, and applied to the result itself."""
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace as replace_fields
 
+from neardup.display import counted, printable
 from neardup.errors import InputError, NeardupError
 from neardup.group.decisions import Decisions, Heads, decisions_of, settle
 from neardup.group.leaders import GroupRules
@@ -96,6 +98,43 @@ def later_action(result: ResultRecord) -> int:
     except (NeardupError, ChangedError, OSError, ValueError, KeyError):
         return 0
     return number if number > decisions.last_action else 0
+
+
+_PAGE_MARK = re.compile(rb'\n<meta name="neardup-state" content="([0-9a-f]{64}) ([0-9]{1,18})">\n')
+_PAGE_HEAD = 4096
+"""Bytes of a page that hold its mark."""
+
+
+def page_state(folder: str | Path | None, last_action: int) -> str:
+    """Return the mark of a report in its head: the result and the last action that it includes; "" without any."""
+    digest = "" if folder is None else _digest(folder)
+    return digest and f"{digest} {last_action}"
+
+
+def older_report(folder: Path, last_action: int) -> str:
+    """Return a sentence about a report beside a result folder that lacks its last actions; "" if there is none.
+
+    A report is found under the name ``report.html`` or that of the folder.
+    """
+    place = folder.resolve()
+    for path in (place.parent / "report.html", place.with_name(f"{place.name}.html")):
+        try:
+            with open(path, "rb") as file:
+                mark = _PAGE_MARK.search(file.read(_PAGE_HEAD))
+        except OSError:
+            continue
+        if mark and int(mark[2]) < last_action and mark[1].decode() == _digest(place):
+            missing = counted(last_action - int(mark[2]), "action")
+            return f"{printable(path.name)} is older than the decisions by {missing}"
+    return ""
+
+
+def _digest(folder: str | Path) -> str:
+    """Return the digest of the documents of a result, "" if it is unknown. Results with other fates share it."""
+    try:
+        return read_manifest(Path(folder)).files["ranks.parquet"].sha256 or ""
+    except (ChangedError, KeyError):
+        return ""
 
 
 def after_review(result: Result, given: ReviewedResult) -> Result:

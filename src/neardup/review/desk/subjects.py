@@ -30,6 +30,7 @@ from neardup.run.account import RunAccount
 from neardup.run.exchange import exported
 from neardup.run.findings import Found
 from neardup.run.records import Looked, ResultRecord
+from neardup.run.stored_review import older_report
 from neardup.settings import as_compared
 from neardup.tables import Int64s
 
@@ -97,7 +98,8 @@ class ResultSubject(DecisionStore):
 
     def about(self, fields: tuple[str, ...], fault: str) -> Reviewed:
         """Return the name, the size and the settings of the result."""
-        run = self.found.run
+        run, older = self.found.run, older_report(self._path.parent, self.state().number)
+        facts = [(label, text) for label, text in show.summary(run) if label != "note"]
         return Reviewed(
             title=self._title,
             measure=run.settings["measure"],
@@ -105,7 +107,7 @@ class ResultSubject(DecisionStore):
             exact=True,
             groups=run.counts.groups,
             documents=run.counts.read,
-            facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
+            facts=(*(("report", text) for text in (older,) if text), *facts),
             fields=fields,
             texts=not fault,
             notes=(*run.warnings, *run.notes, *([fault] if fault else [])),

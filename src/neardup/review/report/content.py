@@ -23,7 +23,7 @@ from neardup.review.report.figures import group_figures, pair_figures
 from neardup.review.report.lists import LISTED, GroupLists, PairLists, ReportDecisions, Some, TextReading, brief
 from neardup.run import show
 from neardup.run.lost_text import LostText
-from neardup.run.stored_review import as_reviewed
+from neardup.run.stored_review import as_reviewed, page_state
 from neardup.runtime import installed_version
 from neardup.settings import FIELDS, as_compared
 
@@ -71,6 +71,7 @@ def report_page(
         generator=GENERATOR,
         report=content,
         written=written,
+        state=content.state,
         most=SHOWN,
         version=installed_version("neardup"),
     )
@@ -103,7 +104,7 @@ class ReportContent:
         self.run = result.run
         decisions = result.run.decisions
         self.decisions = None if decisions is None else ReportDecisions(decisions, result, as_run)
-        self._found = result
+        self._found, self._folder = result, as_run.folder
         self._reading = TextReading(result)
         self._groups = group_figures(result)
         self._pairs = pair_figures(ResultIndex(result))
@@ -138,6 +139,18 @@ class ReportContent:
         """ "removed", or "to remove" if the run wrote other documents, or every one."""
         done = self.run.action == "dedup" and self.run.regrouped_from is None
         return "removed" if done and not self._only_reviewed else "to remove"
+
+    @property
+    def state(self) -> str:
+        """The mark by which a review recognizes a page that is older than the decisions."""
+        return page_state(self._folder, self.run.decisions.last_action if self.run.decisions else 0)
+
+    @property
+    def includes(self) -> str:
+        """The decisions that the page includes, in words; "" for a result without a folder."""
+        if self.decisions is not None:
+            return self.decisions.number
+        return "" if self._folder is None else "no decisions"
 
     @property
     def _only_reviewed(self) -> bool:

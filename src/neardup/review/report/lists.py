@@ -233,6 +233,13 @@ class ReportDecisions:
         self._later = 0 if self.only_reviewed else later_action(run)
 
     @property
+    def number(self) -> str:
+        """The number of decisions, and the last action that they include."""
+        account = self._account
+        last = f", up to action {number(account.last_action)}" if account.last_action else ""
+        return f"{counted(account.applied, 'decision')}{last}"
+
+    @property
     def lead(self) -> str:
         """Their number, by whom they were made, and the last action that they include."""
         account = self._account
