@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from neardup.display.charts import short
 from neardup.display.svg import Picture, circle, path, rect, text, through
 from neardup.display.view import part
-from neardup.display.words import shortened, similarity
+from neardup.display.words import number, shortened, similarity
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -120,6 +120,58 @@ class SCurve:
     def _table(self) -> Markup:
         lines = [(short(share), similarity(self.probability(share), 4)) for share in _TENTHS]
         return part("numbers", "curve", "Probability to become a candidate", ("Similarity", "Probability"), lines)
+
+
+_LINES = ("curve", "span", "line")
+"""The kinds of up to three lines in one picture: they differ in width and dashes, too."""
+
+
+@dataclass(frozen=True)
+class CountCurves:
+    """Counts at ascending ``thresholds``, a line each by its name; ``chosen`` is a threshold to mark."""
+
+    thresholds: Sequence[float]
+    counts: Mapping[str, Sequence[int]]
+    chosen: float
+
+    def picture(self) -> Picture:
+        """Return the lines over the thresholds, with a legend that has the counts at the marked one."""
+        return Picture(WIDTH, _FLOOR + 64, "Counts at each threshold", self._said(), tuple(self._parts()))
+
+    def _nearest(self) -> int:
+        distances = [abs(threshold - self.chosen) for threshold in self.thresholds]
+        return distances.index(min(distances))
+
+    def _said(self) -> str:
+        place = self._nearest()
+        at = ", ".join(f"{number(counts[place])} {name}" for name, counts in self.counts.items())
+        return f"At {similarity(self.thresholds[place])}: {at}."
+
+    def _parts(self) -> Iterator[str]:
+        low, high = self.thresholds[0], self.thresholds[-1]
+        most = max(1, *(max(counts) for counts in self.counts.values()))
+
+        def across(threshold: float) -> float:
+            return _across((threshold - low) / (high - low) if high > low else 0.0)
+
+        for share in (0.0, 0.5, 1.0):
+            yield path(
+                f"M{_LEFT} {_down(share):.1f}H{WIDTH - _RIGHT}", "axis", 'stroke-dasharray="1 4"' if share else ""
+            )
+        yield text(_LEFT, _TOP - 8, f"at most {number(most)}")
+        x, place = across(self.thresholds[self._nearest()]), self._nearest()
+        yield path(f"M{x:.2f} {_TOP}V{_FLOOR}", "axis")
+        for kind, counts in zip(_LINES, self.counts.values(), strict=False):
+            points = zip(self.thresholds, counts, strict=True)
+            yield path(through([(across(threshold), _down(count / most)) for threshold, count in points]), kind)
+            yield circle(x, _down(counts[place] / most), 4.5, "dot")
+        for threshold, side in ((low, "start"), (high, "end")):
+            yield text(round(across(threshold), 1), _FLOOR + 18, short(threshold), side)
+        begin = float(_LEFT)
+        for kind, name in zip(_LINES, self.counts, strict=False):
+            yield path(f"M{begin:g} {_FLOOR + 42}h28", kind)
+            yield text(begin + 36, _FLOOR + 47, name)
+            begin += 170
 
 
 def _across(value: float) -> float:

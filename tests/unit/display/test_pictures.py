@@ -10,7 +10,7 @@ import pytest
 import neardup as nd
 from neardup.display import style
 from neardup.display.charts import Histogram, bars
-from neardup.display.curves import ErrorBar, SCurve, error_bars, heat_map
+from neardup.display.curves import CountCurves, ErrorBar, SCurve, error_bars, heat_map
 from neardup.display.style import DARK, LEAST_CONTRAST, LIGHT, READ_ON, TOKENS, notebook_style, page_style
 from neardup.display.svg import MIDDLE, Picture
 from support.messages import has_parts
@@ -174,3 +174,14 @@ def test_what_documents_hold_is_not_markup_in_a_picture() -> None:
     for picture in picture_of_every_kind(HOSTILE.replace("\ud800", "")):
         assert "<script" not in picture.figure()
         assert "<img" not in picture.file()
+
+
+def test_counts_over_thresholds_are_lines_marked_at_the_nearest_one() -> None:
+    picture = CountCurves([0.5, 0.75, 1.0], {"documents": [40, 20, 0], "removed": [10, 5, 0]}, 0.8).picture()
+    assert picture.said == "At 0.750: 20 documents, 5 removed."
+    drawn = [re.findall(r"[ML]([\d.]+) ([\d.]+)", part) for part in picture.parts if 'class="curve"' in part]
+    heights = [float(y) for _, y in drawn[0]]
+    assert heights == sorted(heights)  # down from the top to the floor, by equal steps
+    assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1])
+    assert sum("<circle" in part for part in picture.parts) == 2
+    assert CountCurves([0.9], {"documents": [0]}, 0.9).picture().said == "At 0.900: 0 documents."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -173,6 +174,16 @@ def test_a_queue_leads_back_to_itself(pages: Pages, source: MadeReview) -> None:
     pair = pages.get("/pairs/1/0?queue=undecided")
     assert "pair 1 of 3" in pair.words
     assert "queue=undecided" in pages.submit(pair, "/decide", ("verdict", "unsure")).to
+
+
+def test_the_threshold_has_curves_of_its_effect(pages: Pages) -> None:
+    text = pages.get("/threshold?value=0.7").text
+    assert "Counts at each threshold" in text
+    counted = re.search(r"At ([\d.]+): (\d+) documents, (\d+) removed, (\d+) groups\.", text)
+    assert counted is not None
+    threshold, documents, removed, groups = counted.groups()
+    row = f"{threshold}</a></th>" + "".join(f'<td class="number">{n}</td>' for n in (groups, documents, removed))
+    assert row in text
 
 
 def test_labels_around_the_threshold_give_a_precision_with_its_interval(pages: Pages, source: MadeReview) -> None:

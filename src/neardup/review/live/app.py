@@ -102,7 +102,9 @@ def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
 def templates() -> Environment:
     """Return the templates, with everything that they call."""
     environment = templates_of(ROOM)
-    environment.globals.update(histogram=Histogram, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS)
+    environment.globals.update(
+        histogram=Histogram, effects=pages.effects, orders=pages.ORDER_WORDS, queues=pages.QUEUE_WORDS
+    )
     return environment
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import isfinite
@@ -19,12 +19,15 @@ from neardup.comparison.result import ComparisonRecord
 from neardup.comparison.show.page import ComparisonBody
 from neardup.comparison.show.words import common_sentence, differences_sentence, value_of
 from neardup.display import distinct, middle_cut, without_common
+from neardup.display.curves import CountCurves
 from neardup.errors import QueryError
-from neardup.review.source import ORDERS, QUEUES, Question, Queue
+from neardup.review.source import ORDERS, QUEUES, Question, Queue, ThresholdLine
 from neardup.web.limits import Client, RefusedError
 from neardup.web.middleware import SECURITY
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from neardup.review.desk.desk import Desk
 
 
@@ -380,6 +383,16 @@ def threshold(desk: Desk, request: ReviewRequest) -> LivePage:
     view = desk.threshold(value)
     chosen = desk.about().threshold if value is None else value
     return LivePage("threshold.html", {"view": view, "at": chosen, "seen": last_number(desk)})
+
+
+def effects(lines: Sequence[ThresholdLine], chosen: float) -> Markup:
+    """The curves of groups, documents and removals over the threshold."""
+    counts = {
+        "documents": [line.documents for line in lines],
+        "removed": [line.removed for line in lines],
+        "groups": [line.groups for line in lines],
+    }
+    return CountCurves([line.threshold for line in lines], counts, chosen).picture().figure()
 
 
 def kinds(desk: Desk, request: ReviewRequest) -> LivePage:
