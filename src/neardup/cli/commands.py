@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from neardup.cli.option import Option, options_of
-from neardup.cli.options import on_collections, on_files, on_results
+from neardup.cli.options import on_collections, on_files, on_results, on_samples
 
 LOOK = "look"
 """The command that bare inputs run; the help does not list it."""
@@ -66,10 +66,10 @@ PURPOSES: Mapping[str, Mapping[str, Command]] = {
         "decontaminate": Command(on_files.DecontaminateOptions, "decontamination.decontaminate"),
         "pairs": Command(on_files.PairsOptions, "runs.pairs"),
         "passages": Command(on_files.PassagesOptions, "repetition.passages"),
-        "plan": Command(on_files.PlanOptions, "plan.plan"),
-        "compare": Command(on_files.CompareOptions, "documents.compare"),
-        "explain": Command(on_files.ExplainOptions, "documents.explain"),
-        "demo": Command(on_files.DemoOptions, "runs.demo"),
+        "plan": Command(on_samples.PlanOptions, "plan.plan"),
+        "compare": Command(on_samples.CompareOptions, "documents.compare"),
+        "explain": Command(on_samples.ExplainOptions, "documents.explain"),
+        "demo": Command(on_samples.DemoOptions, "runs.demo"),
     },
     "Look at a result": {
         "show": Command(on_results.ShowOptions, "results.show"),

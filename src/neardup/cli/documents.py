@@ -18,7 +18,7 @@ import typer
 from neardup import display
 from neardup.cli.config import given_here
 from neardup.cli.messages import warn
-from neardup.cli.options.on_files import CompareOptions, ExplainOptions
+from neardup.cli.options.on_samples import CompareOptions, ExplainOptions
 from neardup.cli.output import WIDTH, unbroken
 from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError

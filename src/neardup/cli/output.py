@@ -48,13 +48,17 @@ _FOLDER_ONLY = {
     "overwrite": "--overwrite",
 }
 """Options that need a folder."""
-OutputOptions: TypeAlias = Union[
+ResultOptions: TypeAlias = Union[
     "on_files.DedupOptions",
     "on_files.GroupOptions",
     "on_results.ApplyOptions",
     "on_results.RegroupOptions",
     "on_files.MergeOptions",
     "on_files.PartOptions",
+]
+"""The options of a command that groups documents."""
+OutputOptions: TypeAlias = Union[
+    ResultOptions,
     "on_files.DecontaminateOptions",
     "on_files.PassagesOptions",
 ]
@@ -118,6 +122,37 @@ def show_groups(groups: Sequence[Group], total: int) -> None:
         typer.echo(line)
 
 
+_SUMMARY = 22
+"""Lines that are left for a summary on a screen."""
+
+
+def lines_for_groups(verbose: bool, left: int = _SUMMARY) -> int | None:
+    """Return how many lines of groups fit on the terminal above ``left`` others; None: all, as in a pipe."""
+    return None if verbose or not sys.stdout.isatty() else max(1, get_terminal_size().lines - left)
+
+
+def fitting(groups: Sequence[Group], most: int | None) -> Sequence[Group]:
+    """Return the first groups that fit in ``most`` lines (None: any number), at least one."""
+    used = 0
+    for place, group in enumerate(groups):
+        used += len(group.members) + 1
+        if most is not None and used > most:
+            return groups[: max(1, place)]
+    return groups
+
+
+def line_about(run: RunAccount, fate: str = "removed") -> str:
+    """Return the counts of a run in one line; ``fate`` is that of the documents that do not stay."""
+    counts = run.counts
+    share = display.percent(counts.removed, counts.read)
+    gone = f"; {counts.removed:,} ({share}) {fate}" if run.action == "dedup" else ""
+    return (
+        f"{display.counted(counts.read, 'document')}: {display.counted(counts.groups, 'group')} with "
+        f"{display.counted(counts.exact_copies, 'exact copy', 'exact copies')} and "
+        f"{display.counted(counts.near_copies, 'near copy', 'near copies')}{gone}"
+    )
+
+
 def show_by(run: RunAccount) -> None:
     """Print the counts of each value, for a run by a column."""
     if run.by is not None:
@@ -137,7 +172,7 @@ def show_summary(run: RunAccount, *more: display.Line) -> None:
         warn(display.printable(text))
 
 
-def print_result(result: Found, options: OutputOptions) -> int:
+def print_result(result: Found, options: ResultOptions) -> int:
     """Print the result, and return the exit status."""
     if options.json:
         typer.echo(notation.dumps({**result.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
@@ -157,13 +192,17 @@ def _files(options: OutputOptions) -> dict[str, Any]:
     return {"out": typed(options.out), "files": names_in(options.out)}
 
 
-def _show(result: Found, options: OutputOptions) -> None:
+def _show(result: Found, options: ResultOptions) -> None:
     run, files = result.run, _files(options)
-    if options.dry_run:
-        show_groups(result.first_groups(), run.counts.groups)
-    show_by(run)
-    show_summary(run, ("written", _written(result, files)))
-    if run.counts.groups and files["out"] not in (None, "-"):
+    if options.quiet:
+        typer.echo(f"{line_about(run)}; written: {files['out'] or 'nothing'}")
+    else:
+        if options.dry_run:
+            groups = fitting(result.first_groups(), lines_for_groups(options.verbose))
+            show_groups(groups, run.counts.groups)
+        show_by(run)
+        show_summary(run, ("written", _written(result, files)))
+    if not options.quiet and run.counts.groups and files["out"] not in (None, "-"):
         out, command = shlex.quote(files["out"]), "next"
         for words in (f"review {out}", f"report {out}", f"export {out} -o groups.csv"):
             typer.echo(f"{command:<14}neardup {words}")

@@ -16,7 +16,8 @@ import typer
 from neardup import display
 from neardup.cli.messages import DONE, REJECTED, warn
 from neardup.cli.option import options_of
-from neardup.cli.options.on_files import PLANNED, READING, PlanOptions
+from neardup.cli.options.on_files import READING
+from neardup.cli.options.on_samples import PLANNED, PlanOptions
 from neardup.cli.output import watcher
 from neardup.errors import InputError, OutputError, SettingError
 from neardup.settings import FIELDS

@@ -18,16 +18,13 @@ from neardup import display
 from neardup.cli.config import applied_here, given_settings
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import options_of, typed
-from neardup.cli.options.on_files import (
-    DedupOptions,
-    DemoOptions,
-    GroupOptions,
-    LookOptions,
-    PairsOptions,
-)
+from neardup.cli.options.on_files import DedupOptions, GroupOptions, LookOptions, PairsOptions
+from neardup.cli.options.on_samples import DemoOptions
 from neardup.cli.output import (
     STREAM,
     WIDTH,
+    line_about,
+    lines_for_groups,
     open_output,
     print_result,
     refuse_unusable_out,
@@ -44,12 +41,11 @@ if TYPE_CHECKING:
     from neardup.io.readers.base import Documents
     from neardup.io.readers.columns import Chosen, Reference
     from neardup.io.writers.scratch import RunJournal
-    from neardup.run.account import RunCounts
     from neardup.run.findings import Found
     from neardup.run.predict import RunCost
     from neardup.run.review_decisions import ReviewedResult
     from neardup.run.stages.records import Action
-    from neardup.run.stages.result import GroupMember, Outcome
+    from neardup.run.stages.result import GroupMember, LargeGroup, Outcome
 
 
 def dedup(options: DedupOptions) -> int:
@@ -400,8 +396,10 @@ def look(options: LookOptions) -> int:
     counts = outcome.found.run.counts
     if options.json:
         typer.echo(notation.dumps(outcome.found.run.as_dict(), indent=2, ensure_ascii=False))
+    elif options.quiet:
+        typer.echo(line_about(outcome.found.run, "can go"))
     else:
-        for line in _shown(outcome):
+        for line in _shown(outcome, lines_for_groups(options.verbose, _BELOW)):
             typer.echo(line)
         typer.echo(_next(options, counts.removed))
     return REJECTED if counts.rejected else DONE
@@ -411,27 +409,40 @@ _ID = 28
 """Columns of an id."""
 
 
-def _shown(outcome: Outcome) -> Iterator[str]:
-    """The largest groups, each with its first members, and a line about all."""
+_BELOW = 7
+"""Lines below the groups, with the one that the shell writes next."""
+
+
+def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
+    """The largest groups, each with its first members, in about ``most`` lines, and a line about all."""
     from neardup.run.stages.result import largest_groups
 
-    account = outcome.found.run
-    groups = largest_groups(outcome, GROUPS, MEMBERS)
-    width = get_terminal_size((WIDTH, 24)).columns
-    for group in groups:
-        folder, rests = display.without_common(*(display.printable(member.id) for member in group.members))
-        names = display.distinct(rests, _ID)
-        yield display.counted(group.size, "document") + (f" in {folder}" if folder else "")
-        column = max(map(display.columns, names))
-        for member, name in zip(group.members, names, strict=True):
-            head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "
-            yield head + display.shortened(member.words, max(20, width - display.columns(head)))
-        if group.size > len(group.members):
-            yield f"  … and {group.size - len(group.members):,} more"
-        yield ""
-    if more := account.counts.groups - len(groups):
+    account, shown, used = outcome.found.run, 0, 0
+    for group in largest_groups(outcome, GROUPS, MEMBERS):
+        lines = [*_lines_of(group), ""]
+        used += len(lines)
+        if most is not None and shown and used > most:
+            break
+        yield from lines
+        shown += 1
+    if more := account.counts.groups - shown:
         yield f"… and {display.counted(more, 'smaller group')}\n"
-    yield from _summed(account.counts)
+    yield line_about(account, "can go")
+    if account.counts.rejected:
+        yield f"{display.counted(account.counts.rejected, 'row')} could not be read"
+
+
+def _lines_of(group: LargeGroup) -> Iterator[str]:
+    width = get_terminal_size((WIDTH, 24)).columns
+    folder, rests = display.without_common(*(display.printable(member.id) for member in group.members))
+    names = display.distinct(rests, _ID)
+    yield display.counted(group.size, "document") + (f" in {folder}" if folder else "")
+    column = max(map(display.columns, names))
+    for member, name in zip(group.members, names, strict=True):
+        head = f"  {_likeness(member):<6} {name}{' ' * (column - display.columns(name))}  "
+        yield head + display.shortened(member.words, max(20, width - display.columns(head)))
+    if group.size > len(group.members):
+        yield f"  … and {group.size - len(group.members):,} more"
 
 
 def _likeness(member: GroupMember) -> str:
@@ -440,17 +451,6 @@ def _likeness(member: GroupMember) -> str:
     if member.is_copy:
         return "copy"
     return "" if member.similarity is None else display.similarity(member.similarity)
-
-
-def _summed(counts: RunCounts) -> Iterator[str]:
-    yield (
-        f"{display.counted(counts.read, 'document')}: {display.counted(counts.groups, 'group')} with "
-        f"{display.counted(counts.exact_copies, 'exact copy', 'exact copies')} and "
-        f"{display.counted(counts.near_copies, 'near copy', 'near copies')}; "
-        f"{counts.removed:,} ({display.percent(counts.removed, counts.read)}) can go"
-    )
-    if counts.rejected:
-        yield f"{display.counted(counts.rejected, 'row')} could not be read"
 
 
 def _next(options: LookOptions, removed: int) -> str:

@@ -144,8 +144,8 @@ class CountCurves:
 
     def _said(self) -> str:
         place = self._nearest()
-        at = ", ".join(f"{number(counts[place])} {name}" for name, counts in self.counts.items())
-        return f"At {similarity(self.thresholds[place])}: {at}."
+        there = ", ".join(f"{number(counts[place])} {name}" for name, counts in self.counts.items())
+        return f"At {similarity(self.thresholds[place])}: {there}."
 
     def _parts(self) -> Iterator[str]:
         low, high = self.thresholds[0], self.thresholds[-1]

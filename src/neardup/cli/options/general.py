@@ -113,6 +113,10 @@ KEY = Declared(
     panel=EARLIER,
 )
 DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.", panel=OUTPUT)
+QUIET = Declared(("--quiet",), False, "Print one line about the result.", panel=OUTPUT)
+VERBOSE = Declared(
+    ("--verbose",), False, "List groups beyond the lines of the terminal, as in a pipe.", panel=OUTPUT
+)
 JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.", panel=OUTPUT)
 OVERWRITE = Declared(
     ("--overwrite",), False, "Replace the output folder if it exists.", panel=OUTPUT, from_file=NEVER

@@ -12,23 +12,17 @@ from neardup.cli.option import (
     Declared,
     SettingOptions,
     all_settings,
-    argument,
     option,
-    setting,
     settings_of,
 )
 from neardup.cli.options import general
-from neardup.settings import COMPARISON, SELECTION, ReadingSettings, Shingles, names_of
-from neardup.settings.rules import COMPARED, EARLIER, INPUT, OUTPUT, SEARCH, WORK
+from neardup.settings import COMPARISON, ReadingSettings, names_of
+from neardup.settings.rules import EARLIER, INPUT, OUTPUT, SEARCH, WORK
 
 # ruff: noqa: RUF009  the calls return fields
 
 
 READING = names_of(ReadingSettings)
-
-PLANNED = ("threshold", "recall", "slots", *names_of(Shingles), *SELECTION, *READING, "threads")
-"""The settings of ``plan``."""
-
 
 ENGINE = Declared(
     ("--engine",),
@@ -129,6 +123,8 @@ class DedupOptions:
     resume: bool = general.RESUME.field()
     predict: bool = general.PREDICT.field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
@@ -161,6 +157,8 @@ class GroupOptions:
     resume: bool = general.RESUME.field()
     predict: bool = general.PREDICT.field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
@@ -179,168 +177,8 @@ class LookOptions:
     text: list[str] = general.TEXT.field()
     id: str | None = general.ID.field()
     settings: SettingOptions = all_settings()
-    json: bool = general.JSON.field()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class CompareOptions:
-    """Show the common text of two documents, side by side, with all measures.
-
-    Text, HTML, PDF, DOCX and mail. Exit status: 0 done, whether the documents are equal or not; 2 error.
-    """
-
-    EXAMPLES: ClassVar = (
-        ("neardup compare draft.docx final.pdf", "two files, side by side"),
-        ("neardup compare cleaned 17 42 --html pair.html", "two documents of a result, as a page"),
-    )
-
-    a: str = argument(
-        "A",
-        "A document: text, HTML, PDF, DOCX, mail; - is standard input; FILE#ROW is a row of a data file. Or a "
-        "result folder or a collection, if two ids follow.",
-    )
-    b: str = argument("B", "The document to compare with it, or the id of a document.")
-    other: str | None = Declared((), None, "The id of the other document.", "ID", panel=INPUT).field()
-    text: list[str] = replace(general.TEXT, help=f"With FILE#ROW: {general.TEXT.help}").field()
-    literal: bool = general.LITERAL.field()
-    settings: SettingOptions = settings_of(*READING, *COMPARISON)
-    min_chunk: int | None = option(
-        "--min-chunk",
-        None,
-        "Fewest tokens (or characters) of a match. Default: the length of a shingle.",
-        "NUMBER",
-        panel=COMPARED,
-    )
-    ignore: list[str] = general.IGNORE.field()
-    html: Path | None = option(
-        "--html", None, "Write an HTML page with both texts instead of printing them.", "FILE", panel=OUTPUT
-    )
-    full: bool = option(
-        "--full", False, "Show long passages in full, equal ones too, instead of folding them.", panel=OUTPUT
-    )
-    every: bool = option("--all", False, "Show all measures, instead of six with a sentence each.", panel=OUTPUT)
-    width: int | None = option(
-        "--width",
-        None,
-        "Columns to use, at least 60; side by side from 100 on. Default: those of the terminal, else 80.",
-        "NUMBER",
-        panel=OUTPUT,
-    )
-    json: bool = general.JSON.field()
-    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
-    explicit: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PlanOptions:
-    """Show the bands for a threshold and a recall; with documents, advise on them.
-
-    Without documents: the bands, and the probability with which pairs of each resemblance are found.
-    With a SAMPLE of your documents: the gap between relatives and strangers, the effect of each
-    threshold, the closest pairs, traps, recall and cost, and a command that separates them.
-    With --simhash: the tables for a Hamming distance, without settings of MinHash and without SAMPLE.
-    """
-
-    EXAMPLES: ClassVar = (
-        ("neardup plan posts.jsonl", "advice on the threshold, from a sample of the documents"),
-        ("neardup plan --threshold 0.7 --recall 0.999", "the bands that find such pairs"),
-    )
-
-    sample: list[str] = Declared(
-        (),
-        (),
-        "Your documents (files or folders), to get advice on them instead of bands alone.",
-        "SAMPLE",
-        panel=INPUT,
-    ).field()
-    text: list[str] = general.TEXT.field()
-    id: str | None = general.ID.field()
-    settings: SettingOptions = settings_of(*PLANNED)
-    ignore: list[str] = general.IGNORE.field()
-    svg: Path | None = option(
-        "--svg",
-        None,
-        "Also write an image: of the bands alone, the probability of finding a pair; with documents, pairs and "
-        "removals by threshold.",
-        "FILE.svg",
-        panel=OUTPUT,
-    )
-    simhash: bool = option(
-        "--simhash", False, "Plan a search of SimHash fingerprints by Hamming distance.", panel=SEARCH
-    )
-    bits: int | None = option(
-        "--bits", None, "With --simhash: bits, 64 or 128. Default: 64.", "NUMBER", panel=SEARCH
-    )
-    distance: int | None = option(
-        "--distance",
-        None,
-        "With --simhash: largest number of differing bits, up to a quarter of all. Default: 3.",
-        "NUMBER",
-        panel=SEARCH,
-    )
-    documents: int | None = option(
-        "--documents", None, "With --simhash: number of fingerprints. Default: 1,000,000.", "NUMBER", panel=SEARCH
-    )
-    json: bool = general.JSON.field()
-    explicit: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ExplainOptions:
-    """Show the textbook tables for a few small documents.
-
-    Shingles, hash functions, signatures, exact and estimated similarity, and the share of a common
-    chunk in three measures. A shingle has three words, as in textbooks; in the other commands five.
-    """
-
-    names: list[str] = Declared((), (), "Two to ten small files; - is standard input.", "IN", panel=INPUT).field()
-    literal: bool = general.LITERAL.field()
-    example: bool = option("--example", False, "Explain three sentences of a published walk-through.", panel=INPUT)
-    length: int = setting("length", default=3)
-    unit: str = setting("unit")
-    family: str = option(
-        "--family",
-        "mod-p",
-        "Hash functions: mod-p, multiply-shift, classic, one-permutation, several with commas, or all.",
-        "NAME",
-        panel=COMPARED,
-    )
-    numbers: str | None = option(
-        "--slots",
-        None,
-        "Number of hash functions, from 1 to 1,024, or several numbers with commas. Default: 4.",
-        "NUMBER",
-        panel=COMPARED,
-    )
-    seed: int = option(
-        "--seed", 1, "Seed of the hash functions; 1 draws those of the walk-through.", "NUMBER", panel=COMPARED
-    )
-    coefficients: str | None = option(
-        "--coefficients",
-        None,
-        "The functions a·x + b themselves, for example 4:9,14:4; for mod-p and multiply-shift.",
-        "A:B",
-        panel=COMPARED,
-    )
-    band_rows: int | None = option(
-        "--band-rows",
-        None,
-        "Rows of a band. Default, for one family and number of slots: as many as find half of the pairs of "
-        "resemblance .5.",
-        "NUMBER",
-        panel=COMPARED,
-    )
-    html: Path | None = option(
-        "--html", None, "Write an HTML page instead of printing the tables.", "FILE", panel=OUTPUT
-    )
-    overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
-    json: bool = general.JSON.field()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DemoOptions:
-    """Find the near copies in a small sample, and show the evidence."""
-
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
 
 
@@ -433,6 +271,8 @@ class MergeOptions:
     )
     store_texts: bool = general.STORE_TEXTS.field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
@@ -451,6 +291,8 @@ class PartOptions:
     ).field()
     out: Path | None = general.OUT_OR_STREAM.field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()

@@ -99,6 +99,8 @@ class ApplyOptions:
         general.MOVED, help="The input where it is now, if it has moved. May be repeated."
     ).field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
@@ -119,6 +121,8 @@ class RegroupOptions:
         ("--threshold",), REQUIRED, "A threshold above that of the result.", *general.SHARE
     ).field()
     dry_run: bool = general.DRY_RUN.field()
+    quiet: bool = general.QUIET.field()
+    verbose: bool = general.VERBOSE.field()
     json: bool = general.JSON.field()
     overwrite: bool = general.OVERWRITE.field()
     explicit: frozenset[str] = frozenset()
