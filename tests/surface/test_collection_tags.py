@@ -173,3 +173,28 @@ def test_tags_are_a_field_of_queries(letters: nd.Collection) -> None:
     assert letters.tag("seen", query="tag:hot AND NOT tag:seen") is None
     explained = letters.search("EXPLAIN tag:hot").plan
     assert has_parts(str(describe(explained)), "tag", "metadata tag:hot")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_decisions_go_to_another_collection(letters: nd.Collection, run: Run, tmp_path: Path, form: str) -> None:
+    a, b, c = list(TEXTS)[:3]
+    letters.decide(a, b, "not alike", by="ann", note="=two offices")
+    letters.decide(b, c, "unsure", by="ben")
+    file, copy = tmp_path / f"decisions.{form}", tmp_path / "copy.neardup"
+    with nd.Collection(copy) as other:
+        other.add(pa.table({"id": [a, b], "text": [TEXTS[a], TEXTS[b]]}))
+    assert run("export", letters.path, "-o", file, "--what", "decisions").status == 0
+    done = run("import", copy, file, "--by", "cleo")
+    assert (done.status, done.out) == (1, "1 decision added (action 1)\n")  # c is unknown there
+    assert "1 id is" in done.err
+    with nd.Collection(copy) as other:
+        (held,) = other.decisions()
+        assert (held.a, held.b, held.verdict, held.by, held.note) == (a, b, "not alike", "cleo", "=two offices")
+    assert run("import", copy, file, "--by", "cleo").out == "nothing to add\n"
+    withdrawn = tmp_path / "withdrawn.csv"
+    withdrawn.write_text(f"id,other,decision\n{b},{a},none\n{a},{b},\n", encoding="utf-8")
+    assert run("import", copy, withdrawn, "--by", "cleo").status == 0
+    withdrawn.write_text(f"id,other,decision\n{b},{a},perhaps\n", encoding="utf-8")
+    assert "perhaps" in run("import", copy, withdrawn, "--by", "cleo").err
+    with nd.Collection(copy) as other:
+        assert not list(other.decisions())

@@ -421,7 +421,8 @@ def import_tags(options: on_results.ImportOptions) -> int:
     place, form = options.out, options.form or form_of(options.file)
     if isinstance(place, DatabaseURL) or place.is_file():
         with opened(place) as collection:
-            added = collection.import_tags(options.file, form, by=options.by, columns=options.columns)
+            decided = collection.import_decisions(options.file, form, by=options.by)
+            added = decided or collection.import_tags(options.file, form, by=options.by, columns=options.columns)
     else:
         from neardup.run.exchange import import_into
 

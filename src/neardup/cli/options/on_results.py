@@ -176,12 +176,13 @@ class ExportOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ImportOptions:
-    """Read tags and decisions from a file of another program into a result; into a collection, tags.
+    """Read tags and decisions from a file of another program into a result or a collection.
 
     The file is csv, jsonl, parquet, dat or xlsx, with a column of ids and one of tags, separated by
     semicolons. Of a table of groups that neardup export wrote, changed verdicts and fates of a result
-    are stored, too; an empty cell changes nothing, none withdraws. Exit status: 0 done; 1 done, but
-    some ids are unknown and were left out; 2 error.
+    are stored, too; into a collection, a table of decisions (export --what decisions). An empty cell
+    changes nothing, none withdraws. Exit status: 0 done; 1 done, but some ids are unknown and were
+    left out; 2 error.
     """
 
     out: Place = replace(

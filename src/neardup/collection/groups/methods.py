@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ from neardup.display import counted
 from neardup.errors import InputError, SettingError
 from neardup.io.decisions.log import TAG, InForce, require_tag
 from neardup.io.decisions.records import Action, Verdict
-from neardup.io.decisions.tag_files import Imported, read_rows
+from neardup.io.decisions.tag_files import WITHDRAWN, Imported, read_pairs, read_rows
 from neardup.runtime import Progress
 from neardup.tables import Int64s
 
@@ -235,6 +235,36 @@ class GroupsAndDecisions:
             what = f"import {counted(len(new), 'tag')} of {counted(documents, 'document')} from {file.name}"
             action = Deciding(self.store).tag_all(new, on=True, by=by, what=what)
         return Imported(action, len(new), documents, unknown_ids)
+
+    def import_decisions(self, file: Path, form: str, *, by: str = "") -> Imported | None:
+        """Store the decisions of a file with the columns id, other, decision and note, as an export writes them.
+
+        Those of one word and note are one action; the decision none withdraws one. What holds already is left out.
+        Returns None for a file without these columns. Raises InputError for a file that cannot be read, and for
+        decisions that contradict others; then nothing is stored.
+        """
+        rows = read_pairs(file, form)
+        if rows is None:
+            return None
+        by, action, count = _storable("by", by), None, 0
+        with self.store.writing():
+            known = self.store.numbers(sorted({id for row in rows for id in (row.id, row.other)}))
+            unknown = dict.fromkeys(id for row in rows for id in (row.id, row.other) if id not in known)
+            in_force = {(row.a, row.b): row.value for row in self.store.decisions.pairs_of(list(known.values()))}
+            chosen: dict[tuple[str, str], list[tuple[int, int]]] = {}
+            for row in rows:
+                if row.id in known and row.other in known:
+                    pair = self._pair(row.id, row.other)
+                    if in_force.get(pair, WITHDRAWN) != row.decision:
+                        chosen.setdefault((row.decision, row.note), []).append(pair)
+            for (word, note), pairs in chosen.items():
+                if word != WITHDRAWN:
+                    require_verdict(word)
+                verdict = None if word == WITHDRAWN else cast(Verdict, word)
+                what = f"import {counted(len(pairs), 'decision')} from {file.name}"
+                action = Deciding(self.store).decide(pairs, verdict, by, note, what=what)
+                count += len(pairs)
+        return Imported(action, 0, 0, tuple(unknown), count)
 
     def _found(self, query: str) -> Int64s:
         """Return the numbers of all documents that a query finds."""

@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -70,6 +70,29 @@ def read_rows(path: Path, form: str, id: str = "id", tags: str = "tags") -> Iter
                 )
         document = _text(row[id.lower()])
         yield ImportedRow(document, tuple(_tags(row[tags.lower()])), _decision(document, row))
+
+
+class PairRow(NamedTuple):
+    """A decision about two documents: its word, "none" for one that is withdrawn, and its note."""
+
+    id: str
+    other: str
+    decision: str
+    note: str
+
+
+def read_pairs(path: Path, form: str) -> list[PairRow] | None:
+    """Return the decisions of a file with the columns id, other and decision; None if it lacks one of these.
+
+    Rows with an empty decision are left out. Raises InputError for a file that cannot be read.
+    """
+    pairs = []
+    for row in _rows(path, form):
+        if not {"id", "other", "decision"} <= row.keys():
+            return None
+        if word := _word(_text(row["decision"])):
+            pairs.append(PairRow(_text(row["id"]), _text(row["other"]), word, _text(row.get("note")).strip()))
+    return pairs
 
 
 def _decision(document: str, row: Mapping[str, Any]) -> DecisionRow | None:
