@@ -53,6 +53,25 @@ def test_the_page_of_a_report_is_for_everybody(run: Run, out: Path, tmp_path: Pa
             seen.close()
 
 
+def test_a_link_opens_a_group_and_print_shows_all_of_them_in_black(run: Run, out: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    assert run("report", out, "-o", page).status == 0
+    visible = "[...document.querySelectorAll('.opened .texts')].filter((one) => one.checkVisibility()).length"
+    with chromium() as browser:
+        seen = browser.new_page(viewport={"width": 1366, "height": 768}, color_scheme="dark")
+        seen.goto(page.as_uri())
+        assert seen.locator("details.opened").count() == 3
+        assert seen.evaluate(visible) == 0
+        seen.goto(f"{page.as_uri()}#group-2")
+        assert seen.locator("details.opened[open]").count() == 1
+        seen.emulate_media(media="print")
+        colours = "[...new Set([...document.links].map((link) => getComputedStyle(link).color))]"
+        assert seen.evaluate(colours) == ["rgb(0, 0, 0)"]
+        style = "getComputedStyle(document.querySelector('.opened'), '::details-content').contentVisibility"
+        assert seen.evaluate(style) == "visible"
+        assert seen.evaluate("getComputedStyle(document.querySelector('.opened')).breakInside") == "avoid"
+
+
 def test_a_page_is_replaced_only_if_it_is_a_page_of_neardup(run: Run, out: Path, tmp_path: Path) -> None:
     page, other = tmp_path / "report.html", tmp_path / "other.html"
     other.write_text("<!DOCTYPE html><p>mine", encoding="utf-8")

@@ -231,7 +231,7 @@ def report(options: on_results.ReportOptions) -> int:
     from neardup.review.report.content import check_lengths, report_page
     from neardup.run.findings import load
 
-    check_lengths(options.most_pairs, options.most_groups)
+    check_lengths(options.most_pairs, options.most_groups, options.megabytes)
     result = load(options.result)
     with OutputPage(options.page, overwrite=options.overwrite, access=result.access) as page:
         title = options.result.resolve().name
@@ -239,6 +239,7 @@ def report(options: on_results.ReportOptions) -> int:
             result,
             pairs=options.most_pairs,
             groups=options.most_groups,
+            megabytes=options.megabytes,
             title=title,
             written=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )

@@ -111,7 +111,7 @@ def test_every_similarity_is_in_its_bar(threshold: float) -> None:
 
 
 def test_a_report_shows_the_figures_and_the_pairs(found: Found) -> None:
-    page = report_page(found, title="a<b", pairs=4, groups=2, written="2026-11-22")
+    page = report_page(found, title="a<b", pairs=4, groups=2, megabytes=0, written="2026-11-22")
     read = require_plain(page)
     assert "Near-duplicates in a<b" in read.text
     assert f"{found.run.counts.removed} can be" in read.text
@@ -122,6 +122,62 @@ def test_a_report_shows_the_figures_and_the_pairs(found: Found) -> None:
     headings = [int(tag[1]) for tag, _ in read.elements if re.fullmatch(r"h[1-6]", tag)]
     assert headings[0] == 1
     assert all(after <= before + 1 for before, after in pairwise(headings))
+
+
+def test_groups_are_in_turn_the_least_similar_the_one_at_stake_and_the_largest(found: Found) -> None:
+    groups = group_figures(found)
+    left, order = set(range(len(groups))), groups.in_turn().tolist()
+    keys = (lambda one: -groups.lowest[one], lambda one: groups.stake[one], lambda one: groups.size[one])
+    assert sorted(order) == sorted(left)
+    for key, group in zip(keys, order, strict=False):
+        assert key(group) == max(map(key, left)) or group not in left
+        left.discard(group)
+
+
+def opened_pairs(page: str) -> dict[str, list[frozenset[str]]]:
+    """The pairs of each group that is side by side: one that is shown before it is a link."""
+    part = page[page.index('<h2 id="groups"') :]
+    parts = re.split(r"<h3>Group \d+: ", part)[1:]
+    ends = r"(?:</a>,|: ) ?<bdi lang=\"\">(\d+)</bdi> and <bdi lang=\"\">(\d+)</bdi>"
+    return {re.findall(r"\d+", one)[0]: [frozenset(pair) for pair in re.findall(ends, one)] for one in parts}
+
+
+def test_every_group_can_be_opened_side_by_side(found: Found) -> None:
+    page = report_page(found, pairs=4)
+    require_plain(page)
+    copies = set(found.copies["id"].to_pylist())
+    members: dict[str, set[frozenset[str]]] = {}
+    for row in found.groups.to_pylist():
+        if not row["representative"] and row["id"] not in copies:
+            members.setdefault(str(row["group"]), set()).add(frozenset((str(row["id"]), str(row["group"]))))
+    read = {group: set(pairs) for group, pairs in opened_pairs(page).items()}
+    assert read == members
+    with_copies = {row["group"] for row in found.groups.to_pylist() if row["id"] in copies}
+    assert page.count("Exact copies: ") == len(with_copies) == 2
+    assert "not in the page" not in page
+    ids = re.findall(r'id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]+)"', page)) <= set(ids)
+
+
+@pytest.mark.parametrize("megabytes", [0, 0.001, 0.02, 0.05])
+def test_groups_above_the_size_of_the_page_are_listed(found: Found, megabytes: float) -> None:
+    page = report_page(found, pairs=2, megabytes=megabytes)
+    opened, none = opened_pairs(page), report_page(found, pairs=2, megabytes=0)
+    assert len(page) <= len(none) + megabytes * 1e6
+    left = 6 - len(opened)
+    assert left > 0
+    assert has_parts(require_plain(page).text, f"{left} group", "not in the page", "--megabytes")
+    order = [str(group) for group in group_figures(found).heads.take(group_figures(found).in_turn()).to_pylist()]
+    assert list(opened) == order[: len(opened)]
+    rest = page[page.index("<details><summary>Groups that are not in the page") :]
+    assert re.findall(r'<th scope="row"><bdi lang="">(\d+)</bdi>', rest) == order[len(opened) :]
+
+
+def test_sizes_that_a_page_cannot_have_are_refused(found: Found) -> None:
+    for megabytes in (-1, 101, float("nan")):
+        with pytest.raises(nd.SettingError, match="megabytes"):
+            report_page(found, megabytes=megabytes)
 
 
 @pytest.mark.part(2)

@@ -64,6 +64,9 @@ class ReportOptions:
     ).field()
     most_pairs: int = option("--pairs", 10, "Number of pairs to show side by side, up to 100.", "NUMBER")
     most_groups: int = option("--groups", 20, "Number of groups in a list, up to 1,000.", "NUMBER")
+    megabytes: float = option(
+        "--megabytes", 2.0, "Size of the groups that can be opened side by side, up to 100.", "NUMBER"
+    )
     overwrite: bool = replace(general.OVERWRITE, help="Replace the page if it exists.").field()
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+import numpy as np
 from markupsafe import Markup
 
 from neardup.comparison.show.page import ComparisonBody
@@ -29,6 +30,7 @@ from neardup.settings import FIELDS, as_compared
 
 if TYPE_CHECKING:
     from neardup.comparison.result import ComparisonRecord
+    from neardup.review.report.figures import GroupFigures
     from neardup.review.report.lists import TextReading
     from neardup.review.source import GroupLine, PairLine
     from neardup.run.findings import Found
@@ -39,9 +41,13 @@ NOTES, NOTE = 20, 600
 INPUTS, NAMED = 5, 200
 """Most names of inputs on the page, and the length of one."""
 GENERATOR = "neardup report"
-PAIRS, GROUPS = 10, 20
-MOST_PAIRS, MOST_GROUPS = 100, 1000
-"""Largest numbers of pairs side by side, and of lines in a list of groups."""
+PAIRS, GROUPS, MEGABYTES = 10, 20, 2.0
+MOST_PAIRS, MOST_GROUPS, MOST_MEGABYTES = 100, 1000, 100.0
+"""Largest numbers of pairs side by side, of lines in a list of groups, and of megabytes of groups side by side."""
+MEMBERS, COPIES, NOT_OPENED = 20, 20, 1000
+"""Most members of a group side by side, names of its exact copies, and names of groups that are not opened."""
+OVERHEAD, READ = 600, 10
+"""Bytes of a group or a pair besides its comparison, and characters of text that count as a byte."""
 SHOWN = 20_000
 """Characters of the texts of one pair on the page."""
 LONGEST = 1_000_000
@@ -51,17 +57,24 @@ SECONDS = 20.0
 
 
 def report_page(
-    result: Found, *, pairs: int = PAIRS, groups: int = GROUPS, title: str = "", written: str = ""
+    result: Found,
+    *,
+    pairs: int = PAIRS,
+    groups: int = GROUPS,
+    megabytes: float = MEGABYTES,
+    title: str = "",
+    written: str = "",
 ) -> str:
     """Return the report of a result as HTML.
 
-    ``pairs`` is the number of pairs side by side, ``groups`` the length of a list of groups. ``title`` is the name
-    of the result; ``written`` is the date of the page. Texts that cannot be read are left out, with the reason.
+    ``pairs`` is the number of pairs side by side, ``groups`` the length of a list of groups, and
+    ``megabytes`` the size of all groups that can be opened side by side. ``title`` is the name of the result;
+    ``written`` is the date of the page. Texts that cannot be read are left out, with the reason.
 
     Raises SettingError for numbers out of range.
     """
-    check_lengths(pairs, groups)
-    content = ReportContent(result, groups=groups, pairs=pairs)
+    check_lengths(pairs, groups, megabytes)
+    content = ReportContent(result, groups=groups, pairs=pairs, megabytes=megabytes)
     heading = f"Near-duplicates in {printable(title)}" if title else "Near-duplicates"
     return self_contained(
         templates_of("neardup.review.report"),
@@ -77,8 +90,10 @@ def report_page(
     )
 
 
-def check_lengths(pairs: int, groups: int) -> None:
+def check_lengths(pairs: int, groups: int, megabytes: float) -> None:
     """Raise SettingError for lists that are too long for a page."""
+    if not 0 <= megabytes <= MOST_MEGABYTES:
+        raise SettingError(f"megabytes is {megabytes:g}", f"A number from 0 to {MOST_MEGABYTES:g}")
     for name, value, most in (("pairs", pairs, MOST_PAIRS), ("groups", groups, MOST_GROUPS)):
         if not 0 <= value <= most:
             raise SettingError(f"{name} is {value}", f"A whole number from 0 to {most:,}")
@@ -94,12 +109,13 @@ class Tile:
 
 
 class ReportContent:
-    """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists.
+    """Everything on the page of a report. ``groups`` and ``pairs`` are the lengths of its lists, ``megabytes`` is
+    the size of its groups side by side.
 
     A loaded result with decisions in its folder is reported as they leave it.
     """
 
-    def __init__(self, result: Found, *, groups: int, pairs: int) -> None:
+    def __init__(self, result: Found, *, groups: int, pairs: int, megabytes: float) -> None:
         as_run, result = result, as_reviewed(result)
         self.run = result.run
         decisions = result.run.decisions
@@ -121,7 +137,8 @@ class ReportContent:
         self.not_judged, self.crowds = lists.not_judged(result), lists.crowds(result)
         chosen = choose([*self._candidates()], pairs)
         self.pairs: list[ShownPair] = list(side_by_side(result, chosen, self._reading))
-        self._anchors = {frozenset((one.chosen.a, one.chosen.b)): one.anchor for one in self.pairs}
+        self.opened = OpenedGroups(result, self._groups, self._reading, self.pairs, megabytes)
+        self._anchors = self.opened.anchors
 
     @property
     def measure(self) -> str:
@@ -287,9 +304,10 @@ class ReportContent:
         return self._anchors.get(frozenset((a, b)), "")
 
     def link_of_group(self, line: GroupLine) -> str:
-        """Return the address of the pair of a group that loses most; "" if it is not on this page."""
+        """Return the address of a group, or else of its pair that loses most; "" if neither is on this page."""
         worst = self.groups.worst(line)
-        return "" if worst is None else self.link(worst.id, line.id)
+        pair = "" if worst is None else self.link(worst.id, line.id)
+        return self.opened.address.get(line.key, pair)
 
     def link_of_pair(self, line: PairLine) -> str:
         """Return the address of a pair; "" if it is not on this page."""
@@ -325,9 +343,6 @@ def _value(value: object) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else brief(value, NOTE) or "none"
 
 
-Ends: TypeAlias = tuple["Id", "Id"]
-
-
 @dataclass(frozen=True)
 class ChosenPair:
     """A pair to show: a member and its representative, or two documents. ``why`` is a sentence."""
@@ -335,6 +350,11 @@ class ChosenPair:
     a: Id
     b: Id
     why: str
+
+    @property
+    def ends(self) -> frozenset[Id]:
+        """Its two documents."""
+        return frozenset((self.a, self.b))
 
 
 @dataclass
@@ -364,17 +384,120 @@ def choose(lists: Sequence[Iterable[ChosenPair]], most: int) -> list[ChosenPair]
     waiting = [iter(pairs) for pairs in lists]
     while waiting and len(chosen) < most:
         for pairs in list(waiting):
-            new = next((pair for pair in pairs if frozenset((pair.a, pair.b)) not in chosen), None)
+            new = next((pair for pair in pairs if pair.ends not in chosen), None)
             if new is None:
                 waiting.remove(pairs)
             elif len(chosen) < most:
-                chosen[frozenset((new.a, new.b))] = new
+                chosen[new.ends] = new
     return list(chosen.values())
 
 
-def side_by_side(result: Found, chosen: Sequence[ChosenPair], reading: TextReading) -> Iterator[ShownPair]:
-    """Read and compare pairs."""
-    for place, pair in enumerate(chosen, 1):
+@dataclass(frozen=True)
+class OpenedGroup:
+    """A group side by side: the pairs of its members with the representative, and its exact copies.
+
+    ``left_out`` are members that are neither.
+    """
+
+    number: int
+    id: Id
+    size: int
+    lowest: float | None
+    highest: float | None
+    copies: Some
+    pairs: list[ShownPair]
+    left_out: int
+
+
+class OpenedGroups:
+    """The groups that can be opened side by side, up to a size in ``megabytes``, and the ``others``.
+
+    The groups nearest to the threshold, those with most text at stake, and the largest come in turn. Each pair
+    counts with the bytes of its comparison, or a tenth of the characters of its texts if they are more. A pair
+    that is among ``pairs`` is not shown again.
+    """
+
+    def __init__(
+        self,
+        result: Found,
+        groups: GroupFigures,
+        reading: TextReading,
+        pairs: Sequence[ShownPair],
+        megabytes: float,
+    ) -> None:
+        self._found, self._groups, self._reading = result, groups, reading
+        self.first, self._shown = len(pairs), {one.chosen.ends: one for one in pairs}
+        self.size, self._room = size(int(megabytes * 1e6)), megabytes * 1e6
+        self.members = MEMBERS
+        self.groups: list[OpenedGroup] = []
+        self.address: dict[int, str] = {}
+        order, count = groups.in_turn(), 0
+        for group in order.tolist():
+            if self._room <= 0 or reading.gave_up:
+                break
+            opened = self._open(group, count + 1)
+            if opened is None:
+                break
+            self.groups.append(opened)
+            count += 1
+            self.address[group] = f"#group-{count}"
+        listed = [self._row(group) for group in order[count : count + NOT_OPENED].tolist()]
+        self.others = Some(listed, len(order) - count)
+        self.anchors = {ends: one.anchor for ends, one in self._shown.items()}
+
+    def _open(self, group: int, number: int) -> OpenedGroup | None:
+        """Compare the members of a group as long as there is room; None if there is none for the first pair."""
+        groups, table = self._groups, self._found.groups
+        head, rows = groups.heads[group].as_py(), np.flatnonzero(groups.of_row == group)
+        leads = table["representative"].take(rows).to_numpy().astype(bool)
+        values = table["similarity"].take(rows).to_numpy().astype(np.float64)
+        near, copies = rows[~leads & ~groups.copies[rows]], rows[groups.copies[rows]]
+        near = near[np.argsort(values[~leads & ~groups.copies[rows]], kind="stable")]
+        self._room -= OVERHEAD
+        pairs: list[ShownPair] = []
+        for member in table.select(["id", "kept", "reason"]).take(near[:MEMBERS]).to_pylist():
+            fate = "stays" if member["kept"] else "goes"
+            chosen = ChosenPair(member["id"], head, brief(f"A {fate}: {member['reason']}", NOTE))
+            shown = self._shown.get(chosen.ends) or self._compared(chosen)
+            if shown is None:
+                break
+            pairs.append(shown)
+        if len(near) and not pairs:
+            return None
+        names = [str(id) for id in table["id"].take(copies[:COPIES]).to_pylist()]
+        lowest, highest = (
+            None if np.isnan(value) else float(value) for value in (groups.lowest[group], groups.highest[group])
+        )
+        some = Some(names, len(copies))
+        return OpenedGroup(
+            number, head, int(groups.size[group]), lowest, highest, some, pairs, len(near) - len(pairs)
+        )
+
+    def _compared(self, chosen: ChosenPair) -> ShownPair | None:
+        """Compare a pair and keep it; None if there is no room for it."""
+        if self._room <= 0:
+            return None
+        number = len(self._shown) + 1
+        shown = next(side_by_side(self._found, [chosen], self._reading, number, 5))
+        read = sum(len(self._reading.text(id) or "") for id in (chosen.a, chosen.b)) if shown.body else 0
+        self._room -= OVERHEAD + max(len(shown.body.encode("utf-8", "replace")), read // READ)
+        if self._room < 0:
+            return None
+        self._shown[chosen.ends] = shown
+        return shown
+
+    def _row(self, group: int) -> tuple[str, str, str]:
+        groups = self._groups
+        low = groups.lowest[group]
+        value = "exact copies" if np.isnan(low) else similarity(float(low))
+        return str(groups.heads[group].as_py()), number(int(groups.size[group])), value
+
+
+def side_by_side(
+    result: Found, chosen: Sequence[ChosenPair], reading: TextReading, first: int = 1, level: int = 4
+) -> Iterator[ShownPair]:
+    """Read and compare pairs; ``first`` is the number of the first one, ``level`` that of their headings."""
+    for place, pair in enumerate(chosen, first):
         shown = ShownPair(place, pair)
         texts = reading.text(pair.a), reading.text(pair.b)
         if texts[0] is None or texts[1] is None:
@@ -383,11 +506,11 @@ def side_by_side(result: Found, chosen: Sequence[ChosenPair], reading: TextReadi
             size = counted(len(texts[0]) + len(texts[1]), "character")
             shown.missing = f"The two texts have {size}, which is too long for this page."
         else:
-            _compare(result, shown, (texts[0], texts[1]))
+            _compare(result, shown, (texts[0], texts[1]), level)
         yield shown
 
 
-def _compare(result: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
+def _compare(result: Found, shown: ShownPair, texts: tuple[str, str], level: int) -> None:
     from neardup.comparison.compare import compare
 
     settings = result.run.settings
@@ -397,15 +520,15 @@ def _compare(result: Found, shown: ShownPair, texts: tuple[str, str]) -> None:
     except LimitError as error:
         shown.missing = f"{error.given}."
         return
-    shown.body = bounded(comparison, (names[0], names[1]), f"p{shown.number}-", SHOWN)
+    shown.body = bounded(comparison, (names[0], names[1]), f"p{shown.number}-", SHOWN, level)
 
 
-def bounded(record: ComparisonRecord, names: tuple[str, str], prefix: str, most: int) -> Markup:
+def bounded(record: ComparisonRecord, names: tuple[str, str], prefix: str, most: int, level: int = 4) -> Markup:
     """Return the parts of a comparison as HTML: facts, list of differences, the two texts.
 
     ``prefix`` makes ids unique on the page. If the texts have more than ``most`` characters, equal passages are
     left out, and the page ends after that many.
     """
     fits = len(record.a.text) + len(record.b.text) <= most
-    body = ComparisonBody(record, names, False, prefix, 4, None if fits else most)
+    body = ComparisonBody(record, names, False, prefix, level, None if fits else most)
     return body.html("bounded")

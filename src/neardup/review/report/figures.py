@@ -27,7 +27,8 @@ class GroupFigures:
     ``lowest`` and ``highest`` are the similarities of near copies with their representative, NaN without any.
     ``stake`` is the size in bytes of the text that goes with removed documents: the share of their shingles that
     is lost, times their size; exact copies of each other count once. It is a lower bound where ``unknown``.
-    ``worst`` is the row of the member with the largest part in it, -1 without any.
+    ``worst`` is the row of the member with the largest part in it, -1 without any. ``copies`` are the rows of the
+    table that are exact copies.
     """
 
     heads: pa.Array
@@ -39,6 +40,7 @@ class GroupFigures:
     stake: Int64s
     unknown: Bools
     worst: Int64s
+    copies: Bools
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -46,6 +48,14 @@ class GroupFigures:
     def by_stake(self, most: int) -> Int64s:
         """Return the groups with text at stake, most text first."""
         return _first(self.stake, most)[: int((self.stake > 0).sum())]
+
+    def in_turn(self) -> Int64s:
+        """Return all groups: the least similar, that with most at stake and the largest of the others, in turn."""
+        lowest = np.where(np.isnan(self.lowest), np.inf, self.lowest)
+        orders = [_first(values, len(self)) for values in (-lowest, self.stake, self.size)]
+        groups = np.stack(orders, axis=1).ravel()
+        _, first = np.unique(groups, return_index=True)
+        return groups[np.sort(first)]
 
     def by_size(self, most: int) -> Int64s:
         """Return the largest groups, the largest first."""
@@ -77,6 +87,7 @@ def group_figures(result: ResultRecord) -> GroupFigures:
         np.bincount(of_row, lost, minlength=many).astype(np.int64),
         np.bincount(of_row[unknown], minlength=many) > 0,
         _worst(of_row, lost, many),
+        exact,
     )
 
 
@@ -109,7 +120,7 @@ def _filled(values: pa.ChunkedArray, missing: int) -> Int64s:
     return filled
 
 
-def _first(values: Int64s, most: int) -> Int64s:
+def _first(values: Int64s | Floats, most: int) -> Int64s:
     return np.argsort(-values, kind="stable")[:most]
 
 

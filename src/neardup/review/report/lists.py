@@ -332,9 +332,14 @@ class TextReading:
             return ""
         return _kind(texts[0], texts[1])
 
+    @property
+    def gave_up(self) -> bool:
+        """Whether no text is read any more, because too many could not be read."""
+        return self._failures >= _FAILURES
+
     def text(self, id: Id) -> str | None:
         """Return the text of a document, None if it cannot be read."""
-        if id in self._short or self._failures >= _FAILURES:
+        if id in self._short or self.gave_up:
             return self._short.get(id)
         try:
             text = self._found.look(id).text
