@@ -313,12 +313,12 @@ class ThresholdView:
     counts: tuple[int, ...]
     lines: tuple[ThresholdLine, ...]
     labelled: int
-    """Pairs of ``around`` with a verdict other than unsure; ``alike`` of them are duplicates or keep both."""
+    """Drawn pairs with a verdict other than unsure; ``alike`` of them are duplicates or keep both."""
     alike: int
     precision: tuple[float, float, float] | None
     """The share that is alike, and its 95 % interval (Wilson); None before the first label."""
     around: tuple[PairLine, ...]
-    """Ten pairs around the line to label, drawn evenly from those in ``range``."""
+    """Ten pairs around the line to label, drawn evenly from those in ``range``; then others between them."""
     notes: tuple[str, ...] = ()
     """Why some lines are still missing, if they are."""
     range: tuple[float, float] | None = None

@@ -186,6 +186,29 @@ def test_pairs_to_label_are_those_nearest_to_the_line(tmp_path: Path) -> None:
             assert width < 0.2  # nothing far from the line
 
 
+def test_when_all_are_labelled_others_are_drawn_between_them(tmp_path: Path) -> None:
+    """As in the test before; the interval becomes narrower with each ten, until all pairs are labelled."""
+    common = [f"w{n}" for n in range(240)]
+    texts = {"whole": " ".join(common)} | {
+        f"d{k}": " ".join([*common, *(f"x{k}y{n}" for n in range(k))]) for k in range(1, 61)
+    }
+    with closing(Desk.open(make_result(tmp_path, texts, threshold=0.6, length=1))) as desk:
+        labelled: set[tuple[int, int]] = set()
+        widths, among = [], desk.threshold(0.9).among
+        while len(labelled) < among:
+            new = {(line.a, line.b) for line in desk.threshold(0.9).around} - labelled
+            assert new
+            for pair in sorted(new):
+                desk.decide(Decide("pair", "duplicate", "ann", len(labelled), pair=pair))
+                labelled.add(pair)
+            view = desk.threshold(0.9)
+            assert view.precision is not None
+            assert view.labelled == view.alike == len(labelled)
+            widths.append(view.precision[2] - view.precision[1])
+        assert widths == sorted(widths, reverse=True)
+        assert len(widths) > 1
+
+
 def test_few_pairs_are_all_drawn(desk: Desk) -> None:
     values = sorted(stored(desk).values())
     view = desk.threshold(0.8)

@@ -62,8 +62,7 @@ class Thresholds:
         counts, edges = np.histogram(self._lines.index.pairs.similarity, BINS, (min(self.least, 0.99), 1.0))
         near = self._near(value)
         values = self._lines.index.pairs.similarity[near]
-        drawn = self._drawn(near)
-        verdicts = [judged.verdict for pair in drawn if (judged := self._lines.judged(*pair)) is not None]
+        drawn, verdicts = self._drawn(near)
         known = [verdict for verdict in verdicts if verdict != "unsure"]
         alike = sum(verdict in ALIKE for verdict in known)
         precision = wilson(alike / len(known), len(known)) if known else None
@@ -103,10 +102,25 @@ class Thresholds:
                 break
         return near
 
-    def _drawn(self, near: Int64s) -> list[tuple[int, int]]:
-        """Return some of these pairs, spread evenly, always the same ones."""
+    def _drawn(self, near: Int64s) -> tuple[list[tuple[int, int]], list[str]]:
+        """Return some of these pairs to label, and the verdicts on all that were drawn so far.
+
+        They are spread evenly, always the same ones. When all have a verdict, about as many again are drawn
+        between them: each label makes the interval narrower, and none was chosen for what it is.
+        """
         ends = self._lines.index.pairs.ends
-        return [(int(ends[0][place]), int(ends[1][place])) for place in spread(near, AROUND).tolist()]
+        few, earlier = AROUND, near[:0]
+        while True:
+            places = spread(near, few)
+            pairs = {place: (int(ends[0][place]), int(ends[1][place])) for place in places.tolist()}
+            judged = {place: self._lines.judged(*pair) for place, pair in pairs.items()}
+            waiting = places[np.array([judged[place] is None for place in places.tolist()], np.bool_)]
+            if len(waiting) or len(places) == len(near):
+                break
+            few, earlier = 2 * few - 1, places
+        shown = spread(waiting if len(earlier) and len(waiting) else places, AROUND)
+        verdicts: list[str] = [one.verdict for one in judged.values() if one is not None]
+        return [pairs[place] for place in shown.tolist()], verdicts
 
     def _start(self) -> None:
         with self._lock:
