@@ -59,6 +59,31 @@ def test_the_figures_are_those_after_the_decisions(run: Run, reviewed: Path) -> 
     assert words(nd.report_page(nd.load(reviewed))).count("3 can be removed") == 1
 
 
+def test_what_follows_is_counted_beside_the_run_with_the_documents_concerned(run: Run, reviewed: Path) -> None:
+    with DecisionStore(reviewed) as store:
+        store.act([FateOf("alone", "remove"), FateOf("night", "remove")], by="Ann", what="remove")
+        apart = [Judgement("fox-less", other, "not alike") for other in ("fox", "fox-12", "fox-copy")]
+        store.act(apart, by="Cleo", what="not alike")
+    after = json.loads(run("apply", reviewed, "--dry-run", "--json").out)["counts"]
+    said = written(run, reviewed)
+    before = nd.load(reviewed).run.counts
+    for name in ("groups", "removed", "kept"):
+        assert f" {name} {getattr(before, name)} {after[name]} " in said
+    listed = said[said.index("keep or remove Document Fate Why") : said.index("Decisions, the latest first")]
+    gone = {row["id"] for row in nd.load(reviewed).groups.to_pylist() if not row["kept"]}
+    kept = {
+        json.loads(line)["id"] for line in (reviewed.parent / "documents.jsonl").read_bytes().splitlines()
+    } - gone
+    assert run("apply", reviewed, "-o", reviewed.with_name("final")).status == 0
+    final = {
+        json.loads(line)["id"] for line in (reviewed.with_name("final") / "kept.jsonl").read_bytes().splitlines()
+    }
+    assert set(re.findall(r"(\S+) stays ", listed)) == final - kept
+    assert set(re.findall(r"(\S+) goes ", listed)) == kept - final
+    assert has_parts(listed, "by Ann: keep both", "no group", "by Cleo: not alike", "by Bob <b>: keep")
+    assert "keep or remove" not in written(run, reviewed.with_name("final"))
+
+
 def test_the_decisions_are_listed_with_their_authors_and_the_tags(run: Run, reviewed: Path) -> None:
     said = written(run, reviewed)
     assert "This page follows 2 decisions of people: 1 by Ann, 1 by Bob <b>." in said

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from neardup.display import counted, number, percent, printable
+from neardup.display import counted, number, percent, printable, size
 from neardup.errors import NeardupError
 from neardup.review.source import GroupLine, PairLine
 from neardup.run.account import DecisionAccount, DecisionsAccount, LostMost
@@ -226,7 +227,7 @@ class ReportDecisions:
     """
 
     def __init__(self, account: DecisionsAccount, result: Found, run: Found) -> None:
-        self._account = account
+        self._account, self._after, self._before = account, result, run
         self.only_reviewed = result is not run
         self._removed = run.run.counts.removed, result.run.counts.removed
         self._action = run.run.action
@@ -274,6 +275,41 @@ class ReportDecisions:
                 f"{files}. After the decisions {now} can go: neardup apply {out} -o DIR writes the others."
             )
         return notes
+
+    @property
+    def figures(self) -> list[Row]:
+        """The figures of the run by itself and after the decisions; none if the run removed nothing."""
+        if not self.only_reviewed or self._action == "group":
+            return []
+        before, after = self._before.run, self._after.run
+        rows: list[Row] = []
+        for name in ("groups", "near_copies", "removed", "kept"):
+            was, now = (number(getattr(run.counts, name)) for run in (before, after))
+            rows.append((name.replace("_", " "), was, now))
+        return [*rows, ("text removed", size(before.bytes.removed_text), size(after.bytes.removed_text))]
+
+    @property
+    def changed(self) -> Some:
+        """The documents that stay or go by the decisions: the document, its new fate, the reason."""
+        if not self.figures:
+            return Some((), 0)
+        gone = [one.groups.filter(pc.invert(one.groups["kept"]))["id"] for one in (self._before, self._after)]
+        ids = [
+            one.filter(pc.invert(pc.is_in(one, value_set=other.combine_chunks())))
+            for one, other in (gone, reversed(gone))
+        ]
+        first = [(id, fate) for part, fate in zip(ids, ("stays", "goes"), strict=True) for id in part.to_pylist()]
+        total, first = len(first), first[:FOLLOWED]
+        groups = self._after.groups.select(["id", "reason"])
+        listed = groups.filter(pc.is_in(groups["id"], value_set=pa.array([id for id, _ in first], ids[0].type)))
+        reasons = {
+            id: f"in no group any more; decided by {printable(one.by)}: {one.decision}"
+            for one in reversed(self._account.followed)
+            for id in one.ids
+        }
+        reasons |= dict(zip(listed["id"].to_pylist(), listed["reason"].to_pylist(), strict=True))
+        rows = [(str(id), fate, brief(reasons.get(id, "in no group any more"), REASON)) for id, fate in first]
+        return Some(rows, total)
 
     @property
     def followed(self) -> Some:
