@@ -174,6 +174,14 @@ def test_groups_above_the_size_of_the_page_are_listed(found: Found, megabytes: f
     assert re.findall(r'<th scope="row"><bdi lang="">(\d+)</bdi>', rest) == order[len(opened) :]
 
 
+def test_long_names_count_for_the_size_of_the_page(tmp_path: Path) -> None:
+    rows = [{"id": f"{HOSTILE}{'<é/' * 100}{number}", "text": edited(number % 10)} for number in range(200)]
+    found = nd.find(write_rows(tmp_path / "documents.jsonl", rows), threshold=0.95)
+    pages = [report_page(found, pairs=0, megabytes=size).encode() for size in (0, 0.03)]
+    assert b'"group-1"' in pages[1]
+    assert len(pages[1]) <= len(pages[0]) + 30_000
+
+
 def test_sizes_that_a_page_cannot_have_are_refused(found: Found) -> None:
     for megabytes in (-1, 101, float("nan")):
         with pytest.raises(nd.SettingError, match="megabytes"):

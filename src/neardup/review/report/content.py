@@ -14,7 +14,7 @@ from markupsafe import Markup
 from neardup.comparison.show.page import ComparisonBody
 from neardup.display import Line, counted, number, percent, printable, similarity, size
 from neardup.display.charts import Histogram, bars
-from neardup.display.view import LONGEST_NAME, self_contained, share
+from neardup.display.view import LONGEST_NAME, named, self_contained, share
 from neardup.errors import LimitError, SettingError
 from neardup.measures import LITERAL, MEASURES
 from neardup.review.desk.index import ResultIndex
@@ -453,7 +453,8 @@ class OpenedGroups:
         values = table["similarity"].take(rows).to_numpy().astype(np.float64)
         near, copies = rows[~leads & ~groups.copies[rows]], rows[groups.copies[rows]]
         near = near[np.argsort(values[~leads & ~groups.copies[rows]], kind="stable")]
-        self._room -= OVERHEAD
+        names = [str(id) for id in table["id"].take(copies[:COPIES]).to_pylist()]
+        self._room -= OVERHEAD + _bytes(named(head), *map(named, names))
         pairs: list[ShownPair] = []
         for member in table.select(["id", "kept", "reason"]).take(near[:MEMBERS]).to_pylist():
             fate = "stays" if member["kept"] else "goes"
@@ -464,7 +465,6 @@ class OpenedGroups:
             pairs.append(shown)
         if len(near) and not pairs:
             return None
-        names = [str(id) for id in table["id"].take(copies[:COPIES]).to_pylist()]
         lowest, highest = (
             None if np.isnan(value) else float(value) for value in (groups.lowest[group], groups.highest[group])
         )
@@ -480,7 +480,8 @@ class OpenedGroups:
         number = len(self._shown) + 1
         shown = next(side_by_side(self._found, [chosen], self._reading, number, 5))
         read = sum(len(self._reading.text(id) or "") for id in (chosen.a, chosen.b)) if shown.body else 0
-        self._room -= OVERHEAD + max(len(shown.body.encode("utf-8", "replace")), read // READ)
+        around = OVERHEAD + 2 * _bytes(named(chosen.a), named(chosen.b), chosen.why)
+        self._room -= around + max(_bytes(shown.body), read // READ)
         if self._room < 0:
             return None
         self._shown[chosen.ends] = shown
@@ -491,6 +492,10 @@ class OpenedGroups:
         low = groups.lowest[group]
         value = "exact copies" if np.isnan(low) else similarity(float(low))
         return str(groups.heads[group].as_py()), number(int(groups.size[group])), value
+
+
+def _bytes(*parts: str) -> int:
+    return sum(len(part.encode("utf-8", "replace")) for part in parts)
 
 
 def side_by_side(
