@@ -64,7 +64,10 @@ def test_a_link_opens_a_group_and_print_shows_all_of_them_in_black(run: Run, out
         assert seen.evaluate(visible) == 0
         seen.goto(f"{page.as_uri()}#group-2")
         assert seen.locator("details.opened[open]").count() == 1
+        listed = "document.querySelector('.opened[open] .member:not(:has(p.note)) ol.list').checkVisibility()"
+        assert seen.evaluate(listed)
         seen.emulate_media(media="print")
+        assert not seen.evaluate(listed)
         colours = "[...new Set([...document.links].map((link) => getComputedStyle(link).color))]"
         assert seen.evaluate(colours) == ["rgb(0, 0, 0)"]
         style = "getComputedStyle(document.querySelector('.opened'), '::details-content').contentVisibility"
