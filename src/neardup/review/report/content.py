@@ -441,6 +441,7 @@ class OpenedGroups:
             self.groups.append(opened)
             count += 1
             self.address[group] = f"#group-{count}"
+        self.unread = reading.gave_up
         listed = [self._row(group) for group in order[count : count + NOT_OPENED].tolist()]
         self.others = Some(listed, len(order) - count)
         self.anchors = {ends: one.anchor for ends, one in self._shown.items()}
