@@ -22,6 +22,7 @@ from neardup.io.readers.arrow import as_binary, column_type
 from neardup.io.readers.base import Chunk, Documents, FailedChunk
 from neardup.io.readers.folders import Discovered
 from neardup.io.readers.manifest import damaged
+from neardup.io.readers.parquet import ParquetDocuments
 from neardup.io.readers.places import places_of
 from neardup.io.readers.rows import as_bytes, row_of
 from neardup.io.readers.sources import Source
@@ -108,6 +109,9 @@ class InputTexts:
     def _counts(self) -> dict[int, int]:
         new = len(self._parts) - 1
         return {piece.chunk: piece.count for piece in self._pieces if piece.part == new}
+
+    def bring(self, rows: Int64s) -> None:
+        """Do nothing: a document is read when it is looked at."""
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Read a document of the input, also one in no pair."""
@@ -304,6 +308,7 @@ class StoredTexts:
 
     def __init__(self, folder: Path, rows: Int64s, place_of: Callable[[int], tuple[str, int | None]]) -> None:
         self._folder, self._rows, self._place_of = folder, rows, place_of
+        self._brought: dict[int, Any] = {}
 
     @cached_property
     def _documents(self) -> Documents:
@@ -312,9 +317,22 @@ class StoredTexts:
         documents.require("text", "row")
         return documents
 
+    def bring(self, rows: Int64s) -> None:
+        """Read the texts of ``rows`` (ascending) at once for ``look``, in place of those brought before."""
+        places = np.searchsorted(self._rows, rows)
+        texts: dict[int, Any] = {}
+        row_at = dict(zip(places.tolist(), rows.tolist(), strict=True))
+        if isinstance(self._documents, ParquetDocuments):
+            for part in self._documents.some_rows(places, ["text", "row"]):
+                row, text = part.table["row"].to_pylist(), part.table["text"].to_pylist()
+                stored = zip(part.row_numbers.tolist(), row, text, strict=True)
+                texts.update((row, text) for place, row, text in stored if row_at[place] == row)
+        self._brought = texts
+
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Return a stored document. Raises InputError for one in no pair and no copy, whose text is not stored."""
-        values = None if row is None else self._values(row, "text")
+        brought = self._brought
+        values = {"text": brought[row]} if row in brought else None if row is None else self._values(row, "text")
         if row is None or values is None:
             raise InputError(
                 f"The text of {printable(id)} is not stored",

@@ -3,7 +3,9 @@
 import json
 import re
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +13,11 @@ import neardup as nd
 from neardup.errors import InputError, QueryError
 from neardup.review.desk import texts
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.views import outside_of
 from neardup.review.source import Decide, Question
+from neardup.run.texts import StoredTexts
+from neardup.tables import Int64s, column
 from support.made_reviews import TEXTS, ids, key, lines, make_result
 from support.messages import has_parts
 
@@ -336,3 +341,31 @@ def test_quotes_are_the_passages_that_documents_of_the_group_have(desk: Desk) ->
     assert all(holders[id].key == key(desk, str(id)) for id in holders)
     assert quotes.passages[0].text.startswith(TEXTS["fox"][:200])
     assert not desk.quotes(int(desk._index.documents.rows[fox]), 1000).passages
+
+
+class CountedReads(StoredTexts):
+    """Stored texts that count what is read at once, and what is read by itself."""
+
+    def __init__(self, folder: Path, rows: Int64s) -> None:
+        super().__init__(folder, rows, lambda row: ("", row))
+        self.batches: list[int] = []
+        self.single: list[int] = []
+
+    def bring(self, rows: Int64s) -> None:
+        self.batches.append(len(rows))
+        super().bring(rows)
+
+    def _values(self, row: int, name: str) -> dict[str, Any] | None:
+        self.single.append(row)
+        return super()._values(row, name)
+
+
+def test_a_page_reads_the_stored_texts_once(result: Path) -> None:
+    loaded = nd.load(result)
+    texts = CountedReads(result, column(loaded.ranks, "row"))
+    with closing(Desk(ResultSubject(replace(loaded, texts=texts), result))) as desk:
+        first = lines(desk)
+        assert (len(first), texts.single) == (3, [])
+        assert texts.batches == [5]  # two of each group with differences, one of a group of copies
+        assert lines(desk) == first
+        assert (texts.batches, texts.single) == ([5], [])

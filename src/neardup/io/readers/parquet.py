@@ -394,23 +394,39 @@ class ParquetDocuments(TableDocuments):
         group = int(np.searchsorted(ends, row, side="right"))
         if row < 0 or group == len(ends):
             return None
+        try:
+            return next(self._rows_in(group, np.array([row]), columns), None)
+        except UNREADABLE as error:
+            end = int(ends[group])
+            problem = Problem(self.names[0], row, lost_rows(end - self.footers[0][group].rows, end, error))
+            return ReadRows(self.empty(0), no_rows(), (problem,))
+
+    def some_rows(self, rows: RowNumbers, columns: Sequence[str]) -> Iterator[ReadRows]:
+        """Decode rows (ascending) of the first file, each row group once; unreadable ones are left out."""
+        groups = np.searchsorted(np.cumsum([group.rows for group in self.footers[0]]), rows, side="right")
+        for group in np.unique(groups).tolist():
+            try:
+                yield from self._rows_in(group, rows[groups == group], columns)
+            except UNREADABLE:  # ``row`` gives the reason
+                continue
+
+    def _rows_in(self, group: int, rows: RowNumbers, columns: Sequence[str]) -> Iterator[ReadRows]:
+        """Decode a row group of the first file up to the last of ``rows`` (ascending), and yield these."""
         with self.sources[0].open_raw() as raw:
             part = plan_group(self.footers[0], group, raw, partial(self.open, 0))
-        end = part.first_row + part.rows
-        try:
-            if part.batch_rows is None:
-                raise pa.ArrowInvalid(part.refused)
-            with self.open(0) as file:
-                first = part.first_row
-                for batch in file.iter_batches(part.batch_rows, [group], self.in_file(columns), use_threads=False):
-                    if row < first + batch.num_rows:
-                        table = pa.Table.from_batches([batch.slice(row - first, 1)])
-                        return self.rows(0, table, np.array([row]), columns)
-                    first += batch.num_rows
-        except UNREADABLE as error:
-            problem = Problem(self.names[0], row, lost_rows(part.first_row, end, error))
-            return ReadRows(self.empty(0), no_rows(), (problem,))
-        return None
+        if part.batch_rows is None:
+            raise pa.ArrowInvalid(part.refused)
+        first, after = part.first_row, 0
+        with self.open(0) as file:
+            for batch in file.iter_batches(part.batch_rows, [group], self.in_file(columns), use_threads=False):
+                before, after = after, int(np.searchsorted(rows, first + batch.num_rows))
+                if before < after:
+                    wanted = rows[before:after]
+                    table = pa.Table.from_batches([batch.take(pa.array(wanted - first))])
+                    yield self.rows(0, table, wanted, columns)
+                if after == len(rows):
+                    return
+                first += batch.num_rows
 
     def _plan(self, position: int) -> list[RowGroups]:
         if position not in self._plans:

@@ -111,6 +111,10 @@ class Differences:
             budget.short = True
         return self.kernels.loaded
 
+    def knows(self, member: int, head: int) -> bool:
+        """Return whether a difference was computed before."""
+        return (member, head) in self._held
+
     def of(self, member: int, head: int, budget: Budget | None = None) -> tuple[int, str]:
         """Return the number of the kind of difference of a member from its representative, and the words for it.
 

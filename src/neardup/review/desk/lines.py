@@ -50,9 +50,26 @@ class Lines:
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time."""
+        if budget.left():
+            self.reader.bring(document for group in groups for document in self._read_for(group))
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
         return tuple(self._group(group, budget) for group in groups)
+
+    def _read_for(self, group: int) -> list[int]:
+        """Return the documents whose texts the line of a group needs: none if it was made before."""
+        head, place = int(self.made.heads[group]), self._least(group)
+        member = head if place < 0 else int(self.index.members[place])
+        if member != head and not self.differences.knows(member, head):
+            return [head, member]
+        return [head] if self.reader.held_words(head) is None else []
+
+    def _least(self, group: int) -> int:
+        """Return the place of the member that is least similar to the representative; −1 if all are copies."""
+        inside = self.index.slice(group)
+        near = inside.start + np.flatnonzero(self.made.near[inside])
+        similarity = self.index.similarity[near]
+        return int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))]) if len(near) else -1
 
     def prepare(self, group: int) -> None:
         """Make the line of a group, so that its words and differences are known when it is shown."""
@@ -113,13 +130,11 @@ class Lines:
     def _differs(self, group: int, head: int, budget: Budget | None) -> str:
         """Name the difference of the least similar member, and the number of other members."""
         index, inside = self.index, self.index.slice(group)
-        near = inside.start + np.flatnonzero(self.made.near[inside])
-        if not len(near):
+        place = self._least(group)
+        if place < 0:
             return "exact copies only"
-        similarity = index.similarity[near]
-        place = int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))])
         difference = self.difference(int(index.members[place]), head, int(self.made.kinds[place]), budget)
-        others = len(near) - 1
+        others = int(self.made.near[inside].sum()) - 1
         if difference and others:
             difference += f"; {counted(others, 'other member')}"
         return difference

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -88,6 +89,8 @@ class Ahead:
 
 HELD_BYTES = 1 << 26
 """Bytes of text to keep."""
+BROUGHT_BYTES = 1 << 23
+"""Bytes of text that are read at once for a page."""
 HELD_WORDS = 200_000
 """Documents of which the first words are kept."""
 HELD_FIELDS = 10_000
@@ -132,6 +135,14 @@ class TextReader:
             while self._bytes > HELD_BYTES and len(self._held) > 1:
                 self._bytes -= self._held.popitem(last=False)[1].size
             return text
+
+    def bring(self, documents: Iterable[int]) -> None:
+        """Read at once what a page looks at next: up to ``BROUGHT_BYTES``, without documents that are kept."""
+        wanted = np.array(sorted(set(documents) - self._held.keys()), np.int64)
+        wanted = wanted[np.cumsum(self._documents.bytes[wanted]) <= BROUGHT_BYTES]
+        if self._texts is not None and len(wanted) > 1:
+            with self._lock, suppress(NeardupError, OSError):  # ``look`` gives the reason
+                self._texts.bring(self._documents.rows[wanted])
 
     def sweep(self, documents: Int64s) -> Iterator[tuple[int, str]]:
         """Yield documents (ascending) with their texts."""
