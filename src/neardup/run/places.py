@@ -61,10 +61,11 @@ class StoredPlaces:
 
     def of_rows(self, rows: Int64s) -> tuple[Int64s, Int64s]:
         """Return the numbers of the files of rows of the run, and of the rows in them; −1 where not recorded."""
-        known = np.flatnonzero(np.isin(rows, self._row))
+        positions = np.searchsorted(self._row, rows)
+        known = np.flatnonzero(positions < len(self._row))
+        known = known[self._row[positions[known]] == rows[known]]
         places = np.full((2, len(rows)), -1, np.int64)
-        positions = np.searchsorted(self._row, rows[known])
-        places[:, known] = self._file[positions], self._number[positions]
+        places[:, known] = self._file[positions[known]], self._number[positions[known]]
         return places[0], places[1]
 
     def of_row(self, row: int) -> tuple[str, int | None]:
