@@ -139,4 +139,5 @@ def _texts_table(group: list[tuple[int, bytes, str | None]]) -> pa.Table:
     return pa.table([[one[k] for one in group] for k in range(len(TEXTS))], schema=TEXTS)
 
 
-_GROUP_BYTES = 4 << 20
+_GROUP_BYTES = 1 << 19
+"""Bytes of text in a row group. A text is decoded from the beginning of its group: in small ones that is quick."""
