@@ -132,7 +132,7 @@ def test_standard_input_beside_a_file_of_another_format(run: Run, tmp_path: Path
     (tmp_path / "more.csv").write_text("id,text\nm,a text on its own\n")
     piped(JSONL)
     assert run("dedup", "-", tmp_path / "more.csv", "-o", tmp_path / "out", "--keep", "first").status == 0
-    kept = {path.name: path.read_bytes() for path in (tmp_path / "out" / "kept").rglob("*.*")}
+    kept = {path.name: path.read_bytes() for path in (tmp_path / "out" / "kept").iterdir()}
     assert kept["stdin.jsonl"].splitlines() == [JSONL.splitlines()[0], JSONL.splitlines()[3]]
     assert has_parts(kept["more.csv"].decode(), "id", "m")
     refused = run("apply", tmp_path / "out", "-o", tmp_path / "final")

@@ -12,7 +12,7 @@ import pytest
 
 import neardup as nd
 from neardup.advice.adviser import ADVISED
-from neardup.cli.options import on_files
+from neardup.cli.options import on_samples
 from neardup.errors import InputError, SettingError
 from support import made_advice_sets as made
 
@@ -126,4 +126,4 @@ def test_columns_are_checked_before_the_work(forms: pa.Table, asked: dict[str, A
 
 
 def test_the_command_has_the_options_of_the_library() -> None:
-    assert set(on_files.PLANNED) <= set(ADVISED)
+    assert set(on_samples.PLANNED) <= set(ADVISED)

@@ -370,7 +370,8 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
     """Return the place of each file below ``kept``, with slashes; all places are distinct and lead nowhere else.
 
     ``roots`` are the folders that were named as input, and the fixed parts of patterns. Names are relative to the
-    innermost folder around all roots and files outside them. A name that is taken gets a number, in input order.
+    innermost folder around all roots and files outside them; standard input is in no folder. A name that is taken
+    gets a number, in input order.
 
     >>> places_of([Source("data/lang=de/a.jsonl", "/x/data/lang=de/a.jsonl")], ["data"])
     ['lang=de/a.jsonl']
@@ -379,14 +380,17 @@ def places_of(sources: Sequence[Source], roots: Sequence[str] = ()) -> list[str]
     """
     names = [_path(source.name) + _suffix_of(source) for source in sources]
     folders = [_path(shown_name(root)) for root in roots]
-    outside = [os.path.dirname(name) for name in names if not any(_is_below(name, folder) for folder in folders)]
+    piped = [source.path == STDIN for source in sources]
+    located = [name for name, is_piped in zip(names, piped, strict=True) if not is_piped]
+    outside = [os.path.dirname(name) for name in located if not any(_is_below(name, folder) for folder in folders)]
     base = os.path.commonpath(
-        [*(folder for folder in folders if any(_is_below(n, folder) for n in names)), *outside]
+        [*(folder for folder in folders if any(_is_below(n, folder) for n in located)), *outside] or [os.curdir]
     )
     found: list[str] = []
     taken: set[str] = set()
-    for name in names:
-        place = _free(os.path.relpath(name, base).replace(os.sep, "/"), taken)
+    for name, is_piped in zip(names, piped, strict=True):
+        inside = os.path.basename(name) if is_piped else os.path.relpath(name, base)
+        place = _free(inside.replace(os.sep, "/"), taken)
         taken.add(place)
         found.append(place)
     return found
