@@ -116,6 +116,19 @@ def facts_of(table: pa.Table, kind: type[Facts]) -> Facts:
     return msgspec.json.decode(table.schema.metadata[b"chunk"], type=kind)
 
 
+def places_among(some: Int64s, known: Int64s) -> tuple[Bools, Int64s]:
+    """(whether it is there, where) for each of ``some`` numbers among the ``known`` ones, which ascend.
+
+    >>> [found.tolist() for found in places_among(np.array([2, 6]), np.array([1, 2, 5]))]
+    [[True, False], [1, 3]]
+    """
+    places = np.searchsorted(known, some)
+    there = np.zeros(len(some), np.bool_)
+    inside = places < len(known)
+    there[inside] = known[places[inside]] == some[inside]
+    return there, places
+
+
 def distinct(*numbers: Ints) -> Ints:
     """Return the distinct numbers of some arrays of one type, ascending.
 

@@ -159,7 +159,8 @@ class CountCurves:
                 f"M{_LEFT} {_down(share):.1f}H{WIDTH - _RIGHT}", "axis", 'stroke-dasharray="1 4"' if share else ""
             )
         yield text(_LEFT, _TOP - 8, f"at most {number(most)}")
-        x, place = across(self.thresholds[self._nearest()]), self._nearest()
+        place = self._nearest()
+        x = across(self.thresholds[place])
         yield path(f"M{x:.2f} {_TOP}V{_FLOOR}", "axis")
         for kind, counts in zip(_LINES, self.counts.values(), strict=False):
             points = zip(self.thresholds, counts, strict=True)

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from neardup.io.writers.scratch import NumberFile, Scratch
 from neardup.settings import SearchSettings
-from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, UInt64s, column
+from neardup.tables import CANDIDATES, VERIFIED, Bools, Int64s, UInt64s, column, places_among
 
 MERGED_PAIRS = 1 << 24
 """Pairs from several bands are merged, and repeats dropped, whenever this many (128 MB) have accumulated."""
@@ -109,14 +109,14 @@ class Pairs:
         """bool[n]: whether there is a pair with each of the ``keys`` (ascending)."""
         has = np.zeros(len(keys), np.bool_)
         for span, _, known in self._around(keys):
-            has[span] |= _inside(keys[span], known)[0]
+            has[span] |= places_among(keys[span], known)[0]
         return has
 
     def at(self, keys: Int64s) -> pa.Table:
         """The pairs with these ``keys`` (ascending, each once), as far as they exist."""
         tables = [self.read(0, 0)]
         for span, table, known in self._around(keys):
-            there, places = _inside(keys[span], known)
+            there, places = places_among(keys[span], known)
             tables.append(table.take(pa.array(places[there])))
         return pa.concat_tables(tables).combine_chunks()
 
@@ -312,15 +312,6 @@ def _in_order(several: Sequence[Records], kind: np.dtype[Any]) -> Records:
         _, once = np.unique(keys, return_index=True)
         records = records[once]
     return records
-
-
-def _inside(keys: Int64s, known: Int64s) -> tuple[Bools, Int64s]:
-    """(whether it is there, where) for each of the ``keys`` among the ``known`` ones, both ascending."""
-    places = np.searchsorted(known, keys)
-    there = np.zeros(len(keys), np.bool_)
-    inside = places < len(known)
-    there[inside] = known[places[inside]] == keys[inside]
-    return there, places
 
 
 def _records(table: pa.Table, kind: np.dtype[Any]) -> Records:

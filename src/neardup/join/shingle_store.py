@@ -16,7 +16,7 @@ from neardup.join.corpus import Corpus
 from neardup.measures import Features
 from neardup.settings import SearchSettings
 from neardup.sketch.documents import ShingleSets
-from neardup.tables import Int64s, UInt64s
+from neardup.tables import Int64s, UInt64s, places_among
 
 _WINDOW = 1 << 18
 """Shingles that are read from a working file, or written, at a time."""
@@ -180,7 +180,7 @@ class ShingleStore:
     def get(self, documents: Int64s) -> DocumentSets:
         """The sets of ``documents`` (ascending), in a temporary file if they are many; it may include others."""
         for sets in filter(None, (reference() for reference in self._alive)):
-            if are_among(documents, sets.documents):
+            if places_among(documents, sets.documents)[0].all():
                 return sets
         spilled = self._of_spilled(documents)
         read = self._read(documents) if spilled is None else spilled.load(documents)
@@ -204,7 +204,7 @@ class ShingleStore:
 
     def _of_spilled(self, documents: Int64s) -> SpilledSets | None:
         """The working file that has the sets of all ``documents``."""
-        return next((one for one in self._spilled if are_among(documents, one.documents)), None)
+        return next((one for one in self._spilled if places_among(documents, one.documents)[0].all()), None)
 
     def _read(self, documents: Int64s) -> DocumentSets:
         rows, room = self._unique[documents], self._room(int(self.bound(documents).sum()))
@@ -228,21 +228,6 @@ class FeatureStores:
         if features not in self._stores:
             self._stores[features] = ShingleStore(*self._of, features)
         return self._stores[features]
-
-
-def are_among(some: Int64s, documents: Int64s) -> bool:
-    """Return whether all of ``some`` (ascending) are among the ``documents`` (ascending).
-
-    ``numpy.isin`` would sort both, for each portion of a search.
-
-    >>> are_among(np.array([2, 5]), np.array([1, 2, 5])), are_among(np.array([2, 6]), np.array([1, 2, 5]))
-    (True, False)
-    """
-    if not len(some):
-        return True
-    if len(some) > len(documents) or some[-1] > documents[-1]:
-        return False
-    return bool((documents[np.searchsorted(documents, some)] == some).all())
 
 
 _RUN = 256

@@ -22,7 +22,7 @@ from neardup.run.records import SHINGLES, Id, Looked, ResultRecord, Shared
 from neardup.run.result_folder import StoredResult
 from neardup.run.tables import COUNTS, MEASURED
 from neardup.run.texts import LOCATED, MOST_DIGITS, InputTexts
-from neardup.tables import PLACE_TABLES, Floats, Int64s, column
+from neardup.tables import PLACE_TABLES, Floats, Int64s, column, places_among
 
 
 class StoredPlaces:
@@ -61,9 +61,7 @@ class StoredPlaces:
 
     def of_rows(self, rows: Int64s) -> tuple[Int64s, Int64s]:
         """Return the numbers of the files of rows of the run, and of the rows in them; −1 where not recorded."""
-        positions = np.searchsorted(self._row, rows)
-        known = np.flatnonzero(positions < len(self._row))
-        known = known[self._row[positions[known]] == rows[known]]
+        known, positions = places_among(rows, self._row)
         places = np.full((2, len(rows)), -1, np.int64)
         places[:, known] = self._file[positions[known]], self._number[positions[known]]
         return places[0], places[1]

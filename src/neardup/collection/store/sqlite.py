@@ -208,9 +208,8 @@ class SqliteStore(SqliteLookups):
                     if connection.in_transaction:
                         connection.execute("COMMIT")
         except FormatError:
-            self._local.reader = (
-                None  # SQLite 3.53 goes on with a damaged list of segments after the file is restored
-            )
+            # SQLite 3.53 keeps a damaged list of segments for the connection when the file is restored
+            self._local.reader = None
             raise
 
     def faults(self) -> list[str]:
