@@ -308,7 +308,7 @@ class StoredTexts:
 
     def __init__(self, folder: Path, rows: Int64s, place_of: Callable[[int], tuple[str, int | None]]) -> None:
         self._folder, self._rows, self._place_of = folder, rows, place_of
-        self._brought: dict[int, Any] = {}
+        self._brought: dict[int, dict[str, Any]] = {}
 
     @cached_property
     def _documents(self) -> Documents:
@@ -318,21 +318,21 @@ class StoredTexts:
         return documents
 
     def bring(self, rows: Int64s) -> None:
-        """Read the texts of ``rows`` (ascending) at once for ``look``, in place of those brought before."""
+        """Read ``rows`` (ascending) at once for ``look`` and ``fields``, in place of those brought before."""
         places = np.searchsorted(self._rows, rows)
-        texts: dict[int, Any] = {}
+        brought: dict[int, dict[str, Any]] = {}
         row_at = dict(zip(places.tolist(), rows.tolist(), strict=True))
         if isinstance(self._documents, ParquetDocuments):
-            for part in self._documents.some_rows(places, ["text", "row"]):
-                row, text = part.table["row"].to_pylist(), part.table["text"].to_pylist()
-                stored = zip(part.row_numbers.tolist(), row, text, strict=True)
-                texts.update((row, text) for place, row, text in stored if row_at[place] == row)
-        self._brought = texts
+            for part in self._documents.some_rows(places, ["text", "fields", "row"]):
+                stored = zip(part.row_numbers.tolist(), part.table.to_pylist(), strict=True)
+                brought.update(
+                    (row, values) for place, values in stored if (row := row_at[place]) == values["row"]
+                )
+        self._brought = brought
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Return a stored document. Raises InputError for one in no pair and no copy, whose text is not stored."""
-        brought = self._brought
-        values = {"text": brought[row]} if row in brought else None if row is None else self._values(row, "text")
+        values = None if row is None else self._brought.get(row) or self._values(row, "text")
         if row is None or values is None:
             raise InputError(
                 f"The text of {printable(id)} is not stored",
@@ -345,7 +345,7 @@ class StoredTexts:
 
     def fields(self, row: int) -> Mapping[str, Any]:
         """Return the other values of the document of a row, shortened; {} if it has none."""
-        values = self._values(row, "fields")
+        values = self._brought.get(row) or self._values(row, "fields")
         return {} if values is None or values["fields"] is None else self._decoded(values["fields"])
 
     def others(self, rows: Int64s) -> Iterator[tuple[int, Mapping[str, Any]]]:

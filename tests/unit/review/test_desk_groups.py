@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -360,12 +361,32 @@ class CountedReads(StoredTexts):
         return super()._values(row, name)
 
 
-def test_a_page_reads_the_stored_texts_once(result: Path) -> None:
+@pytest.fixture
+def reads(result: Path) -> Iterator[tuple[Desk, CountedReads]]:
     loaded = nd.load(result)
     texts = CountedReads(result, column(loaded.ranks, "row"))
     with closing(Desk(ResultSubject(replace(loaded, texts=texts), result))) as desk:
-        first = lines(desk)
-        assert (len(first), texts.single) == (3, [])
-        assert texts.batches == [5]  # two of each group with differences, one of a group of copies
-        assert lines(desk) == first
-        assert (texts.batches, texts.single) == ([5], [])
+        yield desk, texts
+
+
+def test_a_page_reads_the_stored_texts_once(reads: tuple[Desk, CountedReads]) -> None:
+    desk, texts = reads
+    first = lines(desk)
+    assert (len(first), texts.single) == (3, [])
+    assert texts.batches == [5]  # two of each group with differences, one of a group of copies
+    assert lines(desk) == first
+    assert (texts.batches, texts.single) == ([5], [])
+
+
+@pytest.mark.parametrize("ask", ["queue", "group", "panes", "threshold", "sample_of_kind"])
+def test_no_page_reads_document_by_document(reads: tuple[Desk, CountedReads], ask: str) -> None:
+    desk, texts = reads
+    desk._warming.join()
+    texts.batches.clear()
+    texts.single.clear()
+    fox = key(desk, "fox")
+    given: dict[str, tuple[Any, ...]] = {"queue": ("undecided",), "group": (fox,), "panes": (fox, Question())}
+    given["sample_of_kind"] = ("numbers only",)
+    getattr(desk, ask)(*given.get(ask, ()))
+    assert texts.single == []
+    assert len(texts.batches) <= 1

@@ -1,6 +1,7 @@
 """The lines of lists: groups, members and pairs, with their words and differences; kinds found meanwhile."""
 
 import threading
+from collections.abc import Iterable
 from math import isnan
 
 import numpy as np
@@ -50,11 +51,15 @@ class Lines:
 
     def groups(self, groups: list[int], budget: Budget) -> tuple[GroupLine, ...]:
         """Return lines of the list: all their words first, then differences, in limited time."""
-        if budget.left():
-            self.reader.bring(document for group in groups for document in self._read_for(group))
+        self.bring((document for group in groups for document in self._read_for(group)), budget)
         for group in groups:
             self.words(int(self.made.heads[group]), budget)
         return tuple(self._group(group, budget) for group in groups)
+
+    def bring(self, documents: Iterable[int], budget: Budget) -> None:
+        """Read at once the documents that a page looks at next, if there is time."""
+        if budget.left():
+            self.reader.bring(documents)
 
     def _read_for(self, group: int) -> list[int]:
         """Return the documents whose texts the line of a group needs: none if it was made before."""
@@ -76,10 +81,12 @@ class Lines:
         if self.reader.known and self.differences.ready:
             self._group(group, None)
 
-    def brief(self, group: int) -> GroupLine:
-        """Return the line of a group without its difference, and with words only in place of a title."""
-        title, _ = self._title(group)
-        return self._line(group, "" if title else self.words(int(self.made.heads[group])), "")
+    def briefs(self, groups: list[int]) -> tuple[GroupLine, ...]:
+        """Return the lines of groups without their differences, and with words only in place of a title."""
+        untitled = {group: int(self.made.heads[group]) for group in groups if not self._title(group)[0]}
+        self.reader.bring(head for head in untitled.values() if self.reader.held_words(head) is None)
+        words = {group: self.words(head) for group, head in untitled.items()}
+        return tuple(self._line(group, words.get(group, ""), "") for group in groups)
 
     def item(self, document: int, head: int, name: str) -> MemberItem:
         """Return a member for the pane beside a pair."""
@@ -213,10 +220,16 @@ class Lines:
 
     def pairs(self, some: list[tuple[int, int, str]], budget: Budget) -> tuple[PairLine, ...]:
         """Return the lines of pairs of documents, each with the reason why it is listed."""
+        self.bring((document for a, b, _ in some for document in self._read_for_pair(a, b)), budget)
         for a, b, _ in some:
             self.words(a, budget)
             self.words(b, budget)
         return tuple(self._pair(a, b, why, budget) for a, b, why in some)
+
+    def _read_for_pair(self, a: int, b: int) -> list[int]:
+        """Return the documents whose texts the line of a pair needs: none if it was made before."""
+        ready = self.differences.knows(a, b)
+        return [document for document in (a, b) if not ready or self.reader.held_words(document) is None]
 
     def _pair(self, a: int, b: int, why: str, budget: Budget) -> PairLine:
         index, documents = self.index, self.index.documents

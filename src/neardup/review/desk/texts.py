@@ -138,7 +138,8 @@ class TextReader:
 
     def bring(self, documents: Iterable[int]) -> None:
         """Read at once what a page looks at next: up to ``BROUGHT_BYTES``, without documents that are kept."""
-        wanted = np.array(sorted(set(documents) - self._held.keys()), np.int64)
+        known = self._held.keys() & self._fields.keys()
+        wanted = np.array(sorted(set(documents) - known), np.int64)
         wanted = wanted[np.cumsum(self._documents.bytes[wanted]) <= BROUGHT_BYTES]
         if self._texts is not None and len(wanted) > 1:
             with self._lock, suppress(NeardupError, OSError):  # ``look`` gives the reason

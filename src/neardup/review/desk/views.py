@@ -52,6 +52,8 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
     inside = index.slice(group)
     documents = index.members[inside]
     listed = in_order(lines, group)[:MOST_MEMBERS]
+    near = outside_of(lines, listed)
+    lines.bring([*listed, *(other for other, _, _ in near)], budget)
     members = tuple(lines.member(document, head, budget) for document in listed)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
@@ -59,7 +61,7 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
         index.key(group),
         index.documents.id(int(index.heads[group])),
         members,
-        _outside(lines, listed, budget),
+        _outside(lines, near, budget),
         _table(lines, listed, budget),
         _weakest(lines, group, members),
         before,
@@ -103,7 +105,7 @@ def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> Panes:
     short = distinct(names, NAME_BESIDE)
     return Panes(
         lines.index.key(group),
-        tuple(lines.brief(other) for other in order[begin : begin + GROUPS_BESIDE].tolist()),
+        lines.briefs(order[begin : begin + GROUPS_BESIDE].tolist()),
         len(order),
         tuple(lines.item(member, head, name) for member, name in zip(members, short, strict=True)),
         folder,
@@ -167,7 +169,7 @@ def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[t
     return list(nearest.values())[:limit]
 
 
-def _outside(lines: Lines, members: list[int], budget: Budget) -> tuple[OutsideLine, ...]:
+def _outside(lines: Lines, near: list[tuple[int, float, int]], budget: Budget) -> tuple[OutsideLine, ...]:
     index = lines.index
     group_of = index.group_of
     return tuple(
@@ -180,7 +182,7 @@ def _outside(lines: Lines, members: list[int], budget: Budget) -> tuple[OutsideL
             index.documents.id(member),
             index.key(int(group_of[other])) if group_of[other] >= 0 else None,
         )
-        for other, value, member in outside_of(lines, members)
+        for other, value, member in near
     )
 
 
