@@ -263,8 +263,10 @@ class MadeReview:
         actions = [each for each in reversed(self.actions) if before is None or each.number < before]
         return tuple(actions[:limit])
 
-    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
-        yield f"{what} as {form}\n".encode()
+    def export(
+        self, what: Literal["groups", "decisions", "tags"], form: str, *, every: bool = False
+    ) -> Iterator[bytes]:
+        yield f"{'all ' * every}{what} as {form}\n".encode()
         for (a, b), (verdict, _) in self.state.verdicts.items():
             yield json.dumps([self.ids[a], self.ids[b], verdict]).encode() + b"\n"
 

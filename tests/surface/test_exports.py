@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+from email.message import EmailMessage
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -236,3 +238,154 @@ def test_a_number_and_a_path_stay_when_the_representative_changes(tmp_path: Path
     assert {row["id"]: (row["number"], row["path"]) for row in after} == {
         row["id"]: (1, str(tmp_path / "in" / row["id"])) for row in before
     }
+
+
+MAILS = {
+    "a.eml": (TEXT * 3, ("plan.pdf", "plan.pdf")),
+    "b.eml": (TEXT * 3 + " today", ()),
+    "c.eml": ("nothing in this letter is in any of the others, so that it stays alone", ("c.txt",)),
+}
+
+
+@pytest.fixture
+def matter(tmp_path: Path, run: Run) -> Path:
+    """A result of two mails alike, one alone, three notes alike, one alone, a file without text and a picture."""
+    files = tmp_path / "in"
+    files.mkdir()
+    for name, (text, attached) in MAILS.items():
+        mail = EmailMessage()
+        mail["From"], mail["Date"] = "Ann <ann@b.org>", "Fri, 31 Jan 2020 16:30:00 +0000"
+        mail.set_content(text)
+        for number, of in enumerate(attached):
+            mail.add_attachment(b"%d" % number, maintype="application", subtype="pdf", filename=of)
+        (files / name).write_bytes(bytes(mail))
+    for number in range(3):
+        (files / f"n{number}.txt").write_text(
+            "the tenant keeps the roof and the doors in good order " * 3 + str(number)
+        )
+    (files / "alone.txt").write_text("buy string and glue and paper for the office before friday afternoon please")
+    (files / "empty.txt").write_text(" ")
+    (files / "logo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(200))
+    assert run("dedup", files, "-o", tmp_path / "out", "--threshold", 0.5).status == 0
+    return tmp_path / "out"
+
+
+def everything(run: Run, out: Path, *options: Any) -> dict[str, dict[str, Any]]:
+    """The rows of an export of all documents, in their order."""
+    said = run("export", out, "-o", "-", "--format", "jsonl", "--all", *options)
+    assert said.status == 0, said.err
+    return {row["id"]: row for row in map(json.loads, said.out.splitlines())}
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+def test_all_documents_are_rows_with_families_of_mails(run: Run, matter: Path, form: str) -> None:
+    file = matter.parent / f"all.{form}"
+    assert has_parts(run("export", matter, "-o", file, "--all").out, "5 members of groups", "7 other rows")
+    rows = {row["id"]: row for row in read(file.read_bytes(), form)}
+    assert list(rows) == [
+        "b.eml",
+        "a.eml",
+        "a.eml!/plan.pdf",
+        "a.eml!/plan.pdf (2)",
+        "n0.txt",
+        "n1.txt",
+        "n2.txt",
+        "alone.txt",
+        "c.eml",
+        "c.eml!/c.txt",
+        "empty.txt",
+        "logo.png",
+    ]
+    assert [id for id, row in rows.items() if row["number"]] == ["b.eml", "a.eml", "n0.txt", "n1.txt", "n2.txt"]
+    assert {row["family"] for id, row in rows.items() if id.startswith("a.eml")} == {"a.eml"}
+    assert all(row["family"] == id for id, row in rows.items() if "!" not in id)
+    assert rows["a.eml"]["attachments"] in ("plan.pdf; plan.pdf", ["plan.pdf", "plan.pdf"])
+    assert {rows[id]["path"] for id in ("c.eml", "c.eml!/c.txt")} == {str(matter.parent / "in" / "c.eml")}
+    assert rows["c.eml!/c.txt"]["sha256"] == hashlib.sha256(b"0").hexdigest()
+    assert [rows[id]["from"] for id in ("a.eml", "c.eml")] == ["ann@b.org, Ann"] * 2
+    assert [rows[id]["reason"] for id in ("alone.txt", "c.eml")] == ["in no group"] * 2
+    assert has_parts(rows["empty.txt"]["reason"], "without text")
+    assert not {row["group"] or "" for row in rows.values()} - {"", "b.eml", "n0.txt"}
+    assert run("import", matter, file, "--by", "Cy").out == "nothing to add\n"
+
+
+def test_decisions_about_all_documents_come_back(run: Run, matter: Path) -> None:
+    with DecisionStore(matter) as store:
+        store.act(
+            [Judgement("n2.txt", "n0.txt", "not alike"), Judgement("n2.txt", "n1.txt", "not alike")],
+            by="Ann",
+            what="w",
+        )
+    rows = everything(run, matter)
+    assert (rows["n2.txt"]["group"], rows["n2.txt"]["number"], rows["n2.txt"]["verdict"]) == (
+        None,
+        None,
+        "not alike",
+    )
+    rows["n2.txt"]["verdict"] = "none"
+    rows["empty.txt"]["fate"] = "remove"
+    rows["alone.txt"]["fate"] = "remove"
+    file = matter.parent / "all.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
+    said = run("import", matter, file, "--by", "Cy")
+    assert (said.status, has_parts(said.out, "2 decisions"), has_parts(said.err, "1 id", "alone.txt")) == (
+        1,
+        True,
+        True,
+    )
+    assert state_of(matter).verdict("n2.txt", "n0.txt") is None
+    assert state_of(matter).fates["empty.txt"].fate == "remove"
+    rows["empty.txt"]["verdict"] = "duplicate"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
+    assert has_parts(run("import", matter, file, "--by", "Cy").err, "empty.txt", "no group")
+
+
+def test_all_documents_are_read_from_an_input_that_moved_and_never_from_another_one(
+    run: Run, matter: Path
+) -> None:
+    rows = everything(run, matter)
+    files = (matter.parent / "in").rename(matter.parent / "elsewhere")
+    said = run("export", matter, "-o", "-", "--format", "jsonl", "--all")
+    assert (said.status, has_parts(said.err, "a.eml", "--inputs")) == (2, True)
+    moved = everything(run, matter, "--inputs", files)
+    assert moved == rows
+    (files / "alone.txt").write_text("something else that nobody has read yet, but of another size")
+    said = run("export", matter, "-o", "-", "--format", "jsonl", "--all", "--inputs", files)
+    assert (said.status, has_parts(said.err, "alone.txt", "changed")) == (2, True)
+
+
+def test_all_rows_of_a_data_file_have_their_ids_and_columns(run: Run, tmp_path: Path) -> None:
+    lines = [{"text": TEXT + end, "family": number} for number, end in enumerate(("", " today", "", " "))]
+    lines[2]["text"] = "nothing here is in any of the other letters of this file, which are about foxes"
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert run("dedup", tmp_path / "d.jsonl", "-o", tmp_path / "out", "--threshold", 0.5).status == 0
+    rows = everything(run, tmp_path / "out")
+    assert [(id, row["family"]) for id, row in rows.items()][-1] == (f"{tmp_path}/d.jsonl#2", "2")  # its column
+    assert len(rows) == 4
+    assert {row["number"] for row in rows.values()} == {1, None}
+    said = run("export", tmp_path / "out", "-o", "-", "--format", "csv", "--what", "tags", "--all")
+    assert (said.status, has_parts(said.err, "tags", "groups")) == (2, True)
+
+
+def test_groups_that_decisions_divide_join_and_make_have_numbers_of_their_own(run: Run, matter: Path) -> None:
+    before = {id: row["number"] for id, row in everything(run, matter).items()}
+    assert (before["b.eml"], before["n0.txt"]) == (2, 1) or (before["b.eml"], before["n0.txt"]) == (1, 2)
+
+    def numbers(*changes: Any) -> dict[str, int]:
+        with DecisionStore(matter) as store:
+            store.act(changes, by="Ann", what="w")
+        rows = everything(run, matter)
+        of_group: dict[str, set[int]] = {}
+        for row in rows.values():
+            of_group.setdefault(row["group"], set()).add(row["number"])
+        assert of_group.pop(None, {None}) == {None}  # type: ignore[call-overload]
+        assert all(len(of) == 1 for of in of_group.values())
+        assert len(set.union(*of_group.values())) == len(of_group)
+        return {id: row["number"] for id, row in rows.items()}
+
+    led = numbers(Represents("n0.txt", "n2.txt"))
+    assert led == before
+    apart = numbers(*(Judgement(a, b, "not alike") for a, b in (("n0.txt", "n1.txt"), ("n0.txt", "n2.txt"))))
+    assert apart == {**before, "n0.txt": None}  # the other two keep the number without their first representative
+    joined = numbers(Judgement("n1.txt", "b.eml", "duplicate"))
+    assert {joined[id] for id in ("a.eml", "b.eml", "n1.txt", "n2.txt")} == {before["b.eml"]}

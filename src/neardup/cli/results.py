@@ -314,7 +314,7 @@ def export(options: on_results.ExportOptions) -> int:
     form = options.form or form_of(options.file)
     require_export(options.what, form)
     what = cast("Exported", options.what)
-    table = _table(options.out, what)
+    table = _table(options.out, what, every=options.every, moved=options.moved)
     return _write(export_bytes(table, what, form), described(table, what, form), options)
 
 
@@ -401,9 +401,11 @@ def _files_of(place: Place) -> list[Path]:
     return [place, *place.iterdir()] if place.is_dir() else [place]
 
 
-def _table(path: Place, what: Exported) -> pa.Table:
+def _table(path: Place, what: Exported, *, every: bool = False, moved: Sequence[str] = ()) -> pa.Table:
     """Return the table to export from a result folder or a collection."""
     if isinstance(path, DatabaseURL) or path.is_file():
+        if every:
+            raise SettingError("--all was given with a collection", "A result folder", "Use --what documents")
         from neardup.collection.groups.methods import collection_table
 
         with opened(path) as collection:
@@ -414,7 +416,7 @@ def _table(path: Place, what: Exported) -> pa.Table:
 
     result = load(path)
     with DecisionStore(path, read_only=True) as store:
-        return export_table(result, store.state(), what)
+        return export_table(result, store.state(), what, every=every, moved=moved)
 
 
 def import_tags(options: on_results.ImportOptions) -> int:

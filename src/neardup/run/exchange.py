@@ -1,19 +1,23 @@
 """The groups, decisions and tags of a reviewed result as files for other programs, and tags from their files."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
 
 from neardup.display import counted, printable
 from neardup.errors import InputError, SettingError
+from neardup.io.attachments import ATTACHMENTS, own_of, stored
 from neardup.io.decisions.records import DecisionState, Fate, FateOf, Id, JudgedPair, Judgement, Tag, Verdict
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import WITHDRAWN, DecisionRow, Imported, read_rows
+from neardup.io.formats.content import Attachment
 from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
+from neardup.run.places import input_documents
 from neardup.run.records import ResultRecord
 from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of
@@ -25,18 +29,20 @@ EXPORTS: tuple[Exported, ...] = ("groups", "decisions", "tags")
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 FATES: tuple[str, ...] = get_args(Fate)
 
-_IDS = {"groups": ("id", "group"), "decisions": ("id", "other"), "tags": ("id",)}
+_IDS = {"groups": ("id", "group", "family"), "decisions": ("id", "other"), "tags": ("id",)}
 """The columns that hold ids."""
 
 
-def exported(result: ResultRecord, state: DecisionState, what: Exported, form: str) -> Iterator[bytes]:
+def exported(
+    result: ResultRecord, state: DecisionState, what: Exported, form: str, *, every: bool = False
+) -> Iterator[bytes]:
     """Yield a file with the groups, the decisions or the tags of a result.
 
-    ``form`` is csv, jsonl, parquet or dat. Raises SettingError for others, and InputError for ids that a DAT file
-    cannot hold.
+    ``form`` is csv, jsonl, parquet or dat, ``every`` as for ``export_table``. Raises SettingError for others, and
+    InputError for ids that a DAT file cannot hold.
     """
     require_export(what, form)
-    return export_bytes(export_table(result, state, what), what, form)
+    return export_bytes(export_table(result, state, what, every=every), what, form)
 
 
 def export_bytes(table: pa.Table, what: Exported, form: str) -> Iterator[bytes]:
@@ -46,9 +52,13 @@ def export_bytes(table: pa.Table, what: Exported, form: str) -> Iterator[bytes]:
 
 def described(table: pa.Table, what: Exported, form: str) -> str:
     """Describe the table of an export in a few words; for CSV also the number of protected values."""
-    noun = {"groups": "member of groups", "decisions": "decision", "tags": "document"}[what]
-    several = {"groups": "members of groups"}.get(what, "")
-    size = counted(table.num_rows, noun, several) if several else counted(table.num_rows, noun)
+    if what == "groups":
+        outside = table["group"].null_count
+        size = counted(table.num_rows - outside, "member of groups", "members of groups")
+        if outside:
+            size += f" and {counted(outside, 'other row')}"
+    else:
+        size = counted(table.num_rows, "decision" if what == "decisions" else "document")
     count = formulas(table) if form == "csv" else 0
     if not count:
         return size
@@ -62,21 +72,46 @@ def require_export(what: str, form: str) -> None:
             raise SettingError(f"The export is {value!r}", f"One of {', '.join(allowed)}")
 
 
-def export_table(result: ResultRecord, state: DecisionState, what: Exported) -> pa.Table:
+def export_table(
+    result: ResultRecord,
+    state: DecisionState,
+    what: Exported,
+    *,
+    every: bool = False,
+    moved: Sequence[str] = (),
+) -> pa.Table:
     """Return the table of an export.
 
     ``groups``: a row for each member, its group and fate after the decisions, and the other values of the
-    document. ``decisions``: a row for each decision, the latest first. ``tags``: one for each document with tags.
+    document. With ``every`` also one for each document in no group, read from the input, which may have ``moved``,
+    for each file that was not judged, and for each attachment of a mail. ``decisions``: a row for each decision,
+    the latest first. ``tags``: one for each document with tags. Raises InputError if the input cannot be read.
     """
+    if every and what != "groups":
+        raise SettingError(f"All documents were asked for with {what}", "The export of groups")
     if what == "decisions":
         return _decisions(state)
-    return _tags(state) if what == "tags" else _groups(result, state)
-
-
-def _groups(result: ResultRecord, state: DecisionState) -> pa.Table:
+    if what == "tags":
+        return _tags(state)
     before = dict(zip(result.groups["id"].to_pylist(), result.groups["group"].to_pylist(), strict=True))
     if state.number:
         result = after_review(result, ReviewedResult("", state, sizes_of(result.ranks)))
+    attached = {id: own_of(files) for id, files in _attachments(result).items()}
+    members = _members(result, state, before, attached)
+    return _with_others(members, result, state, before, attached, moved) if every else members
+
+
+Attached: TypeAlias = Mapping[Id, tuple[Attachment, ...]]
+
+
+def _attachments(result: ResultRecord) -> dict[Id, tuple[Attachment, ...]]:
+    """The attachments of the documents in pairs and copies, by id."""
+    ids = result.ranks["id"].to_pylist() if ATTACHMENTS in result.ranks.column_names else []
+    return {ids[place]: files for place, files in stored(result.ranks).items()} if ids else {}
+
+
+def _members(result: ResultRecord, state: DecisionState, before: Mapping[Id, Id], attached: Attached) -> pa.Table:
+    """The members of groups, with the groups ``before`` the decisions."""
     groups = result.groups
     ids, leads = groups["id"].to_pylist(), groups["group"].to_pylist()
     judged = [_judged(state, id, (lead, before.get(id))) for id, lead in zip(ids, leads, strict=True)]
@@ -94,22 +129,112 @@ def _groups(result: ResultRecord, state: DecisionState) -> pa.Table:
             "tags": pa.array([list(state.tags.get(id, ())) for id in ids], pa.list_(pa.string())),
             "kept": groups["kept"],
             "reason": groups["reason"],
-            "number": pa.array(_numbers(result, ids, before), pa.int64()),
+            "number": pa.array(_numbers(result, ids, leads, before), pa.int64()),
             "path": pa.array(_paths(result, ids), pa.string()),
         }
     )
+    if ATTACHMENTS in result.ranks.column_names:
+        names = [[one.name for one in attached.get(id, ())] for id in ids]
+        table = table.append_column("family", groups["id"])
+        table = table.append_column(ATTACHMENTS, pa.array(names, pa.list_(pa.string())))
     for name, values in _fields(result, ids).items():
         free = name if name not in table.column_names else f"document {name}"
         table = table.append_column(free, pa.array(values, pa.string()))
     return table
 
 
+def _with_others(
+    members: pa.Table,
+    result: ResultRecord,
+    state: DecisionState,
+    before: Mapping[Id, Id],
+    attached: Attached,
+    moved: Sequence[str],
+) -> pa.Table:
+    """The table of members with the other documents after them, and the attachments of each mail below it."""
+    ids, families = members["id"].to_pylist(), ATTACHMENTS in result.ranks.column_names
+    rows, places = [], []
+    columns = (members[name].to_pylist() for name in ("id", "kept", "path"))
+    for place, (id, kept, path) in enumerate(zip(*columns, strict=True)):
+        below = list(_below(id, kept, path, attached.get(id, ())))
+        rows += below
+        places += [place] * len(below)
+    for place, (row, files) in enumerate(_others(result, state, before, set(ids), moved), len(ids)):
+        family = {"family": row["id"], ATTACHMENTS: [one.name for one in files]} if families else {}
+        below = list(_below(row["id"], row["kept"], row.get("path"), files))
+        rows += [{**row, **family}, *below]
+        places += [place] * (1 + len(below))
+    names = dict.fromkeys(name for row in rows for name in row)
+    known = members.schema.names
+    schema = pa.schema(
+        [members.schema.field(name) if name in known else pa.field(name, pa.string()) for name in names]
+    )
+    table = pa.concat_tables([members, pa.Table.from_pylist(rows, schema)], promote_options="default")
+    return table.take(np.argsort(np.concatenate((np.arange(len(ids)), places)), kind="stable"))
+
+
+def _others(
+    result: ResultRecord,
+    state: DecisionState,
+    before: Mapping[Id, Id],
+    members: Collection[Id],
+    moved: Sequence[str],
+) -> Iterator[tuple[dict[str, Any], tuple[Attachment, ...]]]:
+    """The documents and files that are no ``members``, as rows, with their attachments."""
+    columns = (result.not_judged[name].to_pylist() for name in ("id", "kept", "reason"))
+    aside = {id: (kept, reason) for id, kept, reason in zip(*columns, strict=True)}
+    for document in input_documents(result, moved):
+        id = document.id
+        kept, reason = aside.pop(id, (True, "in no group"))
+        if id in members:
+            continue
+        judged = _judged(state, id, (before.get(id),))
+        fate = state.fates.get(id)
+        row = {
+            "id": id,
+            "representative": False,
+            "verdict": judged and judged.verdict,
+            "note": judged and judged.note,
+            "fate": fate and fate.fate,
+            "tags": list(state.tags.get(id, ())),
+            "kept": kept,
+            "reason": reason,
+            "path": document.path,
+        }
+        taken = (*row, *_FURTHER)
+        values = {f"document {name}" if name in taken else name: of for name, of in document.values.items()}
+        yield {**row, **values}, own_of(document.attachments)
+    for id, (kept, reason) in aside.items():
+        yield {"id": id, "representative": False, "kept": kept, "reason": reason}, ()
+
+
+_FURTHER = ("group", "similarity", "kind", "number")
+
+
+def _below(id: Id, kept: bool, path: str | None, files: Iterable[Attachment]) -> Iterator[dict[str, Any]]:
+    """The attachments of a mail as rows, which stay and go with it; those of one name are numbered."""
+    times: Counter[str] = Counter()
+    for one in files:
+        times[one.name] += 1
+        again = f" ({times[one.name]})" if times[one.name] > 1 else ""
+        yield {
+            "id": f"{id}!/{one.name}{again}",
+            "representative": False,
+            "kept": kept,
+            "reason": f"attachment of {printable(id)}",
+            "path": path,
+            "family": id,
+            "name": one.name,
+            "size": str(one.size),
+            "sha256": one.sha256,
+        }
+
+
 def _fields(result: ResultRecord, ids: Sequence[Id]) -> dict[str, list[str | None]]:
     """The other values of each member that the result stores, by column."""
     if result.texts is None or not result.ranks.num_rows:
         return {}
-    ranked = zip(result.ranks["id"].to_pylist(), result.ranks["row"].to_pylist(), strict=True)
-    place = {row: number for number, row in enumerate(map(dict(ranked).get, ids))}
+    place = {row: number for number, row in enumerate(map(_rows(result).get, ids))}
     columns: dict[str, list[str | None]] = {}
     rows = np.array(sorted(row for row in place if row is not None), np.int64)
     for row, values in result.texts.others(rows):
@@ -118,17 +243,40 @@ def _fields(result: ResultRecord, ids: Sequence[Id]) -> dict[str, list[str | Non
     return columns
 
 
-def _numbers(result: ResultRecord, ids: Sequence[Id], before: Mapping[Id, Id]) -> list[int | None]:
-    """The number of the group of the run that each member is from: it stays when the representative changes."""
+def _rows(result: ResultRecord) -> dict[Id, int]:
+    """The row of each document in pairs and copies."""
+    return dict(zip(result.ranks["id"].to_pylist(), result.ranks["row"].to_pylist(), strict=True))
+
+
+def _numbers(result: ResultRecord, ids: Sequence[Id], leads: Sequence[Id], before: Mapping[Id, Id]) -> list[int]:
+    """The number of the group of each member, which stays when its representative changes.
+
+    It is that of a group of the run: of one whose representative is in it, else of one that a member is from; two
+    groups never share one. A group of documents that were in none has a higher number.
+    """
     number_of = {lead: number for number, lead in enumerate(dict.fromkeys(before.values()), 1)}
-    return [number_of.get(before[id]) if id in before else None for id in ids]
+    groups: dict[Id, list[Id]] = {}
+    for id, lead in zip(ids, leads, strict=True):
+        groups.setdefault(lead, []).append(id)
+    numbers: dict[Id, int] = {}
+    used: set[int] = set()
+    for origin in ({lead: lead for lead in number_of}, before):
+        for lead, members in groups.items():
+            of_run = {number_of[origin[id]] for id in members if id in origin} - used
+            if of_run and lead not in numbers:
+                numbers[lead] = min(of_run)
+                used.add(numbers[lead])
+    rows = _rows(result) if len(numbers) < len(groups) else {}
+    first = {lead: min(rows[id] for id in members) for lead, members in groups.items() if lead not in numbers}
+    numbers |= {lead: len(number_of) + 1 + row for lead, row in first.items()}
+    return [numbers[lead] for lead in leads]
 
 
 def _paths(result: ResultRecord, ids: Sequence[Id]) -> list[str | None]:
     """The file of each member, as it was given to the run; None where no file is recorded."""
     if result.places is None or not result.ranks.num_rows:
         return [None] * len(ids)
-    rows = dict(zip(result.ranks["id"].to_pylist(), result.ranks["row"].to_pylist(), strict=True))
+    rows = _rows(result)
     tables = result.places.tables(np.sort(np.array(list(rows.values()), np.int64)))
     if not tables:
         return [None] * len(ids)
@@ -221,7 +369,8 @@ def import_into(
         for row in read_rows(file, form, *columns):
             rows.append(row.decision)
             if row.id not in known:
-                unknown.update({row.id: None} if row.tags else {})
+                decides = row.decision and (row.decision.verdict or row.decision.fate)
+                unknown.update({row.id: None} if row.tags or decides else {})
                 continue
             id = known[row.id]
             tags.update({(id, word): Tag(id, word) for word in row.tags if word not in state.tags.get(id, ())})
@@ -242,11 +391,15 @@ def _decided(
     for row in rows:
         if row is None:  # a file without the columns
             return
-        if row.id not in known or row.group not in known:
+        if row.id not in known:
             continue
-        id, lead = known[row.id], known[row.group]
+        id = known[row.id]
+        lead = known.get(row.group, first.get(id))  # a document that left its group has the one of the run
         judged, fate = _judged(state, id, (lead, first.get(id))), state.fates.get(id)
         if verdict := _one_of(row.verdict, VERDICTS, row.id):
+            if lead is None:
+                lacks = f"The verdict on {printable(id)} has no group"
+                raise InputError(lacks, "A verdict on a member of a group", "Decide its fate: keep or remove")
             given = None if verdict == WITHDRAWN else verdict
             if id != lead and given != (judged and judged.verdict):
                 yield Judgement(id, lead, given, row.note)  # type: ignore[arg-type]

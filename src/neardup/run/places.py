@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
-from typing import Any
+from itertools import combinations, repeat
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 
 from neardup.display import counted, printable
 from neardup.errors import InputError
+from neardup.io.attachments import ATTACHMENTS, carried_by
+from neardup.io.formats.content import Attachment
+from neardup.io.readers import open_sources
+from neardup.io.readers.base import Documents
+from neardup.io.readers.columns import as_text
 from neardup.io.readers.discovery import find_files
+from neardup.io.readers.folders import Discovered, partition_of
 from neardup.io.readers.manifest import damaged
 from neardup.io.readers.places import Recorded, RecordedFiles
 from neardup.io.readers.sources import Source
@@ -21,7 +27,8 @@ from neardup.measures import LITERAL, MEASURES
 from neardup.run.records import SHINGLES, Id, Looked, ResultRecord, Shared
 from neardup.run.result_folder import StoredResult
 from neardup.run.tables import COUNTS, MEASURED
-from neardup.run.texts import LOCATED, MOST_DIGITS, InputTexts
+from neardup.run.texts import LOCATED, MOST_DIGITS, InputTexts, other_columns, other_values
+from neardup.settings import Settings
 from neardup.tables import PLACE_TABLES, Floats, Int64s, column, places_among
 
 
@@ -78,6 +85,10 @@ class StoredPlaces:
         """Return the numbers and the names of all recorded files."""
         return [(number, self._files[number].name) for number in self._files.numbers.tolist()]
 
+    def files(self) -> list[Recorded]:
+        """Return all recorded files."""
+        return [self._files[number] for number in self._files.numbers.tolist()]
+
     def file(self, number: int) -> Recorded:
         """Return a recorded file."""
         return self._files[number]
@@ -89,8 +100,7 @@ class StoredPlaces:
         one that was not read has no digest, and its size must be the recorded one.
         """
         places = _Moved(moved) if moved else None
-        files = [self._files[number] for number in self._files.numbers.tolist()]
-        opened = []
+        files, opened = self.files(), []
         for file in files:
             if file.reference:
                 continue
@@ -183,6 +193,60 @@ def no_places() -> InputError:
         "A result of documents in files",
         "Make the result again from files",
     )
+
+
+def opened_input(files: Sequence[Recorded], result: ResultRecord) -> Documents:
+    """Return the recorded files of the input as documents, as the run read them."""
+    several, first = len(files) > 1 and files[0].format != "text", files[0]
+    format = first.format if all(file.format == first.format for file in files) else "mixed"
+    sources = tuple(
+        Source(file.name, file.path, file.size, partition_of(file.name) if several else ()) for file in files
+    )
+    name = result.run.inputs[0] if first.format == "text" else first.name
+    documents = open_sources(Discovered(format, name, sources), Settings.of(**result.run.settings).reading)
+    documents.require(first.text, first.id)
+    documents.findings.roots[:] = result.run.reading.roots
+    return documents
+
+
+class InputDocument(NamedTuple):
+    """A document of the input: the file that the run read, its attachments, and its other values, shortened."""
+
+    id: Id
+    path: str
+    attachments: tuple[Attachment, ...]
+    values: Mapping[str, str]
+
+
+def input_documents(result: ResultRecord, moved: Sequence[str] = ()) -> Iterator[InputDocument]:
+    """Read the documents of the input of a stored result again, in input order, without the reference set.
+
+    ``moved`` are files and folders that have moved. Raises InputError if the input is not the recorded one, has
+    changed, or was in memory.
+    """
+    if not isinstance(result.places, StoredPlaces):
+        raise no_places()
+    documents = opened_input(result.places.inputs(moved), result)
+    text, id = result.run.columns.text, result.run.columns.id
+    others, whole = other_columns(documents, text, id), documents.format == "text"
+    names = [text, *([id] if id else []), *others, *([ATTACHMENTS] if whole else [])]
+    files, count = [file for file in result.places.files() if not file.reference], 0
+    path_of = {file.name: file.path for file in files}
+    for chunk in documents.chunks(None, names):
+        rows = chunk.read(names)
+        numbers, count = rows.row_numbers.tolist(), count + rows.table.num_rows
+        attachments = carried_by(rows.table[ATTACHMENTS].combine_chunks()) if whole else {}
+        ids = as_text(rows.table[id]).to_pylist() if id else [f"{chunk.source}#{number}" for number in numbers]
+        values = other_values(rows.table.select(others)) if others else repeat({}, len(numbers))
+        for place, (number, name, of) in enumerate(zip(numbers, ids, values, strict=True)):
+            path = files[number].path if whole else path_of[chunk.source]
+            yield InputDocument(typed_id(result, name or ""), path, attachments.get(place, ()), of)
+    if count != result.run.counts.read:
+        raise InputError(
+            f"The input has {count:,} documents, and the result records {result.run.counts.read:,}",
+            "The input as the run read it",
+            "Make the result again",
+        )
 
 
 def looked(result: ResultRecord, id: Id) -> Looked:

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from neardup.display import counted
 from neardup.errors import InputError, OutputError
-from neardup.io.readers import open_sources
 from neardup.io.readers.base import (
     Capture,
     Chunk,
@@ -26,9 +25,6 @@ from neardup.io.readers.base import (
     formats_of,
     have_columns,
 )
-from neardup.io.readers.folders import Discovered, partition_of
-from neardup.io.readers.places import Recorded
-from neardup.io.readers.sources import Source
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept_rows import check_extra
@@ -37,7 +33,7 @@ from neardup.run.by_value import ByValue
 from neardup.run.fates import FileFates
 from neardup.run.findings import Found, write_result
 from neardup.run.pipeline import Meter
-from neardup.run.places import StoredPlaces, no_places
+from neardup.run.places import StoredPlaces, no_places, opened_input
 from neardup.run.records import with_account
 from neardup.run.review_decisions import ReviewedResult
 from neardup.run.stages.account import Run, require_most_removed
@@ -412,7 +408,7 @@ def fill_final(
     if not isinstance(places, StoredPlaces):
         raise no_places()
     meter = Meter(progress or Silent())
-    documents = _opened(places.inputs(moved), record)
+    documents = opened_input(places.inputs(moved), record)
     files = {number: name for number, name in places.names() if not places.file(number).reference}
     fates = FileFates(result, places, documents, files)
 
@@ -427,20 +423,6 @@ def fill_final(
         result, kept_files=kept_files(written.files), seconds=meter.seconds, peak_memory_bytes=peak_memory()
     )
     return write_result(result, folder)
-
-
-def _opened(files: Sequence[Recorded], result: Found) -> Documents:
-    """The input as documents, as the run read it."""
-    several, first = len(files) > 1 and files[0].format != "text", files[0]
-    format = first.format if all(file.format == first.format for file in files) else "mixed"
-    sources = tuple(
-        Source(file.name, file.path, file.size, partition_of(file.name) if several else ()) for file in files
-    )
-    name = result.run.inputs[0] if first.format == "text" else first.name
-    documents = open_sources(Discovered(format, name, sources), Settings.of(**result.run.settings).reading)
-    documents.require(first.text, first.id)
-    documents.findings.roots[:] = result.run.reading.roots
-    return documents
 
 
 def _require_counts(written: WrittenRows, counts: RunCounts) -> None:

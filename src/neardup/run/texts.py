@@ -258,25 +258,29 @@ def _stored_rows(
             "Start again when nothing writes to it",
         )
     chosen = table.take(pa.array(rows - piece.first))
-    chosen = pa.table([as_binary(values) for values in chosen.columns], chosen.column_names)
-    texts = map(as_bytes, chosen.column(0).to_pylist())
+    texts = map(as_bytes, as_binary(chosen.column(0)).to_pylist())
     if len(names) == 1:
         return [(row, text, None) for row, text in zip(rows.tolist(), texts, strict=True)]
-    others = map(_as_json, chosen.select(range(1, len(names))).to_pylist())
+    values = other_values(chosen.select(range(1, len(names))))
+    others = (msgspec.json.encode(of).decode() for of in values)
     return list(zip(rows.tolist(), texts, others, strict=True))
 
 
 def _columns_of(part: Part) -> list[str]:
-    """The text, and other columns to store with it: values that fit into a line, no lists and records of data."""
-    documents = part.documents
+    """The text, and other columns to store with it."""
+    return [part.text, *other_columns(part.documents, part.text, part.id)]
+
+
+def other_columns(documents: Documents, text: str, id: str | None) -> list[str]:
+    """Return the columns with other values of documents: those that fit into a line, no lists and no records."""
     if documents.format == "text":
-        return [part.text, *METADATA, *PLACE]
+        return [*METADATA, *PLACE]
     others = [
         one.name
         for one in documents.columns
-        if one.name not in (part.text, part.id) and (one.kind != "other" or _is_date(documents, one.name))
+        if one.name not in (text, id) and (one.kind != "other" or _is_date(documents, one.name))
     ]
-    return [part.text, *others[:MOST_FIELDS]]
+    return others[:MOST_FIELDS]
 
 
 def _is_date(documents: Documents, name: str) -> bool:
@@ -284,9 +288,11 @@ def _is_date(documents: Documents, name: str) -> bool:
     return kind is not None and bool(pa.types.is_temporal(kind))
 
 
-def _as_json(values: dict[str, Any]) -> str:
-    given = {name: shortened(_in_words(value), FIELD_WIDTH) for name, value in values.items() if value is not None}
-    return msgspec.json.encode(given).decode()
+def other_values(table: pa.Table) -> Iterator[dict[str, str]]:
+    """Yield the values of each row in words, shortened; missing ones are left out."""
+    plain = pa.table([as_binary(values) for values in table.columns], table.column_names)
+    for row in plain.to_pylist():
+        yield {name: shortened(_in_words(value), FIELD_WIDTH) for name, value in row.items() if value is not None}
 
 
 def _in_words(value: object) -> str:

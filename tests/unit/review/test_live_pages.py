@@ -210,6 +210,11 @@ def test_exports_are_files_to_save(pages: Pages) -> None:
     assert saved.headers["content-disposition"] == 'attachment; filename="tags.csv"'
     assert saved.headers["content-type"].startswith("text/csv")
     assert saved.text == "\ufefftags as csv\n"  # by the mark a spreadsheet recognises UTF-8
+    assert 'href="/export/groups.xlsx?all=1"' in pages.get("/export").text
+    every = pages.get("/export/groups.jsonl?all=1")
+    assert every.headers["content-disposition"] == 'attachment; filename="all.jsonl"'
+    assert every.text == "all groups as jsonl\n"
+    assert pages.get("/export/tags.csv?all=1").text == saved.text
 
 
 def test_a_decision_leads_to_the_next_pair_and_can_be_undone(pages: Pages, source: MadeReview) -> None:

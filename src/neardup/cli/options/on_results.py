@@ -156,6 +156,14 @@ class ExportOptions:
         "group, representatives, and by decision (keep both).",
         "NAME",
     )
+    every: bool = option(
+        "--all",
+        False,
+        "With groups: also each document in no group, read from the input, and each attachment of a mail.",
+    )
+    moved: list[str] = replace(
+        general.MOVED, help="With --all: the input where it is now, if it has moved. May be repeated."
+    ).field()
     around: str | None = option(
         "--around", None, "With --what pairs: only those among this document and its neighbours.", "ID"
     )

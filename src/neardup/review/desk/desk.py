@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +57,7 @@ from neardup.review.source import (
     Reviewed,
     ThresholdView,
 )
+from neardup.run.exchange import Exported
 from neardup.run.findings import load
 from neardup.tables import Bools, Int64s
 
@@ -454,9 +455,12 @@ class Desk:
         """Return actions, the latest first."""
         return self._subject.history(before, limit)
 
-    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
-        """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat."""
-        return self._subject.export(what, form)
+    def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
+        """Yield a file: groups, decisions or tags as csv, jsonl, parquet or dat.
+
+        ``every``: with the groups also the documents in none and the attachments of mails, of a result alone.
+        """
+        return self._subject.export(what, form, every=every)
 
     def _warm(self) -> None:
         """Sort what pages need, and load the kernels of comparison, before they are asked for."""

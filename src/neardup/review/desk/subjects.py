@@ -27,7 +27,7 @@ from neardup.io.writers.exports import as_bytes_of
 from neardup.review.source import Reviewed
 from neardup.run import show
 from neardup.run.account import RunAccount
-from neardup.run.exchange import exported
+from neardup.run.exchange import Exported, exported
 from neardup.run.findings import Found
 from neardup.run.records import Looked, ResultRecord
 from neardup.run.stored_review import older_report
@@ -78,8 +78,8 @@ class Subject(Protocol):
     def query(self, clause: Clause, query: str) -> Int64s | None:
         """Return the rows (keys) of the documents that a clause finds; None if it does not search texts itself."""
 
-    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
-        """Yield a file."""
+    def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
+        """Yield a file; ``every``: of the groups, also with the documents in none."""
 
     def close(self) -> None:
         """Close the file of decisions, if it is open for the review alone."""
@@ -131,9 +131,9 @@ class ResultSubject(DecisionStore):
         """Return None: the texts of a result are searched by an index of its desk."""
         return None
 
-    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
+    def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
         """Yield groups, decisions or tags as csv, jsonl, parquet or dat."""
-        return exported(self.found, self.state(), what, form)
+        return exported(self.found, self.state(), what, form, every=every)
 
 
 COLLECTION = "collection"
@@ -306,7 +306,7 @@ class CollectionSubject:
         with self._collection.view() as view:
             return Evaluation(plan(Query(clause, text=query), view), view, include_self=True).documents()
 
-    def export(self, what: Literal["groups", "decisions", "tags"], form: str) -> Iterator[bytes]:
+    def export(self, what: Exported, form: str, *, every: bool = False) -> Iterator[bytes]:
         """Yield the groups, decisions or tags, as ``neardup export`` does."""
         return as_bytes_of(collection_table(self._collection, what), form, ("id", "group", "other"))
 

@@ -419,8 +419,13 @@ def saved(desk: Desk, request: ReviewRequest) -> Download:
     """A file to save."""
     given = ReviewRequest(query=request.path)
     what, form = given.one_of("what", EXPORTS), given.one_of("form", tuple(FORMS))
-    pieces = desk.export(what, form)  # type: ignore[arg-type]
-    return Download(f"{what}.{form}", FORMS[form], chain([BYTE_ORDER_MARK], pieces) if form == "csv" else pieces)
+    every = what == "groups" and request.text("all") == "1" and desk.about().marks
+    pieces = desk.export(what, form, every=every)  # type: ignore[arg-type]
+    return Download(
+        f"{'all' if every else what}.{form}",
+        FORMS[form],
+        chain([BYTE_ORDER_MARK], pieces) if form == "csv" else pieces,
+    )
 
 
 def keys(desk: Desk, request: ReviewRequest) -> LivePage:
