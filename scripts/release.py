@@ -2,22 +2,26 @@
 
     python scripts/release.py --check vX.Y.Z
     python scripts/release.py --address URL vX.Y.Z
+    python scripts/release.py --recipe dist/neardup-X.Y.Z.tar.gz vX.Y.Z > recipe.yaml
 
---check compares the tag with the version in pyproject.toml and CITATION.cff, and the changelog with it.
+--check compares the tag with the versions in pyproject.toml, CITATION.cff and the recipe, and with the changelog.
 --address writes the address of the repository into a checkout that is about to be built: the links of the project,
 links and pictures of README.md, which a package page shows without the files beside it, the address and date in
-CITATION.cff, and the published name into hints and pages. The workflow runs it; nothing of it is committed.
+CITATION.cff, the address in the recipe, and the published name into hints and pages. The workflow runs it; nothing
+of it is committed. --recipe prints the recipe of conda-forge with the digest of the sdist.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+RECIPE = "deploy/conda/recipe.yaml"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#|mailto:)([^)\s]+)\)")
 
 
@@ -64,6 +68,8 @@ def disagreements(tag: str) -> list[str]:
         places.append(f"pyproject.toml has version {version()}")
     if f"version: {number}\n" not in read("CITATION.cff"):
         places.append("CITATION.cff has another version")
+    if f'version: "{number}"\n' not in read(RECIPE):
+        places.append(f"{RECIPE} has another version")
     if not re.search(rf"^## \[{re.escape(number)}\] - \d{{4}}-\d\d-\d\d$", read("CHANGELOG.md"), re.MULTILINE):
         places.append(f"CHANGELOG.md has no section {number} with a date")
     return places
@@ -79,6 +85,7 @@ def write(address: str, tag: str) -> None:
         "CITATION.cff": read("CITATION.cff").replace(
             "license:\n", f"repository-code: {address}\ndate-released: {datetime.now(UTC):%Y-%m-%d}\nlicense:\n", 1
         ),
+        RECIPE: read(RECIPE).replace("about:\n", f"about:\n  homepage: {address}\n  repository: {address}\n", 1),
         "src/neardup/errors.py": read("src/neardup/errors.py").replace('PACKAGE = "."', 'PACKAGE = "neardup"', 1),
     }
     for name, text in changed.items():
@@ -89,23 +96,32 @@ def write(address: str, tag: str) -> None:
         page.write_text(re.sub(r'pip install "?\.(\[[\w,]+\])?"?(?=[\s`]|$)', published, text), encoding="utf-8")
 
 
+def recipe(sdist: Path) -> str:
+    """Return the recipe of conda-forge with the digest of an sdist."""
+    digest = hashlib.sha256(sdist.read_bytes()).hexdigest()
+    return re.sub(r'^(  sha256: )".*"$', rf'\1"{digest}"', read(RECIPE), flags=re.MULTILINE)
+
+
 def published(command: re.Match[str]) -> str:
     """Return the command that installs the published package in place of a clone."""
     return f'pip install "neardup{command[1]}"' if command[1] else "pip install neardup"
 
 
 def main() -> int:
-    """Check the tag, or write the address."""
+    """Check the tag, and write the address or print the recipe."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tag")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--address")
+    parser.add_argument("--recipe", type=Path)
     given = parser.parse_args()
     if places := disagreements(given.tag):
         print(f"{given.tag}: {'; '.join(places)}", file=sys.stderr)
         return 1
     if given.address:
         write(given.address.rstrip("/"), given.tag)
+    if given.recipe:
+        print(recipe(given.recipe), end="")
     return 0
 
 

@@ -1,5 +1,6 @@
 """A release can be made from a checkout: its pages work by themselves, and its recipes fit pyproject.toml."""
 
+import hashlib
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ NEEDED = (
     "pyproject.toml",
     "CITATION.cff",
     "CHANGELOG.md",
+    "deploy/conda/recipe.yaml",
     "scripts/release.py",
     "src/neardup/errors.py",
 )
@@ -46,7 +48,7 @@ def test_a_tag_that_disagrees_is_refused_with_each_place(checkout: Path) -> None
     assert release(checkout, "--check", TAG).returncode == 0
     refused = release(checkout, "--check", "v9.9.9")
     assert refused.returncode == 1
-    for place in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
+    for place in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md", "deploy/conda/recipe.yaml"):
         assert place in refused.stderr
     shutil.copy(ROOT / "CHANGELOG.md", checkout)
     assert ("CHANGELOG.md" in release(checkout, "--check", TAG).stderr) == (
@@ -82,12 +84,40 @@ def test_links_lead_into_the_repository_and_hints_name_the_published_package(che
     assert hint.stdout == 'pip install "neardup[web]"\n'
 
 
-def test_the_recipe_of_conda_has_the_core_dependencies() -> None:
-    recipe = read(ROOT, "deploy/conda/recipe.yaml")
-    (run,) = re.findall(r"^  run:\n((?:    - .*\n)+)", recipe, re.MULTILINE)
-    packages = {line.strip()[2:].replace(" ", "") for line in run.splitlines()} - {"python>=3.11"}
-    assert packages == set(PROJECT["dependencies"])
-    assert f'version: "{PROJECT["version"]}"' in recipe
+def listed(recipe: str, heading: str) -> list[str]:
+    """The lines of a list of the recipe."""
+    (lines,) = re.findall(rf"^( +){heading}:\n((?:\1  - .*\n)+)", recipe, re.MULTILINE)
+    return [line.strip()[2:] for line in lines[1].splitlines()]
+
+
+def test_the_recipe_of_conda_is_that_of_pyproject() -> None:
+    recipe, whole = read(ROOT, "deploy/conda/recipe.yaml"), tomllib.loads(read(ROOT, "pyproject.toml"))
+    python, *run = listed(recipe, "run")
+    assert python == "python >=${{ python_min }}"
+    assert [line.replace(" ", "") for line in run] == PROJECT["dependencies"]
+    python, pip, *host = listed(recipe, "host")
+    assert (python, pip) == ("python ${{ python_min }}.*", "pip")
+    assert [line.replace(" ", "") for line in host] == whole["build-system"]["requires"]
+    assert [line.replace(" ", "") for line in listed(recipe, "entry_points")] == [
+        f"{name}={function}" for name, function in PROJECT["scripts"].items()
+    ]
+    stated = dict(reversed(re.findall(r'^  (\w+): "?([^"\n]+)"?$', recipe, re.MULTILINE)))
+    assert stated["version"] == PROJECT["version"]
+    assert f">={stated['python_min']}" == PROJECT["requires-python"]
+    assert (stated["summary"], stated["license"]) == (PROJECT["description"], PROJECT["license"])
+    files = stated["license_file"].strip("[]").split(", ")
+    assert {*files} == {
+        str(path.relative_to(ROOT)) for pattern in PROJECT["license-files"] for path in ROOT.glob(pattern)
+    }
+
+
+def test_the_recipe_of_a_release_has_the_digest_of_its_sdist(checkout: Path, tmp_path: Path) -> None:
+    sdist = tmp_path / f"neardup-{PROJECT['version']}.tar.gz"
+    sdist.write_bytes(b"an archive")
+    printed = release(checkout, "--address", ADDRESS, "--recipe", str(sdist), TAG)
+    assert printed.returncode == 0, printed.stderr
+    assert f'sha256: "{hashlib.sha256(b"an archive").hexdigest()}"\n' in printed.stdout
+    assert f"  homepage: {ADDRESS}\n" in printed.stdout
 
 
 def test_the_sdist_has_what_the_recipes_copy(tmp_path: Path) -> None:
