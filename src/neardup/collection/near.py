@@ -198,18 +198,20 @@ class Finder:
 
     def _foresee(self, places: Sequence[int]) -> dict[int, "_Foreseen"]:
         """Find the stored candidates of documents by their sampled shingles."""
-        last = max((int(one[-1]) for one in self._stored.values() if len(one)), default=0)
-        seen, found, foreseen = np.zeros(last + 1, np.int64), np.empty(_DRAWN * READ, np.int64), {}
+        seen, foreseen = np.empty(0, np.int64), {}
         for place in places:
             drawn, hits = self._drawn[place]
             sampled = self._samples[place][:drawn].tolist()
-            if not hits or not 0 < len(sampled) <= _DRAWN:
+            if not hits:
                 continue
             lists = [self._stored[hash] for hash in sampled]
             lengths = [len(one) for one in lists]
             rarest = sorted(range(len(sampled)), key=lengths.__getitem__)[: len(sampled) - hits + 1]
             n_cut = sum(length >= READ for length in lengths)
             documents = np.concatenate(lists)
+            if len(seen) <= (last := int(documents.max(initial=0))):
+                seen = np.zeros(2 * last + 1, np.int64)  # untouched, it needs no memory
+            found = np.empty(len(documents), np.int64)
             candidates = found[: tally(documents, max(1, hits - n_cut), seen, found)]
             if n_cut:  # else a candidate is in one of the rarest lists, whichever these are
                 candidates = candidates[np.isin(candidates, np.concatenate([lists[k] for k in rarest]))]
@@ -267,37 +269,17 @@ class Finder:
         return (self._floor, 1) if self._smallest else (0, 0)
 
     def _by_sample(self, place: int, hashes: UInt64s, hits: int, old: int) -> list[Repeated]:
+        foreseen = self._foreseen.get(place) or self._foresee([place])[place]
         last = int(hashes[-1])
         new = [self._new[hash] for hash in self._common[place] if hash <= last and hash in self._new]
-        foreseen = self._foreseen.get(place)
-        if foreseen is None or any(len(one) > READ for one in new):
-            return self._by_lists(place, hashes, hits, old)
-        counts = {k: n for k, n in foreseen.hits.items() if k not in self._gone}
-        counts |= {k: n for k, n in Counter(chain.from_iterable(new)).items() if n >= hits}
+        counts = {k: foreseen.hits[k] for k in self._still(np.array(sorted(foreseen.hits), np.int64)).tolist()}
+        least = hits - sum(len(one) > READ for one in new)
+        added = Counter(chain.from_iterable(one[:READ] for one in new))
+        counts |= {k: n for k, n in added.items() if n >= least}
         candidates = sorted(counts, key=lambda number: (-counts[number], number))
         near = self._compared(place, candidates, old)
-        return near if near or not foreseen.cut else self._by_scan(place, foreseen.rarest, candidates, old)
-
-    def _by_lists(self, place: int, hashes: UInt64s, hits: int, old: int) -> list[Repeated]:
-        """The same for a document whose candidates are not foreseen."""
-        asked = hashes.tolist()
-        stored, new = [self._stored[hash] for hash in asked], [self._new.get(hash, ()) for hash in asked]
-        lengths = [len(one) + len(other) for one, other in zip(stored, new, strict=True)]
-        rarest = sorted(range(len(asked)), key=lengths.__getitem__)[: len(asked) - hits + 1]
-        if not lengths[rarest[-1]]:
-            return []
-        cut = [len(one) >= READ or len(other) > READ for one, other in zip(stored, new, strict=True)]
-        lists = [
-            [*self._still(one).tolist(), *other[:READ]] if length else []
-            for one, other, length in zip(stored, new, lengths, strict=True)
-        ]
-        counts, least = Counter(chain.from_iterable(lists)), hits - sum(cut)
-        read = {number for k in rarest for number in lists[k] if counts[number] >= least}
-        candidates = sorted(read, key=lambda number: (-counts[number], number))
-        near = self._compared(place, candidates, old)
-        if near or not any(cut[k] for k in rarest):
-            return near
-        return self._by_scan(place, [asked[k] for k in rarest], candidates, old)
+        cut = foreseen.cut or any(len(self._new.get(hash, ())) > READ for hash in foreseen.rarest)
+        return near if near or not cut else self._by_scan(place, foreseen.rarest, candidates, old)
 
     def _by_scan(self, place: int, rarest: Sequence[int], compared: Sequence[int], old: int) -> list[Repeated]:
         """The documents of whole posting lists that are near, without those that were compared."""
