@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -181,9 +182,75 @@ def test_test_items_are_found_as_on_one_machine(
     assert json.loads(written.out)["counts"]["matches"] == one.matches.num_rows
     assert set(pq.read_table(tmp_path / "out" / "kept")["id"].to_pylist()) == kept
     assert pq.read_table(tmp_path / "out" / "matches").num_rows == one.matches.num_rows
-    for wrong in (["--tag"], ["--threads", "1"]):
+    for wrong in (["--tag", "--cut"], ["--marker", "x"], ["--threads", "1"]):
         assert run(*command, *wrong, "--overwrite").status == 2
     assert run("decontaminate", train, "--against", test, "-o", "x", "--master", "local[1]").status == 2
+
+
+@pytest.mark.parametrize("action", ["--tag", "--cut", "--drop", "--report-only"])
+@pytest.mark.parametrize("suffix", ["parquet", "jsonl"])
+def test_rows_with_test_items_are_written_as_on_one_machine(
+    started: Started, run: Run, with_items: tuple[Path, Path], tmp_path: Path, suffix: str, action: str
+) -> None:
+    train, test = with_items
+    given = sorted(train.iterdir())
+    if suffix == "jsonl":
+        rows = [pq.read_table(file).to_pylist() for file in given]
+        given = [file.with_suffix(".jsonl") for file in given]
+        for file, some in zip(given, rows, strict=True):
+            file.write_text("".join(json.dumps({"n": 1, **row, "z": [1, {}]}) + "\n" for row in some))
+    command = ("decontaminate", *given, "--against", test, "--id", "id", action)
+    assert run(*command, "-o", tmp_path / "one").status == 0
+    spark = ("--engine", "spark", "--master", started.cluster.master)
+    assert run(*command, *spark, "-o", tmp_path / "many").status == 0
+    outs = [tmp_path / "one", tmp_path / "many"]
+    kept, written = (_rows_written(out, suffix) for out in outs)
+    assert written == kept
+    assert len(kept) == {"--drop": 41 - 14, "--report-only": 0}.get(action, 41)
+    for name in ("matches", "common", "common_shingles", *(["cuts"] if action == "--cut" else [])):
+        one, many = pq.read_table(outs[0] / f"{name}.parquet"), pq.read_table(outs[1] / name)
+        rows, others = one.to_pylist(), many.to_pylist()
+        for row in (*rows, *others):  # Spark names files by their URLs
+            row |= {"source": row["source"].rpartition("/")[2]} if "source" in row else {}
+        if suffix == "jsonl":  # the number of a line is known to a local run alone
+            rows, others = (
+                [{**row, "row": 0} if "row" in row else row for row in some] for some in (rows, others)
+            )
+        assert sorted(map(str, others)) == sorted(map(str, rows))
+    one_page, page = (re.findall("<h[1-6].*?</h", (out / "report.html").read_text(), re.DOTALL) for out in outs)
+    assert page == one_page
+    assert sum(" contains " in heading for heading in page) == 5, "the strongest match of each item"
+    accounts = [json.loads((out / "run.json").read_text()) for out in outs]
+    same = ("counts", "rules", "test_sets", "action", *(["marker", "cuts"] if action == "--cut" else []))
+    assert all(accounts[0][name] == accounts[1][name] for name in same)
+    assert [one["documents"] for one in accounts[1]["sources"]] == [9, 5]
+
+
+def _rows_written(out: Path, suffix: str) -> list[str]:
+    """The kept rows, or the lines of JSON, in an order of their own."""
+    if suffix == "jsonl":
+        files = [*out.glob("kept*.jsonl"), *out.glob("kept/*.jsonl"), *out.glob("kept/part-*")]
+        return sorted(line for file in files for line in file.read_text().splitlines())
+    tables = [pq.read_table(file) for file in (*out.glob("kept*.parquet"), *out.glob("kept/*.parquet"))]
+    return sorted(str(row) for table in tables for row in table.to_pylist())
+
+
+def test_rows_of_a_frame_are_tagged_and_cut(started: Started, with_items: tuple[Path, Path]) -> None:
+    train, test = with_items
+    frame = started.spark.read.parquet(str(train))
+    contaminated = set(nd.decontaminate(train, against=test, id="id").matches["id"].to_pylist())
+    given = {"text": "text", "id": "id", "against": test}
+    tagged = decontaminate(frame, **given, action="tag").kept.toArrow().to_pylist()
+    assert {row["id"] for row in tagged if row["contaminated_by"] == [str(test)]} == contaminated
+    result = decontaminate(frame, **given, action="cut", marker="#")
+    texts = {row["id"]: row["text"] for row in result.kept.toArrow().to_pylist()}
+    assert {id for id, text in texts.items() if text and "#" in text} == contaminated
+    assert texts["0-0"] == "before # é after 0"
+    assert result.cuts.num_rows == len(contaminated)
+    result.release()
+    with pytest.raises(OutputError, match="contaminated_by"):
+        decontaminate(frame.withColumnRenamed("id", "contaminated_by"), text="text", id="contaminated_by",
+                      against=test, action="tag")  # fmt: skip
 
 
 ODD = ("a.b", "two`ticks", "plain", "gone", "row", "_row", "value")

@@ -38,7 +38,7 @@ def decontaminate(options: DecontaminateOptions) -> int:
     if options.engine == "spark":
         from neardup.cli import spark_engine
 
-        return spark_engine.decontaminate(options)
+        return spark_engine.decontaminate(options, _action(options))
     if options.engine != "local":
         raise SettingError(f"engine is {options.engine!r}", "local or spark")
     if options.master is not None:

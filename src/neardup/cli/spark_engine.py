@@ -23,6 +23,7 @@ from neardup.spark.job import OPTIONS
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from neardup.contamination.outputs import Action as ContaminationAction
     from neardup.run.stages.records import Action
 
 
@@ -43,7 +44,7 @@ class SparkEngine:
         settings = {name: getattr(options.settings, name) for name in FIELDS}
         account = _run(_session(options.master), options, typed(options.out).rstrip("/"), settings)
         if options.json:
-            typer.echo(notation.dumps(account, indent=2, ensure_ascii=False))
+            typer.echo(_json(account))
         else:
             for name, number in account["counts"].items():
                 typer.echo(f"{name.replace('_', ' '):<14} {number:>15,}")
@@ -70,23 +71,27 @@ def _run(spark: SparkSession, options: DedupOptions, out: str, settings: dict[st
             "out": without_secrets(out),
         }
         tables = {name: getattr(job_result, name) for name in ("groups", "pairs", "copies")}
-        write(job_result.kept, tables, out, given, options.overwrite, account)
+        write(job_result.kept, tables, out, given, options.overwrite, {"run.json": _json(account)})
         job_result.release()
     finally:
         remove(spark, work)
     return account
 
 
+def _json(account: dict[str, Any]) -> str:
+    return notation.dumps(account, indent=2, ensure_ascii=False)
+
+
 DECONTAMINATED = frozenset(
     (
-        *("inputs", "against", "out", "text", "id", "fields", "against_id", "at", "run", "common", "drop"),
-        *("length", "engine", "master", "json", "overwrite"),
+        *("inputs", "against", "out", "text", "id", "fields", "against_id", "at", "run", "common", "length"),
+        *("drop", "tag", "cut", "marker", "report_only", "engine", "master", "json", "overwrite"),
     )
 )
 """The options of ``neardup decontaminate`` that a run on Spark follows."""
 
 
-def decontaminate(options: DecontaminateOptions) -> int:
+def decontaminate(options: DecontaminateOptions, action: ContaminationAction) -> int:
     """Run ``neardup decontaminate`` on a cluster, and print its account."""
     from neardup.io.readers.fields import joined, parts_of
     from neardup.spark.decontamination import decontaminate_files
@@ -98,26 +103,32 @@ def decontaminate(options: DecontaminateOptions) -> int:
         name = min(others).replace("_", "-")
         raise SettingError(
             f"--{name} cannot be given {SparkEngine.where}",
-            "Items, rules, columns, --length, --drop",
+            "Items, rules, columns, outputs, --length",
             "Leave it out",
         )
     out, spark = typed(options.out).rstrip("/"), _session(options.master)
     require_new(spark, out, options.overwrite)
     given = opened(spark, options.inputs, joined(options.text), options.id)
-    names = ", ".join(map(without_secrets, options.inputs))
     fields = [part for one in options.fields for part in parts_of(one)]
-    rules = {"at": options.at, "run": options.run, "common": options.common}
-    settings = {**rules, "length": options.settings.length}
-    result = decontaminate_files(given, names, options.against, fields, options.against_id, settings)
+    settings = {"at": options.at, "run": options.run, "common": options.common, "length": options.settings.length}
+    result = decontaminate_files(
+        given, options.against, fields, options.against_id, settings, action, options.marker
+    )
     counts = result.account["counts"]
     counts["rejected"] += given.rejected(counts["documents"])
     tables = {"matches": result.matches, "common": result.common, "common_shingles": result.phrases}
+    if action == "cut":
+        tables["cuts"] = result.cuts
     frames = {name: spark.createDataFrame(table) for name, table in tables.items()}
-    write(result.kept, frames, out, given, options.overwrite, result.account)
+    texts = {"report.html": result.page(), "run.json": _json(result.account)}
+    kept = None if action == "report" else result.kept
+    write(kept, frames, out, given, options.overwrite, texts)
     if options.json:
-        typer.echo(notation.dumps(result.account, indent=2, ensure_ascii=False))
+        typer.echo(_json(result.account))
     else:
-        typer.echo(f"{result}\nwritten: {display.printable(out)}: kept, {', '.join(tables)}, run.json")
+        names = ", ".join([*(["kept"] if kept is not None else []), *tables, *texts])
+        typer.echo(f"{result}\nwritten: {display.printable(out)}: {names}")
+    result.release()
     return REJECTED if counts["rejected"] else DONE
 
 

@@ -21,7 +21,8 @@ from neardup.runtime import Advance
 CONTAMINATED_BY = "contaminated_by"
 """The column of ``tag``: the test sets of the items that a row contains, or null."""
 
-_TAG = pa.schema([(CONTAMINATED_BY, pa.list_(pa.large_string()))])
+TAG = pa.schema([(CONTAMINATED_BY, pa.list_(pa.large_string()))])
+"""That column as a table of its own."""
 
 Action: TypeAlias = Literal["drop", "tag", "cut", "report"]
 """Leave out the documents with test items; name their test sets in a column; cut the passages; no document."""
@@ -30,7 +31,7 @@ Action: TypeAlias = Literal["drop", "tag", "cut", "report"]
 def require_action(action: Action, documents: Documents, columns: Chosen) -> None:
     """Raise OutputError or SettingError if the documents cannot be written this way."""
     if action == "tag":
-        check_extra(documents, _TAG.names)
+        check_extra(documents, TAG.names)
     if action == "cut":
         require_one_column(documents, columns)
 
@@ -106,13 +107,13 @@ class _Rows:
                 return ChunkRows(np.ones(len(native.row_numbers), np.bool_), self._tags(chunk, native, hits))
             return ChunkRows(np.array([number not in hits for number in native.row_numbers.tolist()], np.bool_))
 
-        extra = _TAG if self._action == "tag" else None
+        extra = TAG if self._action == "tag" else None
         return write_kept(folder, self._result.documents, rows_of, threads, advance, extra=extra)
 
     def _tags(self, chunk: Chunk, native: NativeRows, hits: Mapping[int, Sequence[int]]) -> pa.Table:
         numbers = native.row_numbers.tolist()
         tags = [self._result.test_sets_of(chunk.source, row) if row in hits else None for row in numbers]
-        return pa.table([pa.array(tags, _TAG.field(0).type)], schema=_TAG)
+        return pa.table([pa.array(tags, TAG.field(0).type)], schema=TAG)
 
 
 def _require_same(result: ContaminationRecord, written: WrittenRows, action: Action) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +13,10 @@ import msgspec
 import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
+from neardup.io.names import without_secrets
 from neardup.io.readers.fields import paths_of
 from neardup.spark.job import OWN, Batches, quoted, require_column, require_free
+from neardup.tables import Int64s
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,10 +25,10 @@ PARQUET, JSONL = "parquet", "jsonl"
 _SUFFIXES = {".parquet": PARQUET, ".jsonl": JSONL, ".ndjson": JSONL, ".jsonl.gz": JSONL, ".jsonl.bz2": JSONL}
 _LOGS = {"Delta": "_delta_log", "Iceberg": "metadata/*.metadata.json", "Lance": "_versions/*.manifest"}
 """The files of the logs of tables with versions, as Spark's file systems find them."""
-_LINE = "value"
+LINE = "value"
 _SLASHES = r"'^(\\w+):/+', '$1:/'"
 """Spark writes file:/ or file:/// before one and the same path."""
-_ROW, _PLACED, _FILED, _NUMBER = (f"{OWN}{name}" for name in ("row", "place", "file", "number"))
+ROW_ID, _PLACED, _FILED, _NUMBER = (f"{OWN}{name}" for name in ("row", "place", "file", "number"))
 _LISTED = f"if({_NUMBER} is null, raise_error(concat({_FILED}, ' was not there at the start')), {_NUMBER})"
 _FILE, _BLOCK, _PLACE = 17, 15, 30
 """Bits of a row number of JSONL: the file, the place of its block in steps of 4 MB, and the line within it."""
@@ -35,13 +36,32 @@ _FILE, _BLOCK, _PLACE = 17, 15, 30
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """An input: its columns, the number ``_neardup_row`` that orders its rows, and the ``lines`` of JSONL."""
+    """An input: its columns, the number ``_neardup_row`` that orders its rows, and the ``lines`` of JSONL.
+
+    ``text`` and ``id`` are columns of ``table``; ``column`` is the one of the input with the text.
+    """
 
     table: DataFrame
     format: str
     text: str
     id: str
+    files: Sequence[str]
+    column: str
     lines: DataFrame | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of Parquet, or the keys of the first lines of JSONL."""
+        if self.lines is None:
+            return [name for name in self.table.columns if name != ROW_ID]
+        return sorted({name for line in _first_lines(self.lines) for name in line})
+
+    def places(self, rows: Int64s) -> tuple[list[str], Int64s]:
+        """The file of each row, and its number there: its place in Parquet, and only an order in JSONL."""
+        files = rows >> (_BLOCK + _PLACE)
+        return [without_secrets(self.files[file]) for file in files.tolist()], rows & (
+            (1 << (_BLOCK + _PLACE)) - 1
+        )
 
     def rejected(self, read: int) -> int:
         """The number of lines that are not documents; ``read`` is the number of documents."""
@@ -52,7 +72,7 @@ class Opened:
         """(row, id, text) of all documents."""
         kind = "bigint" if _is_whole(self.table, self.id) else "string"
         id, text = quoted(self.id), quoted(self.text)
-        return self.table.selectExpr(f"{_ROW} as row", f"cast({id} as {kind}) as id", f"{text} as text")
+        return self.table.selectExpr(f"{ROW_ID} as row", f"cast({id} as {kind}) as id", f"{text} as text")
 
 
 def opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: str | None) -> Opened:
@@ -94,16 +114,17 @@ def _opened(spark: SparkSession, inputs: Sequence[str], text: str | None, id: st
         require_column(spark, lines.columns, text, "Name it with --text")
         require_column(spark, lines.columns, id, "Name it with --id")
         table = lines.selectExpr("*", path, f"_metadata.row_index as {_PLACED}").join(number, _FILED, "left")
-        row = f"({_LISTED} << {_BLOCK + _PLACE}) + {_PLACED} as {_ROW}"
-        return Opened(table.selectExpr(*map(quoted, lines.columns), row), format, text, id)
+        row = f"({_LISTED} << {_BLOCK + _PLACE}) + {_PLACED} as {ROW_ID}"
+        return Opened(table.selectExpr(*map(quoted, lines.columns), row), format, text, id, files, text)
     _refuse_made((text, id))
     whole = isinstance(_first_id(lines, id), int)
     block = f"(least(_metadata.file_block_start >> 22, {(1 << _BLOCK) - 1}) << {_PLACE}) as _block"
     within = f"monotonically_increasing_id() & {(1 << _PLACE) - 1} as {_PLACED}"
-    placed = lines.selectExpr(_LINE, path, block, within).join(number, _FILED, "left")
-    numbered = placed.selectExpr(_LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + {_PLACED} as {_ROW}")
-    schema = f"{_LINE} string, {_ROW} long, id {'bigint' if whole else 'string'}, text string"
-    return Opened(numbered.mapInArrow(partial(_parse, text, id, whole), schema), format, "text", "id", lines)
+    placed = lines.selectExpr(LINE, path, block, within).join(number, _FILED, "left")
+    numbered = placed.selectExpr(LINE, f"({_LISTED} << {_BLOCK + _PLACE}) + _block + {_PLACED} as {ROW_ID}")
+    schema = f"{LINE} string, {ROW_ID} long, id {'bigint' if whole else 'string'}, text string"
+    parsed = numbered.mapInArrow(partial(_parse, text, id, whole), schema)
+    return Opened(parsed, format, "text", "id", files, text, lines)
 
 
 def _refuse_tables(spark: SparkSession, files: Sequence[str]) -> None:
@@ -124,23 +145,23 @@ def _refuse_tables(spark: SparkSession, files: Sequence[str]) -> None:
 
 
 def write(
-    kept: DataFrame,
+    kept: DataFrame | None,
     tables: Mapping[str, DataFrame],
     out: str,
     given: Opened,
     overwrite: bool,
-    account: dict[str, Any],
+    texts: Mapping[str, str],
 ) -> None:
-    """Write the folders kept and those of the tables, and the file run.json, last."""
+    """Write the folders kept and those of the tables, and then the files with ``texts``."""
     mode = "overwrite" if overwrite else "error"
-    kept = kept.drop(_ROW)
-    if given.format == JSONL:
-        kept.select(_LINE).write.mode(mode).text(f"{out}/kept")
-    else:
-        kept.write.mode(mode).parquet(f"{out}/kept")
+    if kept is not None and given.format == JSONL:
+        kept.select(LINE).write.mode(mode).text(f"{out}/kept")
+    elif kept is not None:
+        kept.drop(ROW_ID).write.mode(mode).parquet(f"{out}/kept")
     for name, table in tables.items():
         table.write.mode(mode).parquet(f"{out}/{name}")
-    _write_text(kept.sparkSession, f"{out}/run.json", json.dumps(account, indent=2, ensure_ascii=False))
+    for name, text in texts.items():
+        _write_text(given.table.sparkSession, f"{out}/{name}", text)
 
 
 def require_new(spark: SparkSession, out: str, overwrite: bool) -> None:
@@ -227,21 +248,28 @@ def _is_whole(table: DataFrame, name: str) -> bool:
     return isinstance(kind, types.IntegralType)
 
 
-def _first_id(lines: DataFrame, id: str) -> object:
+def _first_lines(lines: DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield those of the first lines that are JSON objects."""
     for row in lines.head(20):
         try:
-            return msgspec.json.decode(row[_LINE])[id]
-        except (msgspec.MsgspecError, KeyError, TypeError):
+            yield msgspec.json.decode(row[LINE], type=dict[str, Any])
+        except msgspec.MsgspecError:
             continue
+
+
+def _first_id(lines: DataFrame, id: str) -> object:
+    for line in _first_lines(lines):
+        if id in line:
+            return line[id]
     raise InputError(f'The first lines have no "{id}"', "JSON objects, one a line, each with an id", "Give --id")
 
 
 def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.RecordBatch]:
     """Yield the lines that are documents, with their ids and texts; others have no text and no id."""
     kind, of_id = (int, pa.int64()) if whole else (str, pa.string())
-    schema = pa.schema([(_LINE, pa.string()), (_ROW, pa.int64()), ("id", of_id), ("text", pa.string())])
+    schema = pa.schema([(LINE, pa.string()), (ROW_ID, pa.int64()), ("id", of_id), ("text", pa.string())])
     for batch in batches:
-        lines = batch.column(_LINE)
+        lines = batch.column(LINE)
         ids: list[Any] = []
         texts: list[str | None] = []
         good: list[int] = []
@@ -256,5 +284,5 @@ def _parse(text: str, id: str, whole: bool, batches: Batches) -> Iterator[pa.Rec
                 ids.append(row_id)
                 texts.append(row_text)
         chosen = pa.array(good, pa.int64())
-        arrays = [lines.take(chosen).cast(pa.string()), batch.column(_ROW).take(chosen)]
+        arrays = [lines.take(chosen).cast(pa.string()), batch.column(ROW_ID).take(chosen)]
         yield pa.record_batch([*arrays, pa.array(ids, of_id), pa.array(texts, pa.string())], schema=schema)
