@@ -33,8 +33,8 @@ TEXTS = {
     **{f"memo-{n}": f"{COUNCIL}Memo {n} was sent to all, about the roof and the long way home." for n in range(7)},
     "letter": COUNCIL.replace("March", "May") + "All receipts must be handed in before noon.",
     "letter-b": COUNCIL.replace("March", "May") + "Receipts are due at noon; tea is served. The end.",
-    "ar-1": ARABIC + "مساء الخير",
-    "ar-2": ARABIC.replace("12", "13") + "مساء النور",
+    "ar-1": ARABIC + "الرسوم ثلاثمائة درهم في اليوم. " * 9 + "مساء الخير",
+    "ar-2": ARABIC.replace("12", "13") + "الرسوم ثلاثمائة درهم في اليوم. " * 9 + "مساء النور",
     "ja-1": JAPANESE * 2,
     "ja-2": JAPANESE + JAPANESE.replace("金曜日", "月曜日"),
 }
@@ -244,10 +244,8 @@ def test_axe_finds_no_violation_on_any_page(chrome: Any, address: str, desk: Des
         context.close()
 
 
-@pytest.mark.parametrize(("width", "scale"), [(420, 1), (640, 2)])
-def test_no_page_scrolls_sideways_on_a_narrow_screen(
-    chrome: Any, address: str, desk: Desk, width: int, scale: int
-) -> None:
+@pytest.mark.parametrize(("width", "scale"), [(390, 1), (640, 2), (768, 1), (1000, 1)])
+def test_no_page_scrolls_sideways(chrome: Any, address: str, desk: Desk, width: int, scale: int) -> None:
     context = chrome.new_context(
         base_url=address, viewport={"width": width, "height": 600}, device_scale_factor=scale
     )
@@ -356,6 +354,16 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         assert page.get_by_text("No group").count() == page.locator("[data-refresh]").count() == 0
         assert page.evaluate("document.activeElement.textContent") == "Show all groups"
         page.wait_for_function("() => document.querySelector('#said').textContent.includes('complete now')")
+
+
+def test_right_to_left_text_runs_that_way_where_it_is_folded(page: Any, desk: Desk) -> None:
+    group = key_of(desk, "ar-1")
+    member = next(each.key for each in desk.group(group).members if not each.representative)
+    page.goto(f"/pairs/{member}/{group}")
+    sides = page.locator("table.texts td[data-side]:not(.nothing)")
+    ways = sides.evaluate_all("cells => cells.map(cell => getComputedStyle(cell).direction)")
+    assert set(ways) == {"rtl"}
+    assert page.locator("#heading bdi").first.evaluate("name => getComputedStyle(name).direction") == "ltr"
 
 
 LINES = " ".join(

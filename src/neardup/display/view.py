@@ -119,10 +119,11 @@ def shown(text: object) -> Markup:
 def named(id: object) -> Markup:
     r"""Return an id as HTML: on one line, with escapes, apart from the direction of the text around it.
 
-    A long id lacks its middle. A line may end behind a separator.
+    It runs from left to right, as paths do: the suffix is at its end. A long id lacks its middle. A
+    line may end behind a separator.
 
     >>> named("a<b>\n")
-    Markup('<bdi lang="">a&lt;b&gt;\\<wbr>n</bdi>')
+    Markup('<bdi dir="ltr" lang="">a&lt;b&gt;\\<wbr>n</bdi>')
     """
     name = str(id) or EMPTY
     if len(name) > LONGEST_NAME:

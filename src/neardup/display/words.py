@@ -209,11 +209,12 @@ def distinct(names: Sequence[str], width: int) -> tuple[str, ...]:
 def beginning(names: Sequence[str]) -> str:
     """Return the whole words with which all names begin.
 
-    >>> beginning(["agreement_24_v1.txt", "agreement_24_v2.txt"])
-    'agreement_24'
+    >>> beginning(["agreement_24_v1.txt", "agreement_24_v2.txt"]), beginning(["claim.txt", "claim_signed.pdf"])
+    ('agreement_24', 'claim')
     """
     shared = _shared(names)
-    return shared.strip(" _-.,#") if len(set(names)) == 1 else _WORD_END.sub("", shared).strip(" _-.,#")
+    within_word = any(name[len(shared) :][:1].isalnum() for name in names)
+    return (_WORD_END.sub("", shared) if within_word else shared).strip(" _-.,#")
 
 
 def _shared(names: Sequence[str]) -> str:

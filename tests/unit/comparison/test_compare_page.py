@@ -188,8 +188,11 @@ def test_headings_landmarks_and_languages() -> None:
 
 def test_long_equal_text_is_folded_unless_asked_for() -> None:
     found = nd.compare(*MEMO)
-    assert "<summary>39 equal words in 4 rows</summary>" in found.html()
-    assert "equal words" not in found.html(full=True)
+    assert "<summary>39 equal tokens in 4 rows</summary>" in found.html()
+    assert "equal tokens" not in found.html(full=True)
+    whole = "港の事務所は金曜日に閉まります。桟橋を修理しているためです。" * 6
+    folded = nd.compare(f"{whole}\n\n料金は三千円です。", f"{whole}\n\n料金は四千円です。").html()
+    assert re.search(r'<summary dir="ltr">\d{2,} equal tokens</summary>', folded)  # words would be one
     assert checked(found.html()).cells == checked(found.html(full=True)).cells
 
 

@@ -390,3 +390,21 @@ def test_no_page_reads_document_by_document(reads: tuple[Desk, CountedReads], as
     getattr(desk, ask)(*given.get(ask, ()))
     assert texts.single == []
     assert len(texts.batches) <= 1
+
+
+def test_the_folder_that_all_members_share_is_not_repeated(tmp_path: Path) -> None:
+    folder = tmp_path / "matter" / "Shared drives" / "Contracts and renewals"
+    folder.mkdir(parents=True)
+    for id in ("fox", "fox-12"):
+        (folder / f"{id}.txt").write_text(TEXTS[id], encoding="utf-8")
+    nd.find(tmp_path / "matter", threshold=0.5).save(tmp_path / "result")
+    with closing(Desk.open(tmp_path / "result")) as desk:
+        (line,) = desk.groups(Question()).lines
+        view = desk.group(line.key)
+    assert (line.title, line.folder) == ("fox", "Shared drives/Contracts and renewals/")
+    assert re.fullmatch(
+        r"The weakest link is fox(-12)?\.txt, with similarity 0\.\d+ to fox(-12)?\.txt\.", view.weakest
+    )
+    for member in view.members:
+        assert dict(member.metadata).keys() == {"mtime"}
+        assert re.fullmatch(r"[\d-]{10}T[\d:]{8}Z", dict(member.metadata)["mtime"])

@@ -138,7 +138,7 @@ def opened_pairs(page: str) -> dict[str, list[frozenset[str]]]:
     """The pairs of each group that is side by side: one that is shown before it is a link."""
     part = page[page.index('<h2 id="groups"') :]
     parts = re.split(r"<h3>Group \d+: ", part)[1:]
-    ends = r"(?:</a>,|: ) ?<bdi lang=\"\">(\d+)</bdi> and <bdi lang=\"\">(\d+)</bdi>"
+    ends = r"(?:</a>,|: ) ?<bdi dir=\"ltr\" lang=\"\">(\d+)</bdi> and <bdi dir=\"ltr\" lang=\"\">(\d+)</bdi>"
     return {re.findall(r"\d+", one)[0]: [frozenset(pair) for pair in re.findall(ends, one)] for one in parts}
 
 
@@ -171,7 +171,7 @@ def test_groups_above_the_size_of_the_page_are_listed(found: Found, megabytes: f
     order = [str(group) for group in group_figures(found).heads.take(group_figures(found).in_turn()).to_pylist()]
     assert list(opened) == order[: len(opened)]
     rest = page[page.index("<details><summary>Groups that are not in the page") :]
-    assert re.findall(r'<th scope="row"><bdi lang="">(\d+)</bdi>', rest) == order[len(opened) :]
+    assert re.findall(r'<th scope="row"><bdi dir="ltr" lang="">(\d+)</bdi>', rest) == order[len(opened) :]
 
 
 def test_long_names_count_for_the_size_of_the_page(tmp_path: Path) -> None:

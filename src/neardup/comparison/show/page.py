@@ -40,7 +40,7 @@ from neardup.comparison.show.words import (
     value_of,
     way_to,
 )
-from neardup.display import Line, counted, number, printable, tail
+from neardup.display import Line, counted, distinct, number, printable, tail, without_common
 from neardup.display.style import notebook_style, page_style
 from neardup.display.view import environment, fragment, self_contained
 from neardup.kernels.rows import BETWEEN, CHANGED, EQUAL_ROW, MOVED, SAME
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from neardup.comparison.alignment import Alignment, Pieces
     from neardup.comparison.result import ComparisonRecord
-    from neardup.tables import Bools
+    from neardup.tables import Bools, Int64s
 
 PACKAGE = "neardup.comparison.show"
 GENERATOR = "neardup compare"
@@ -95,8 +95,8 @@ EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
 """Rows of equal text shown around a difference, and the length from which the rest is folded."""
 LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
 """Most differences in the list, in that of a page with a limit, and in a list that starts open."""
-AROUND = 60
-"""Characters of equal text quoted before a difference."""
+AROUND, HEAD = 60, 40
+"""Characters of equal text quoted before a difference, and columns of a name above a text."""
 NEAR = 1 / 250
 """The least distance of two differences on the strip beside the texts, as a share of its length."""
 
@@ -124,6 +124,7 @@ class ComparisonBody:
         self._full = full
         self._differing = rows_that_differ(self._alignment)
         self.sides = tuple(zip("AB", names, strict=True))
+        self.heads = tuple(zip("AB", distinct(without_common(*names)[1], HEAD), strict=True))
         self.prefix = prefix
         self.level = level
         self.most = most
@@ -286,7 +287,7 @@ class Badge(NamedTuple):
 class Fragment(NamedTuple):
     """A part of a cell: "same", "del", "ins", "moved" with its colour, "match" (its badge), or "cut".
 
-    A "cut" is equal text that is folded, with the number of its words.
+    A "cut" is equal text that is folded, with the number of its units.
     """
 
     kind: str
@@ -314,8 +315,10 @@ class LinearDifference(NamedTuple):
 class _Side:
     """One text, and the places of its rows and of the pieces that have markup."""
 
-    def __init__(self, text: str, pieces: Pieces, base: list[tuple[int, int]], moved: Bools) -> None:
-        self._text, self._base = text, base
+    def __init__(
+        self, text: str, pieces: Pieces, base: list[tuple[int, int]], begins: Int64s, moved: Bools
+    ) -> None:
+        self._text, self._base, self._begins = text, base, begins
         self.rows: list[list[int]] = pieces.spans_of_rows.tolist()
         opens = pieces.opens & np.concatenate(([False], moved))[pieces.matches]
         marked = np.flatnonzero((pieces.kinds == CHANGED) | (pieces.kinds == MOVED) | opens | _joints(pieces))
@@ -331,22 +334,22 @@ class _Side:
         parts = ((part_of(self._text, *span), inside) for *span, inside in cut_at(self._base, begin, end))
         return [(part, inside and bool(part.strip())) for part, inside in parts]
 
-    def words(self, begin: int, end: int) -> int:
-        """Return the number of words, by white space."""
-        return len(self._text[begin:end].split())
+    def units(self, begin: int, end: int) -> int:
+        """Return the number of units of the comparison that begin in the characters [begin, end)."""
+        first, after = np.searchsorted(self._begins, (begin, end))
+        return int(after - first)
 
     def far_from(self, begin: int, end: int, near: tuple[bool, bool]) -> tuple[int, int]:
         """Return the part of equal text that is not in a sentence next to a difference ``near`` either end."""
         text, first, last = self._text, begin, end
-        if near[0]:
-            sentence = SENTENCE_END.search(text, begin, min(end, begin + LONGEST_SENTENCE))
-            first = sentence.end() if sentence else _at_word(text, begin + LONGEST_SENTENCE // 2, end)
+        if near[0] or not near[1]:
+            most = LONGEST_SENTENCE if near[0] else 2 * AROUND
+            sentence = SENTENCE_END.search(text, begin, min(end, begin + most))
+            first = sentence.end() if sentence else _at_word(text, begin + most // 2, end)
         if near[1]:
             ends = [one.end() for one in SENTENCE_END.finditer(text, max(begin, end - LONGEST_SENTENCE), end)]
             ends = [place for place in ends if place < end]
             last = ends[-1] if ends else _at_word(text, max(begin, end - LONGEST_SENTENCE // 2), end)
-        elif not near[0]:
-            first = _at_word(text, begin + AROUND, end)
         return min(first, end), max(min(first, end), last)
 
 
@@ -373,7 +376,7 @@ class TextRows:
     def __init__(self, record: ComparisonRecord, prefix: str, flow: bool, *, cut: bool) -> None:
         alignment = self._alignment = record.alignment
         self._cut = cut
-        self.prefix, self._unit = prefix, unit_of(record)
+        self.prefix, self.unit = prefix, unit_of(record)
         self._kinds = alignment.table.kinds.tolist()
         self._other_style = restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
@@ -381,7 +384,8 @@ class TextRows:
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
         texts = [flowed(text) if flow else text for text in (alignment.text_a, alignment.text_b)]
         base = (base_spans(record, which) for which in (0, 1))
-        sides = zip(texts, alignment.table.sides, base, strict=True)
+        begins = (units.spans[:, 0] for units in (record.a, record.b))
+        sides = zip(texts, alignment.table.sides, base, begins, strict=True)
         self._sides = [_Side(*side, alignment.moved) for side in sides]
         self._alone = one_sided_matches(alignment)
         self._on_page = np.ones(len(alignment.table), np.bool_)
@@ -406,9 +410,9 @@ class TextRows:
 
     def inside(self, begin: int, end: int) -> str:
         """Return the label of a fold that hides these equal rows."""
-        spans, text = self._alignment.table.a.spans_of_rows[begin:end], self._alignment.text_a
-        words = sum(len(text[first:last].split()) for first, last in spans.tolist())
-        return f"{counted(words, 'equal word')} in {counted(end - begin, 'row')}"
+        rows = self._sides[0].rows
+        units = self._sides[0].units(rows[begin][0], rows[end - 1][1])
+        return f"{counted(units, f'equal {self.unit}')} in {counted(end - begin, 'row')}"
 
     def rows(self, begin: int, end: int) -> Iterator[tuple[str, int, tuple[Cell, Cell]]]:
         """Yield the rows [begin, end): their kinds, the numbers of differences (0: none), and the cells."""
@@ -466,7 +470,7 @@ class TextRows:
             return
         if begin < first:
             yield Fragment("same", side.parts(begin, first))
-        yield Fragment("cut", side.parts(first, last), side.words(first, last))
+        yield Fragment("cut", side.parts(first, last), side.units(first, last))
         if last < end:
             yield Fragment("same", side.parts(last, end))
 
@@ -481,7 +485,7 @@ class TextRows:
     def _badge(self, match: int, which: int) -> Badge:
         """Return the number of a match as a link to its other half."""
         moved, here, there = self._moved[match - 1], "ab"[which], "ab"[1 - which]
-        label = f"match {match}, {counted(self._units[match - 1], self._unit)}{', moved' * moved}"
+        label = f"match {match}, {counted(self._units[match - 1], self.unit)}{', moved' * moved}"
         target = ""
         if self._is_on_page(match, 1 - which):
             label, target = f"{label}: go to it in {there.upper()}", f"{there}{match}"

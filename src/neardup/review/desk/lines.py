@@ -1,14 +1,16 @@
 """The lines of lists: groups, members and pairs, with their words and differences; kinds found meanwhile."""
 
+import re
 import threading
 from collections.abc import Iterable
 from math import isnan
 
 import numpy as np
 
-from neardup.display import beginning, counted, number, shortened, without_common
+from neardup.display import beginning, counted, middle_cut, number, shortened, without_common
 from neardup.errors import InputError
 from neardup.io.decisions.records import JudgedPair
+from neardup.io.readers.text_files import PLACE
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.metadata import Metadata, is_earlier
@@ -21,8 +23,10 @@ from neardup.tables import Int64s
 NAMED_MEMBERS, LEAST_TITLE = 300, 3
 """Members whose names make the title of a group, and letters of a title."""
 _NO_TIME = Budget(0.0)
-_SHOWN = 200
-"""Columns of a value of the input that are shown."""
+_SHOWN, FOLDER = 200, 64
+"""Columns of a value of the input, and of the folder of a group, that are shown."""
+_FRACTION = re.compile(r"\.\d+Z\Z", re.ASCII)
+"""The fraction of the second of a time."""
 
 
 class Lines:
@@ -57,7 +61,7 @@ class Lines:
         return tuple(self._group(group, budget) for group in groups)
 
     def bring(self, documents: Iterable[int], budget: Budget) -> None:
-        """Read at once the documents that a page looks at next, if there is time."""
+        """Read at once the documents that a page shows, if there is time."""
         if budget.left():
             self.reader.bring(documents)
 
@@ -119,11 +123,11 @@ class Lines:
         )
 
     def _title(self, group: int) -> tuple[str, str]:
-        """Return what the names of the members share, and their folder."""
+        """Return the names of the members share, and their folder."""
         members = self.index.members[self.index.slice(group)][:NAMED_MEMBERS].tolist()
         folder, names = without_common(*(str(self.index.documents.id(member)) for member in members))
         shared = beginning(names)
-        return (shared if sum(map(str.isalpha, shared)) >= LEAST_TITLE else ""), folder
+        return (shared if sum(map(str.isalpha, shared)) >= LEAST_TITLE else ""), middle_cut(folder, FOLDER)
 
     def _removed(self, group: int) -> int:
         """Return the number of members that go."""
@@ -278,7 +282,12 @@ class Lines:
 
     def _metadata(self, document: int) -> tuple[tuple[str, str], ...]:
         table = self.index.documents.table
-        values: dict[str, object] = dict(self.reader.fields(document))
+        id = str(self.index.documents.id(document))
+        values: dict[str, object] = {
+            name: _FRACTION.sub("Z", str(value))
+            for name, value in self.reader.fields(document).items()
+            if name != "size" and not (name in PLACE and str(value).rstrip("…") in id)
+        }
         if "source" in table.column_names and (source := table["source"][document].as_py()) is not None:
             values.setdefault("source", source)
         return tuple((name, shortened(str(value), _SHOWN)) for name, value in values.items())

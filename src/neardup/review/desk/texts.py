@@ -137,7 +137,7 @@ class TextReader:
             return text
 
     def bring(self, documents: Iterable[int]) -> None:
-        """Read at once what a page looks at next: up to ``BROUGHT_BYTES``, without documents that are kept."""
+        """Read at once the documents that a page shows: up to ``BROUGHT_BYTES``, without those that are kept."""
         known = self._held.keys() & self._fields.keys()
         wanted = np.array(sorted(set(documents) - known), np.int64)
         wanted = wanted[np.cumsum(self._documents.bytes[wanted]) <= BROUGHT_BYTES]

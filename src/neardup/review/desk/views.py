@@ -11,7 +11,7 @@ import numpy as np
 
 from neardup.collection.passages import SharedPassage, SharedPassages
 from neardup.comparison.compare import Comparison
-from neardup.display import counted, distinct, number, similarity, without_common
+from neardup.display import counted, distinct, number, printable, similarity, without_common
 from neardup.errors import InputError
 from neardup.io.decisions.records import Id
 from neardup.review.desk.index import ResultIndex, StoredPairs
@@ -145,7 +145,8 @@ def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
     if not known:
         return more.strip()
     value, place = min(known)
-    named, head = (index.documents.named(int(n)) for n in (index.members[place], verdicts.heads[group]))
+    ids = (str(index.documents.id(int(n))) for n in (index.members[place], verdicts.heads[group]))
+    named, head = map(printable, distinct(without_common(*ids)[1], 2 * NAME_BESIDE))
     return f"The weakest link is {named}, with similarity {similarity(value)} to {head}.{more}"
 
 
@@ -451,9 +452,7 @@ class Queues:
     def _undecided(self) -> QueuedPairs:
         index, verdicts = self._lines.index, self._lines.made
         waits = verdicts.near & (verdicts.verdict < 0)
-        return QueuedPairs(
-            index.members, verdicts.heads[index.group], self._of_members, waits, lambda place: "without a verdict"
-        )
+        return QueuedPairs(index.members, verdicts.heads[index.group], self._of_members, waits, lambda place: "")
 
     def _tags(self) -> QueuedPairs:
         index, verdicts = self._lines.index, self._lines.made

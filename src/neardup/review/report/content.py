@@ -46,7 +46,7 @@ MOST_PAIRS, MOST_GROUPS, MOST_MEGABYTES = 100, 1000, 100.0
 """Largest numbers of pairs side by side, of lines in a list of groups, and of megabytes of groups side by side."""
 MEMBERS, COPIES, NOT_OPENED = 20, 20, 1000
 """Most members of a group side by side, names of its exact copies, and names of groups that are not opened."""
-OVERHEAD, READ = 600, 10
+OVERHEAD, READ = 700, 10
 """Bytes of a group or a pair besides its comparison, and characters of text that count as a byte."""
 SHOWN = 20_000
 """Characters of the texts of one pair on the page."""
@@ -456,6 +456,8 @@ class OpenedGroups:
         near = near[np.argsort(values[~leads & ~groups.copies[rows]], kind="stable")]
         names = [str(id) for id in table["id"].take(copies[:COPIES]).to_pylist()]
         self._room -= OVERHEAD + _bytes(named(head), *map(named, names))
+        if self._room < 0:
+            return None
         pairs: list[ShownPair] = []
         for member in table.select(["id", "kept", "reason"]).take(near[:MEMBERS]).to_pylist():
             fate = "stays" if member["kept"] else "goes"
@@ -536,5 +538,5 @@ def bounded(record: ComparisonRecord, names: tuple[str, str], prefix: str, most:
     left out, and the page ends after that many.
     """
     fits = len(record.a.text) + len(record.b.text) <= most
-    body = ComparisonBody(record, names, False, prefix, level, None if fits else most)
+    body = ComparisonBody(record, names, False, prefix, level, None if fits else most, flowed=True)
     return body.html("bounded")
