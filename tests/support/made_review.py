@@ -181,7 +181,7 @@ class MadeReview:
             MemberItem(each, self.ids[each], "", None, each == members[0], self._verdict((each, members[0])))
             for each in members
         )
-        return Panes(key, self.groups(question).lines, len(self.groups_of), items, "")
+        return Panes(key, members[0], self.groups(question).lines, len(self.groups_of), items, "")
 
     def undecided(self, pair: Pair, question: Question, queue: Queue | None) -> Pair | None:
         left = [each for each in self._pairs(self._group_of(pair[0])) if not self._verdict(each)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from neardup.display import similarity
 from neardup.io.decisions.records import Action
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.texts import TextReader
@@ -453,6 +454,31 @@ def test_the_checked_members_are_decided_together(chrome: Any, matter: tuple[Des
         page.locator("table.members tbody a").first.focus()
         page.keyboard.press("x")
         assert page.locator("input[name=member]:checked").count() == 1
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1366, "light"), (390, "dark")])
+def test_members_are_a_line_of_versions_with_each_path_once(
+    chrome: Any, matter: tuple[Desk, str], width: int, scheme: str
+) -> None:
+    desk, url = matter
+    group = key_of(desk, "plans/plan_v1.txt")
+    view = {"viewport": {"width": width, "height": 768}, "color_scheme": scheme}
+    with closing(chrome.new_context(base_url=url, **view)) as context:
+        page = context.new_page()
+        page.goto(f"/groups/{group}")
+        steps = page.locator("table.members td.step").all_inner_texts()
+        shares = [similarity(line.step) if line.step is not None else "" for line in desk.group(group).members]
+        assert [step.rpartition(" ")[2] for step in steps] == shares
+        assert shares.count("") == 1
+        main = page.inner_text("main")
+        assert main.count("plans/") == 1  # the folder, beside the heading
+        assert violations(page, COLOURS) == []
+        page.locator("table.members tbody a").first.click()
+        page.wait_for_url("**/pairs/**")
+        pane = page.locator("#pane-members")
+        assert pane.is_visible() == (width > 1000)
+        assert [step.rpartition(" ")[2] for step in pane.locator(".step").all_text_contents()] == shares[1:]
+        assert pane.locator("li").count() == len(shares)
 
 
 def test_facets_count_the_groups_that_their_links_find(chrome: Any, matter: tuple[Desk, str]) -> None:

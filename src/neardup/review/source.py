@@ -126,12 +126,15 @@ class GroupList:
 
 @dataclass(frozen=True)
 class MemberItem:
-    """A member in the pane beside a pair: its name without the common folder, and its date or ""."""
+    """A member in the pane beside a pair: its name without the common folder, and its date or "".
+
+    ``step`` is its similarity to the member before it, as in ``MemberLine``.
+    """
 
     key: Key
     name: str
     date: str
-    similarity: float | None
+    step: float | None
     representative: bool
     verdict: Verdict | None
 
@@ -140,10 +143,11 @@ class MemberItem:
 class Panes:
     """The panes beside a group or a pair: groups around the one that is shown, and its members.
 
-    ``groups`` are some of ``found``, in the order of the list, decided or not.
+    ``groups`` are some of ``found``, in the order of the list, decided or not. ``head`` is the representative.
     """
 
     group: Key
+    head: Key
     groups: tuple[GroupLine, ...]
     found: int
     members: tuple[MemberItem, ...]
@@ -172,13 +176,17 @@ class MemberLine:
     kept: bool
     reason: str
     lost: str
-    """The text lost with it, in a sentence; "" if it stays."""
+    """The text lost with it, in a few words; "" if it stays."""
     where: str
     metadata: tuple[tuple[str, str], ...] = ()
     verdict: Verdict | None = None
     fate: Fate | None = None
     tags: tuple[str, ...] = ()
     note: str = ""
+    date: str = ""
+    """Its day or date; "" if it has none."""
+    step: float | None = None
+    """Its similarity to the member before it; None for the first, for exact copies, and if it is unknown."""
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,19 @@ class MemberLost:
             return f"{text}, but no {self.unit}: only the order of its text."
         return f"{text}, and {display.counted(self.units, self.unit)}. The longest passage lost: “{self.passage}”."
 
+    def brief(self) -> str:
+        """Describe the loss in a few words.
+
+        >>> MemberLost(80, 7, 2, "1800").brief(), MemberLost(80, 0).brief()
+        ('7 of 80 shingles lost: “1800”', 'no text lost')
+        """
+        if self.lost is None or self.shingles is None:
+            return "lost text unknown"
+        if not self.lost:
+            return "no text lost"
+        passage = f": “{self.passage}”" if self.passage else ""
+        return f"{display.number(self.lost)} of {display.counted(self.shingles, 'shingle')} lost{passage}"
+
 
 @dataclass(frozen=True, repr=False)
 class Member:

@@ -263,6 +263,14 @@ def test_a_tag_is_added_to_a_whole_group_and_undone(desk: Desk, collection: Coll
     assert desk.tag_group(fox, "hot", False, "ann", collection.actions()[0].number).action.changes == 1
 
 
+def test_members_are_in_the_order_of_their_dates(desk: Desk, collection: Collection) -> None:
+    for id, day in (("fox", "2024-05-03"), ("fox-less", "2024-05-01"), ("fox-12", "2024-05-02")):
+        collection.update_metadata(id, {"from": "ann", "date": day})
+    members = desk.group(key(desk, "fox")).members
+    assert [member.id for member in members] == ["fox-less", "fox-12", "fox", "fox-copy"]
+    assert [member.step is None for member in members] == [True, False, False, True]
+
+
 def test_pairs_of_a_kind_are_decided_at_once(desk: Desk, collection: Collection) -> None:
     sample = desk.sample_of_kind("numbers")
     assert [(line.a_id, line.b_id) for line in sample.sample] == [("fox-12", "fox")]

@@ -3,6 +3,7 @@
 import re
 import threading
 from collections.abc import Iterable
+from itertools import pairwise
 from math import isnan
 
 import numpy as np
@@ -13,7 +14,8 @@ from neardup.io.decisions.records import JudgedPair
 from neardup.io.readers.text_files import PLACE
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.metadata import Metadata, is_earlier
+from neardup.review.desk.metadata import DATE, Metadata, is_earlier
+from neardup.review.desk.subjects import COLLECTION
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
 from neardup.review.source import GroupLine, MemberItem, MemberLine, PairLine
@@ -92,13 +94,20 @@ class Lines:
         words = {group: self.words(head) for group, head in untitled.items()}
         return tuple(self._line(group, words.get(group, ""), "") for group in groups)
 
-    def item(self, document: int, head: int, name: str) -> MemberItem:
+    def steps(self, members: list[int], budget: Budget = _NO_TIME) -> dict[int, float]:
+        """Return the similarity of each member but the first to the one before it, as far as there is time.
+
+        Without a ``budget`` they are those that are stored or were counted before.
+        """
+        pairs = ((a, b, self.between(a, b, budget)) for a, b in pairwise(members))
+        return {later: step for _, later, step in pairs if step is not None}
+
+    def item(self, document: int, name: str, head: int, step: float | None) -> MemberItem:
         """Return a member for the pane beside a pair."""
         judged = self.judged(document, head)
-        similarity = None if document == head else self.similarity(document, head, _NO_TIME)
         verdict = None if judged is None else judged.verdict
         key = int(self.index.documents.rows[document])
-        return MemberItem(key, name, self.date(document)[:10], similarity, document == head, verdict)
+        return MemberItem(key, name, self.date(document)[:10], step, document == head, verdict)
 
     def _group(self, group: int, budget: Budget | None) -> GroupLine:
         head = int(self.made.heads[group])
@@ -186,13 +195,14 @@ class Lines:
             kind=self.difference(document, head, kind, budget) if near else "",
             kept=True if row is None else bool(row["kept"]),
             reason=why,
-            lost="" if gone is None else gone.sentence(),
+            lost="" if gone is None else gone.brief(),
             where=self.whereabouts.of(document),
             metadata=self._metadata(document) if budget is None or budget.allows() else (),
             verdict=None if judged is None else judged.verdict,
             fate=verdicts.fate_of(id),
             tags=verdicts.state.tags.get(id, ()),
             note="" if judged is None else judged.note,
+            date=self.date(document)[:10],
         )
 
     def similarity(self, document: int, head: int, budget: Budget | None = None) -> float | None:
@@ -266,6 +276,8 @@ class Lines:
 
     def date(self, document: int) -> str:
         """Return the date of a document as its metadata has it, "" without one."""
+        if self.index.found.run.action == COLLECTION:  # whose columns are not held
+            return str(self.reader.fields(document).get(DATE, ""))
         return self._dates.dates.get(document, "")
 
     def _is_copy(self, document: int, head: int) -> bool:

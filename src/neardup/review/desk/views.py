@@ -1,7 +1,7 @@
 """The pages of a group and a pair, and the lists of groups and pairs: their orders, queues and places."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isnan, nan
 from typing import Literal
@@ -16,7 +16,6 @@ from neardup.errors import InputError
 from neardup.io.decisions.records import Id
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
-from neardup.review.desk.metadata import DATE
 from neardup.review.desk.texts import Budget
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.review.source import (
@@ -54,7 +53,8 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
     listed = in_order(lines, group)[:MOST_MEMBERS]
     near = outside_of(lines, listed)
     lines.bring([*listed, *(other for other, _, _ in near)], budget)
-    members = tuple(lines.member(document, head, budget) for document in listed)
+    steps = lines.steps(versions_of(lines, group)[:MOST_MEMBERS], budget)
+    members = tuple(replace(lines.member(document, head, budget), step=steps.get(document)) for document in listed)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
     return GroupView(
@@ -74,23 +74,32 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
 
 
 def in_order(lines: Lines, group: int) -> list[int]:
-    """Return the members: the representative, near members (``near_of``), then exact copies."""
+    """Return the members: the versions, then exact copies."""
     index, verdicts, head = lines.index, lines.made, int(lines.made.heads[group])
     inside = index.slice(group)
     documents, near = index.members[inside], verdicts.near[inside]
-    return [head, *near_of(lines, group), *documents[~near & (documents != head)].tolist()]
+    return [*versions_of(lines, group), *documents[~near & (documents != head)].tolist()]
 
 
 def near_of(lines: Lines, group: int) -> list[int]:
-    """Return the members to judge, by date if all have one, or else the most similar first."""
+    """Return the members to judge: the versions without the representative."""
+    head = int(lines.made.heads[group])
+    return [member for member in versions_of(lines, group) if member != head]
+
+
+def versions_of(lines: Lines, group: int) -> list[int]:
+    """Return the representative and the members to judge: by date, then those without one.
+
+    These are the representative, then the most similar members; so are all of a large group.
+    """
     index, inside = lines.index, lines.index.slice(group)
     near = lines.made.near[inside]
     values = np.nan_to_num(index.similarity[inside][near], nan=-1.0)
     members: list[int] = index.members[inside][near][np.argsort(-values, kind="stable")].tolist()
+    members.insert(0, int(lines.made.heads[group]))
     if len(members) <= MOST_MEMBERS:
-        dates = [lines.date(member) for member in members]
-        if all(dates):
-            return [member for _, member in sorted(zip(dates, members, strict=True))]
+        dates = {member: lines.date(member) for member in members}
+        members.sort(key=lambda member: (not dates[member], dates[member]))
     return members
 
 
@@ -101,13 +110,17 @@ def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> Panes:
     before = int((keys[order] < keys[group]).sum())
     begin = max(0, min(before - GROUPS_BEFORE, len(order) - GROUPS_BESIDE))
     members, head = in_order(lines, group)[:MEMBERS_BESIDE], int(lines.made.heads[group])
+    members += [head] if head not in members else []
     folder, names = without_common(*(str(lines.index.documents.id(member)) for member in members))
     short = distinct(names, NAME_BESIDE)
+    steps = lines.steps(versions_of(lines, group)[:MEMBERS_BESIDE])
+    named = zip(members, short, strict=True)
     return Panes(
         lines.index.key(group),
+        int(lines.index.documents.rows[head]),
         lines.briefs(order[begin : begin + GROUPS_BESIDE].tolist()),
         len(order),
-        tuple(lines.item(member, head, name) for member, name in zip(members, short, strict=True)),
+        tuple(lines.item(member, name, head, steps.get(member)) for member, name in named),
         folder,
     )
 
@@ -236,10 +249,7 @@ def related(lines: Lines, document: int) -> list[int]:
 def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str) -> QuotesView:
     """Return the passages of a document that others have; those with the same place are one."""
 
-    def date_of(number: int) -> str:
-        return lines.date(number) or str(lines.reader.fields(number).get(DATE, ""))
-
-    own, places = date_of(document), dict[tuple[int, int], list[SharedPassage]]()
+    own, places = lines.date(document), dict[tuple[int, int], list[SharedPassage]]()
     for passage in shared.passages:
         places.setdefault((passage.begin, passage.end), []).append(passage)
 
@@ -247,7 +257,7 @@ def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str)
         number = lines.index.documents.number(id)
         if number is None:
             return Quoting(None, id, "", "")
-        date = date_of(number)
+        date = lines.date(number)
         order: Literal["earlier", "later", ""] = "earlier" if date < own else "later" if own < date else ""
         return Quoting(int(lines.index.documents.rows[number]), id, date[:10], order if own and date else "")
 

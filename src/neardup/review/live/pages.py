@@ -21,7 +21,7 @@ from neardup.comparison.show.words import common_sentence, differences_sentence,
 from neardup.display import distinct, middle_cut, without_common
 from neardup.display.curves import CountCurves
 from neardup.errors import QueryError
-from neardup.review.source import ORDERS, QUEUES, Question, Queue, ThresholdLine
+from neardup.review.source import ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
 from neardup.web.limits import Client, RefusedError
 from neardup.web.middleware import SECURITY
 
@@ -244,7 +244,7 @@ __all__ = ["COOKIE", "FORM_BYTES", "PageRules", "Sessions", "require_own_page"]
 LINES = 50
 """Groups, pairs or actions on a page."""
 MEMBERS = 30
-"""Members on a page, besides the representative."""
+"""Members on a page, besides a representative from another one."""
 NEAREST_ACTIONS = 20
 """Actions to look through for the last one that can be undone."""
 ORDER_WORDS = {
@@ -305,22 +305,35 @@ def group(desk: Desk, request: ReviewRequest) -> LivePage:
     """A group."""
     view = desk.group(request.path["group"], question_of(request))
     first = next((member for member in view.members if member.representative), view.members[0])
-    others = [member for member in view.members if member is not first]
     begin = request.whole("from") or 0
     end = begin + MEMBERS
-    folder, names = without_common(*(str(member.id) for member in (first, *others)))
+    here = view.members[begin:end]
+    folder, names = without_common(*(str(member.id) for member in view.members))
     values = {
         "first": first,
-        "shown": [first, *others[begin:end]],
+        "shown": here if first in here else [first, *here],
+        "dated": any(member.date for member in view.members),
+        "shared": shared_values(view.members),
         "folder": folder,
         "heading": middle_cut(str(first.id)[len(folder) :].rpartition("/")[2] or str(first.id), 2 * NAME_WIDTH),
-        "short": dict(zip((member.key for member in (first, *others)), names, strict=True)),
+        "short": dict(zip((member.key for member in view.members), names, strict=True)),
         "begin": begin or "",
-        "following": end if end < len(others) else None,
+        "following": end if end < len(view.members) else None,
         "came": came_from(request),
         "beside": desk.panes(view.key, question_of(request)),
     }
     return LivePage("group.html", {"group": view, **values})
+
+
+def shared_values(members: Sequence[MemberLine]) -> list[tuple[str, str]]:
+    """Return the values that all members have, for a place above them; none of a single member."""
+    others = [set(member.metadata) for member in members[1:]]
+    of_place = ("date", "size", "mtime", "folder", "name", "suffix")
+    return [
+        value
+        for value in members[0].metadata
+        if others and value[0] not in of_place and all(value in of for of in others)
+    ]
 
 
 def pair(desk: Desk, request: ReviewRequest) -> LivePage:
