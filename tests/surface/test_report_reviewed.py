@@ -16,6 +16,7 @@ from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.desk import Desk
 from neardup.run.show import summary
 from support.command_line import Run
+from support.live_pages import live
 from support.made_reviews import make_result
 from support.messages import has_parts
 
@@ -127,25 +128,31 @@ def test_a_page_that_is_older_than_the_decisions_is_named_by_the_review(run: Run
     (reviewed.parent / "other").mkdir()
     other = make_result(reviewed.parent / "other", {"x": "some text that has nothing to do with it at all"})
 
-    def facts() -> dict[str, str]:
-        with closing(Desk.open(reviewed)) as desk:
-            return dict(desk.about().facts)
+    def older() -> str:
+        """The sentence at the top of the groups, which is also in the output of show."""
+        with closing(Desk.open(reviewed)) as desk, live(desk) as pages:
+            about, top = desk.about(), pages.get("/").words.partition("Filter")[0]
+        said = run("show", reviewed, "fox").out
+        assert (about.older in top, about.older in " ".join(said.split())) == (True, True)
+        assert ("older than" in top, "older than" in said) == (bool(about.older),) * 2
+        assert json.loads(run("show", reviewed, "fox", "--json").out)["older_report"] == (about.older or None)
+        return about.older
 
-    assert "report" not in facts()
+    assert not older()
     assert run("report", reviewed, "-o", page).status == 0
     assert re.search(r"Written on 20\d\d-\d\d-\d\d \d\d:\d\d UTC, with 2 decisions, up to action 4\.", words(page))
-    assert "report" not in facts()
+    assert not older()
     with DecisionStore(reviewed) as store:
         store.act([FateOf("plan", "remove")], by="Ann", what="remove")
         store.undo(by="Ann")
-    assert has_parts(facts()["report"], "report.html", "older", "by 2 actions")
+    assert has_parts(older(), "report.html", "older", "by 2 actions")
     assert run("report", other, "-o", page, "--overwrite").status == 0  # of another result
-    assert "report" not in facts()
+    assert not older()
     assert run("report", reviewed, "-o", reviewed.with_name("result.html")).status == 0
-    assert "report" not in facts()
+    assert not older()
     with DecisionStore(reviewed) as store:
         store.act([FateOf("plan", "remove")], by="Ann", what="remove")
-    assert facts()["report"].startswith("result.html is older")
+    assert older().startswith("result.html is older")
 
 
 def test_a_result_of_group_says_that_nothing_was_removed(run: Run, tmp_path: Path) -> None:

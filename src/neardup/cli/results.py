@@ -82,12 +82,14 @@ def show(options: on_results.ShowOptions) -> int:
     """Show a document of a result: where it is, whether it stays and why, its group, and the nearest others."""
     from neardup.run.findings import load
     from neardup.run.places import typed_id
-    from neardup.run.stored_review import as_reviewed
+    from neardup.run.stored_review import as_reviewed, older_report
 
     if options.limit < 1:
         raise SettingError(f"limit is {options.limit}", "A whole number, 1 or more", "Leave out --limit")
     result = as_reviewed(load(options.out))
-    shown = _Shown(options, result, typed_id(result, options.id))
+    decisions = result.run.decisions
+    older = older_report(options.out, decisions.last_action if decisions else 0)
+    shown = _Shown(options, result, typed_id(result, options.id), older)
     if options.json:
         typer.echo(notation.dumps(shown.as_dict(), indent=2))
         return DONE
@@ -101,8 +103,8 @@ def show(options: on_results.ShowOptions) -> int:
 class _Shown:
     """The facts about a document. Its text is optional: without it, the result still says a lot."""
 
-    def __init__(self, options: on_results.ShowOptions, result: Found, id: Id) -> None:
-        self._options, self._found, self._id = options, result, id
+    def __init__(self, options: on_results.ShowOptions, result: Found, id: Id, older: str) -> None:
+        self._options, self._found, self._id, self._older = options, result, id, older
         self._error: InputError | None = None
         self._document = self._looked()
         self._fields = self._other_values() if self._document else {}
@@ -148,6 +150,9 @@ class _Shown:
                     shlex.join(["neardup", "compare", typed(self._options.out), str(self._id), str(other)])
                 ),
             )
+        if self._older:
+            again = shlex.join(["neardup", "report", typed(self._options.out), "-o", "PAGE", "--overwrite"])
+            yield "report", f"{self._older}: {display.printable(again)}"
 
     def _fate(self) -> str:
         from neardup.run.places import fate
@@ -216,6 +221,7 @@ class _Shown:
                 for one in members
             ],
             "outside": [asdict(other) for other in self._outside],
+            "older_report": self._older or None,
         }
 
 

@@ -49,6 +49,8 @@ class Reviewed:
     exports: tuple[str, ...] = ("groups", "decisions", "tags")
     forms: tuple[str, ...] = ("xlsx", "csv", "jsonl", "parquet", "dat")
     """The formats of exports."""
+    older: str = ""
+    """The report beside the result that is older than the decisions, in a sentence; "" without one."""
 
 
 @dataclass(frozen=True)

@@ -98,8 +98,7 @@ class ResultSubject(DecisionStore):
 
     def about(self, fields: tuple[str, ...], fault: str) -> Reviewed:
         """Return the name, the size and the settings of the result."""
-        run, older = self.found.run, older_report(self._path.parent, self.state().number)
-        facts = [(label, text) for label, text in show.summary(run) if label != "note"]
+        run = self.found.run
         return Reviewed(
             title=self._title,
             measure=run.settings["measure"],
@@ -107,10 +106,11 @@ class ResultSubject(DecisionStore):
             exact=True,
             groups=run.counts.groups,
             documents=run.counts.read,
-            facts=(*(("report", text) for text in (older,) if text), *facts),
+            facts=tuple((label, text) for label, text in show.summary(run) if label != "note"),
             fields=fields,
             texts=not fault,
             notes=(*run.warnings, *run.notes, *([fault] if fault else [])),
+            older=older_report(self._path.parent, self.state().number),
         )
 
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
