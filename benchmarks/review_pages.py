@@ -14,11 +14,13 @@ from __future__ import annotations
 import html
 import http.client
 import os
+import platform
 import random
 import re
 import shutil
 import subprocess
 import sys
+from datetime import date
 from time import monotonic
 
 from review import LONG, RESULTS, arguments, percentile95
@@ -139,7 +141,8 @@ def main() -> None:
     lines = [
         HEAD,
         "",
-        f"Made with `benchmarks/review_pages.py`, {given.requests} requests of each kind, with a load of "
+        f"Made on {date.today()} with `benchmarks/review_pages.py`, {given.requests} requests of each kind, on "
+        f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}) with a load of "
         f"{os.getloadavg()[1]:.1f}: milliseconds from the request to the last byte, for one client. The server is "
         f"ready {ready:.1f} s after the command. First contentful paint in headless Chromium: {painted}.",
         "",

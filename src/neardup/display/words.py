@@ -178,6 +178,8 @@ def shortened(text: str, width: int) -> str:
     """
     if columns(text) <= width:
         return text
+    if text.isascii():
+        return text[: width - 1] + "…"
     while columns(text) >= width:
         text = text[:-1]
     return text + "…"

@@ -110,8 +110,9 @@ class InputTexts:
         new = len(self._parts) - 1
         return {piece.chunk: piece.count for piece in self._pieces if piece.part == new}
 
-    def bring(self, rows: Int64s) -> None:
-        """Do nothing: a document is read when it is looked at."""
+    def bring(self, rows: Int64s) -> bool:
+        """Return False: a document is read when it is looked at."""
+        return False
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Read a document of the input, also one in no pair."""
@@ -323,7 +324,7 @@ class StoredTexts:
         documents.require("text", "row")
         return documents
 
-    def bring(self, rows: Int64s) -> None:
+    def bring(self, rows: Int64s) -> bool:
         """Read ``rows`` (ascending) at once for ``look`` and ``fields``, in place of those brought before."""
         places = np.searchsorted(self._rows, rows)
         brought: dict[int, dict[str, Any]] = {}
@@ -335,6 +336,7 @@ class StoredTexts:
                     (row, values) for place, values in stored if (row := row_at[place]) == values["row"]
                 )
         self._brought = brought
+        return bool(brought)
 
     def look(self, id: Id, row: int | None) -> Looked | None:
         """Return a stored document. Raises InputError for one in no pair and no copy, whose text is not stored."""

@@ -396,9 +396,9 @@ class CountedReads(StoredTexts):
         self.batches: list[int] = []
         self.single: list[int] = []
 
-    def bring(self, rows: Int64s) -> None:
+    def bring(self, rows: Int64s) -> bool:
         self.batches.append(len(rows))
-        super().bring(rows)
+        return super().bring(rows)
 
     def _values(self, row: int, name: str) -> dict[str, Any] | None:
         self.single.append(row)

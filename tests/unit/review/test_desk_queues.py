@@ -11,6 +11,7 @@ from neardup.errors import InputError, QueryError, SettingError
 from neardup.intervals import wilson
 from neardup.io.readers import choose_columns, open_files
 from neardup.review.desk.desk import Desk
+from neardup.review.desk.lines import KindSweep
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.thresholds import WIDTHS
 from neardup.review.source import QUEUES, Decide, PairLine, Question, Queue, ThresholdView
@@ -281,3 +282,11 @@ def test_decisions_are_exported(desk: Desk) -> None:
     assert b"duplicate" in whole
     with pytest.raises(SettingError, match="jsonl"):
         desk.export("decisions", "docx")
+
+
+def test_a_page_does_not_wait_for_very_many_kinds(tmp_path: Path) -> None:
+    with closing(Desk.open(make_result(tmp_path, TEXTS, kinds=False))) as own:
+        sweep = KindSweep(own._lines)
+        sweep.most_awaited = 0
+        sweep.wait(3600.0)  # returns at once, although nothing computes them
+        assert sweep.note() == "kinds are known for 0 of 3 pairs so far"

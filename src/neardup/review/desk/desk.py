@@ -165,8 +165,8 @@ def _of_kind(lines: Lines, decision: Decide, listed: Bools | None) -> Judgements
     return Judgements(pairs_at(lines, places), f"{said(decision.verdict)}: {what}")
 
 
-SAMPLED = 20
-"""Pairs that are shown before a decision for a whole kind."""
+SAMPLED, AT_ONCE = 20, 5
+"""Pairs that are shown before a decision for a whole kind, and lines that are made ahead at once."""
 
 
 def _close(threads: list[Ahead | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
@@ -263,6 +263,7 @@ class Desk:
     def groups(self, question: Question) -> GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""
         with self._lock:
+            self._ahead.give([])  # it would compete for the processor
             listed = self._listed_in_time(question.filter, question)
             places = np.flatnonzero(listed.groups)
             description = f"{question.order} {listed.meaning}"
@@ -527,7 +528,8 @@ class Desk:
             later = later[np.argpartition(keys[later], len(chosen))[: len(chosen)]]
         later = later[np.argsort(keys[later])]
         groups = places[np.concatenate((chosen, later))].tolist()
-        self._ahead.give(partial(self._lines.prepare, group) for group in groups)
+        parts = range(0, len(groups), AT_ONCE)
+        self._ahead.give(partial(self._lines.prepare, groups[part : part + AT_ONCE]) for part in parts)
 
     def _bring_kinds(self) -> None:
         self._kinds.bring()

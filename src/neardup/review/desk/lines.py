@@ -82,10 +82,12 @@ class Lines:
         similarity = self.index.similarity[near]
         return int(near[np.argmin(np.where(np.isnan(similarity), 2.0, similarity))]) if len(near) else -1
 
-    def prepare(self, group: int) -> None:
-        """Make the line of a group, so that its words and differences are known when it is shown."""
+    def prepare(self, groups: list[int]) -> None:
+        """Make the lines of groups, so that their words and differences are known when they are shown."""
         if self.reader.known and self.differences.ready:
-            self._group(group, None)
+            self.reader.bring(document for group in groups for document in self._read_for(group))
+            for group in groups:
+                self._group(group, None)
 
     def briefs(self, groups: list[int]) -> tuple[GroupLine, ...]:
         """Return the lines of groups without their differences, and with words only in place of a title."""
@@ -308,6 +310,9 @@ class Lines:
 class KindSweep:
     """Fills in ``VerdictIndex.kinds`` for members whose pair with the representative has no stored kind."""
 
+    most_awaited = 20_000
+    """Pairs whose kinds a page waits for."""
+
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._lock = threading.Lock()
@@ -344,8 +349,9 @@ class KindSweep:
         self._apply()
 
     def wait(self, seconds: float) -> None:
-        """Wait until the kinds are computed."""
-        self._done.wait(seconds)
+        """Wait until the kinds are computed, unless they are too many for a page to wait for."""
+        if len(self._waiting()) <= self.most_awaited:
+            self._done.wait(seconds)
 
     def note(self) -> str:
         """Return a sentence on the kinds that are still to compute; "" if there are none."""

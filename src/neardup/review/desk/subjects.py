@@ -165,8 +165,9 @@ class CollectionTexts:
     def __init__(self, collection: Collection) -> None:
         self._store = collection.store
 
-    def bring(self, rows: Int64s) -> None:
-        """Do nothing: a document is read when it is looked at."""
+    def bring(self, rows: Int64s) -> bool:
+        """Return False: a document is read when it is looked at."""
+        return False
 
     def look(self, id: Any, row: int | None) -> Looked | None:
         """Return a document; None if it is there no more."""

@@ -129,12 +129,15 @@ class TextReader:
             if text is not None:
                 self._held.move_to_end(document)
                 return text
-            text = self._read(document)
-            self._held[document] = text
-            self._bytes += text.size
-            while self._bytes > HELD_BYTES and len(self._held) > 1:
-                self._bytes -= self._held.popitem(last=False)[1].size
-            return text
+            return self._hold(document)
+
+    def _hold(self, document: int) -> Looked:
+        """Read a document, and keep it."""
+        text = self._held[document] = self._read(document)
+        self._bytes += text.size
+        while self._bytes > HELD_BYTES and len(self._held) > 1:
+            self._bytes -= self._held.popitem(last=False)[1].size
+        return text
 
     def bring(self, documents: Iterable[int]) -> None:
         """Read at once the documents that a page shows: up to ``BROUGHT_BYTES``, without those that are kept."""
@@ -143,7 +146,11 @@ class TextReader:
         wanted = wanted[np.cumsum(self._documents.bytes[wanted]) <= BROUGHT_BYTES]
         if self._texts is not None and len(wanted) > 1:
             with self._lock, suppress(NeardupError, OSError):  # ``look`` gives the reason
-                self._texts.bring(self._documents.rows[wanted])
+                if self._texts.bring(self._documents.rows[wanted]):
+                    for document in wanted.tolist():
+                        if document not in self._held:
+                            self._hold(document)
+                        self._hold_fields(document)
 
     def sweep(self, documents: Int64s) -> Iterator[tuple[int, str]]:
         """Yield documents (ascending) with their texts."""
@@ -182,12 +189,17 @@ class TextReader:
         if self._texts is None:
             return {}
         with self._lock:
-            known = self._fields.get(document)
-            if known is None:
-                known = self._fields[document] = self._texts.fields(int(self._documents.rows[document]))
-                if len(self._fields) > HELD_FIELDS:
-                    self._fields.popitem(last=False)
-            return known
+            return self._hold_fields(document)
+
+    def _hold_fields(self, document: int) -> Mapping[str, Any]:
+        """Return the other values of a document, and keep them."""
+        known = self._fields.get(document)
+        if known is None:
+            assert self._texts is not None
+            known = self._fields[document] = self._texts.fields(int(self._documents.rows[document]))
+            if len(self._fields) > HELD_FIELDS:
+                self._fields.popitem(last=False)
+        return known
 
     def fault(self) -> str:
         """Return why texts cannot be read, by trying the first document; "" if they can."""
