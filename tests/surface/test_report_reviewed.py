@@ -82,7 +82,11 @@ def test_what_follows_is_counted_beside_the_run_with_the_documents_concerned(run
     assert set(re.findall(r"(\S+) stays ", listed)) == final - kept
     assert set(re.findall(r"(\S+) goes ", listed)) == kept - final
     assert has_parts(listed, "by Ann: keep both", "no group", "by Cleo: not alike", "by Bob <b>: keep")
-    assert "keep or remove" not in written(run, reviewed.with_name("final"))
+    applied = written(run, reviewed.with_name("final"))
+    assert "keep or remove" not in applied
+    figures = said[said.index("What follows") : said.index("Documents that the decisions keep")]
+    assert has_parts(figures, "Before the", "After the")
+    assert figures in applied  # the same, in the report of the documents that stay
 
 
 def test_the_decisions_are_listed_with_their_authors_and_the_tags(run: Run, reviewed: Path) -> None:
@@ -163,6 +167,8 @@ def test_a_result_of_group_says_that_nothing_was_removed(run: Run, tmp_path: Pat
         store.act([Judgement("fox-12", "fox", "keep both")], by="Ann", what="keep both")
     said = written(run, grouped)
     assert has_parts(said, "removed nothing.", "4 can go")
+    assert run("apply", grouped, "-o", tmp_path / "final").status == 0
+    assert "Before the decisions" not in written(run, tmp_path / "final")
 
 
 def test_without_decisions_the_page_says_so_and_a_final_result_is_that_of_the_run(

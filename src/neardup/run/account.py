@@ -378,6 +378,8 @@ class DecisionsAccount(_Record):
     """number of documents with tags"""
     tags: list[Tagged]
     """1,000 of them: `id`, `tags`"""
+    before: dict[str, Count] | None = None
+    """after `neardup apply`, figures without them: `groups`, `near_copies`, `removed`, `kept`, `removed_text`"""
 
 
 class RemovedShare(_Record):

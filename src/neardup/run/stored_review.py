@@ -269,6 +269,8 @@ def _account(
     run, aside = result.run, int(pc.sum(pc.invert(result.not_judged["kept"])).as_py() or 0)
     counts = replace_fields(run.counts, **decided(rows, decisions, run.counts.read, aside))
     removed_text = int(rows.bytes[decisions.gone].sum()) + bytes_removed(result.not_judged)
+    figures = {name: getattr(run.counts, name) for name in ("groups", "near_copies", "removed", "kept")}
+    before = None if run.action == "group" else {**figures, "removed_text": run.bytes.removed_text}
     return replace_fields(
         run,
         action="dedup",
@@ -277,7 +279,7 @@ def _account(
         counts=counts,
         bytes=Bytes(run.bytes.text, removed_text),
         lost=lost_counts(groups),
-        decisions=applied.account(),
+        decisions=replace_fields(applied.account(), before=before),
         warnings=[*run.warnings, *applied.warnings()],
         notes=[*run.notes, f"made from {applied.given.name} and its decisions; nothing was compared again"],
     )

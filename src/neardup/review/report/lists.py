@@ -278,20 +278,21 @@ class ReportDecisions:
 
     @property
     def figures(self) -> list[Row]:
-        """The figures of the run by itself and after the decisions; none if the run removed nothing."""
-        if not self.only_reviewed or self._action == "group":
+        """The figures before and after the decisions; none without decisions, or if the run removed nothing."""
+        before, after = self._account.before, self._after.run
+        if before is None or not self._account.last_action:
             return []
-        before, after = self._before.run, self._after.run
-        rows: list[Row] = []
-        for name in ("groups", "near_copies", "removed", "kept"):
-            was, now = (number(getattr(run.counts, name)) for run in (before, after))
-            rows.append((name.replace("_", " "), was, now))
-        return [*rows, ("text removed", size(before.bytes.removed_text), size(after.bytes.removed_text))]
+        rows: list[Row] = [
+            (name.replace("_", " "), number(was), number(getattr(after.counts, name)))
+            for name, was in before.items()
+            if hasattr(after.counts, name)
+        ]
+        return [*rows, ("text removed", size(before.get("removed_text", 0)), size(after.bytes.removed_text))]
 
     @property
     def changed(self) -> Some:
         """The documents that stay or go by the decisions: the document, its new fate, the reason."""
-        if not self.figures:
+        if not self.only_reviewed or not self.figures:
             return Some((), 0)
         gone = [one.groups.filter(pc.invert(one.groups["kept"]))["id"] for one in (self._before, self._after)]
         ids = [
