@@ -283,9 +283,8 @@ class ReportDecisions:
         if before is None or not self._account.last_action:
             return []
         rows: list[Row] = [
-            (name.replace("_", " "), number(was), number(getattr(after.counts, name)))
-            for name, was in before.items()
-            if hasattr(after.counts, name)
+            (name.replace("_", " "), number(before.get(name, 0)), number(getattr(after.counts, name)))
+            for name in ("groups", "near_copies", "removed", "kept")
         ]
         return [*rows, ("text removed", size(before.get("removed_text", 0)), size(after.bytes.removed_text))]
 
