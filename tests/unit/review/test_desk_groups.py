@@ -7,8 +7,10 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import neardup as nd
@@ -16,6 +18,7 @@ from neardup.errors import InputError, QueryError
 from neardup.review.desk import texts
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
+from neardup.review.desk.texts import BROUGHT_BYTES, TextReader
 from neardup.review.desk.views import outside_of
 from neardup.review.source import Decide, Question
 from neardup.run.texts import StoredTexts
@@ -420,6 +423,22 @@ def test_a_page_reads_the_stored_texts_once(reads: tuple[Desk, CountedReads]) ->
     assert texts.batches == [5]  # two of each group with differences, one of a group of copies
     assert lines(desk) == first
     assert (texts.batches, texts.single) == ([5], [])
+
+
+@pytest.mark.parametrize("few", [2, 3])
+def test_a_page_reads_at_most_eight_megabytes_at_once(few: int) -> None:
+    """The first documents that fit; a single one is read when it is looked at."""
+    sizes = np.array([BROUGHT_BYTES // few] * (few + 2))
+    batches: list[list[int]] = []
+    texts: Any = SimpleNamespace(bring=lambda rows: bool(batches.append(rows.tolist())))
+    documents: Any = SimpleNamespace(bytes=sizes, rows=np.arange(len(sizes)) * 10)
+    reader = TextReader(documents, texts)
+    reader.bring([*reversed(range(len(sizes))), 0])
+    assert batches == [[10 * number for number in range(few)]]
+    reader.bring([1])
+    sizes[0] = BROUGHT_BYTES + 1
+    reader.bring(range(len(sizes)))
+    assert len(batches) == 1
 
 
 @pytest.mark.parametrize("ask", ["queue", "group", "panes", "threshold", "sample_of_kind"])

@@ -1,6 +1,7 @@
 """The texts of a stored result: those of the run, read from start to end and one by one."""
 
 import json
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import neardup as nd
+from neardup.errors import InputError, NeardupError
 from neardup.io.writers import folder
-from neardup.run.texts import FIELD_WIDTH
+from neardup.run.texts import FIELD_WIDTH, StoredTexts
+from neardup.tables import TEXTS as TEXTS_SCHEMA
 from neardup.tables import column
 
 TEXTS = [f"the moon is red over the hills {n // 2} and the mill stands by the river {n % 2}" for n in range(40)]
@@ -96,3 +99,55 @@ def test_long_values_are_cut_and_a_damaged_column_costs_no_text(tmp_path: Path) 
     rows = np.arange(len(TEXTS))
     assert list(damaged.each(rows)) == list(whole.each(rows))
     assert damaged.fields(0) == {}
+
+
+def stored(folder: Path, table: pa.Table) -> StoredTexts:
+    """The texts in a folder, in row groups of four."""
+    pq.write_table(table, folder / "texts.parquet", row_group_size=4)
+    return StoredTexts(folder, np.arange(table.num_rows), lambda row: ("", row))
+
+
+def of_rows(rows: Sequence[int]) -> pa.Table:
+    texts = [f"text {row}".encode() for row in rows]
+    return pa.table([rows, texts, [f'{{"n":"{row}"}}' for row in rows]], schema=TEXTS_SCHEMA)
+
+
+def test_texts_that_are_brought_are_those_that_are_looked_at(tmp_path: Path) -> None:
+    texts, again = (stored(tmp_path, of_rows(range(12))) for _ in range(2))
+    assert texts.bring(np.array([1, 5, 6, 11]))
+    for row in (1, 5, 6, 11, 3):  # the last one was not brought
+        assert texts.look(row, row) == again.look(row, row)
+        assert texts.fields(row) == {"n": str(row)}
+    assert not texts.bring(np.empty(0, np.int64))
+
+
+def test_rows_that_were_swapped_are_not_brought_under_the_wrong_document(tmp_path: Path) -> None:
+    texts = stored(tmp_path, of_rows([0, 2, 1, 3, 4, 5, 6, 7]))
+    assert texts.bring(np.arange(8))
+    for row in (0, 3, 4, 5, 6, 7):
+        looked = texts.look(row, row)
+        assert looked is not None
+        assert looked.text == f"text {row}"
+    for row in (1, 2):
+        with pytest.raises(InputError, match="of other documents"):
+            texts.look(row, row)
+    assert not texts.bring(np.array([1, 2]))
+
+
+def test_a_part_that_cannot_be_read_costs_only_its_own_texts(tmp_path: Path) -> None:
+    stored(tmp_path, of_rows(range(12)))
+    path = tmp_path / "texts.parquet"
+    part = pq.read_metadata(path).row_group(1).column(1)
+    data, begin = bytearray(path.read_bytes()), part.dictionary_page_offset or part.data_page_offset
+    data[begin : begin + part.total_compressed_size] = b"\xff" * part.total_compressed_size
+    path.write_bytes(data)
+    texts = StoredTexts(tmp_path, np.arange(12), lambda row: ("", row))
+    assert texts.bring(np.arange(12))
+    for row in (0, 3, 8, 11):
+        looked = texts.look(row, row)
+        assert looked is not None
+        assert looked.text == f"text {row}"
+    for row in (4, 7):
+        with pytest.raises(NeardupError, match="rows 4 to 7"):
+            texts.look(row, row)
+    assert not texts.bring(np.array([4, 7]))
