@@ -61,7 +61,8 @@ class SCurve:
         if self.threshold is None:
             return words
         return (
-            f"{words} At the threshold, {self.threshold:g}, it is {similarity(self.probability(self.threshold))}. "
+            f"{words} At the threshold, {self.threshold:g}, it is "
+            f"{similarity(self.probability(self.threshold), 4)}. "
             f"Area of pairs missed: {similarity(self.missed, 4)}; of pairs compared in vain: "
             f"{similarity(self.in_vain, 4)}."
         )
@@ -256,8 +257,8 @@ def heat_map(
             shade = 0.0 if value is None else 0.06 + 0.42 * value * value
             frame = f'fill-opacity="{shade:.3f}" stroke="currentColor" stroke-opacity="0.25"'
             parts.append(rect(x, y, cell, cell, "bar", frame))
-            if cell >= 30:
-                words = "–" if value is None else similarity(value, 2).removeprefix("0")
+            if cell >= 36:  # room for 0.000
+                words = "–" if value is None else similarity(value)
                 parts.append(text(round(x + cell / 2, 1), round(middle + 4, 1), words, "middle", "small"))
     others = [
         (value, row, column)

@@ -243,3 +243,12 @@ def test_contrast_is_enough(scheme: int) -> None:
     for ink, ground in pairs:
         light, dark = sorted((luminance(colours[ink]), luminance(colours[ground])), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, (ink, ground)
+
+
+def test_equal_text_is_shown_before_an_end_that_only_the_other_text_has() -> None:
+    sentences = [f"The harbour office number {n} opens at the quay of the town." for n in range(20)]
+    body = " ".join(sentences)
+    row = re.findall(r"<td dir[^>]*>(.*?)</td>", nd.compare(body, f"{body} The old pier is closed.").html(), re.S)[
+        0
+    ]
+    assert re.sub(r"<details.*?</details>", "…", row, flags=re.S).strip() == f"…{sentences[-1]}"

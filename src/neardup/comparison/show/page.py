@@ -440,6 +440,8 @@ class TextRows:
         place, end = side.rows[row]
         differs = self._differs(row)
         before, after = (not differs and self._differs(other) for other in (row - 1, row + 1))
+        if differs:
+            before, after = self._changed_ends(row, 1 - which)
         for kind, begin, stop, match, opens in side.marked[side.first[row] : side.first[row + 1]]:
             if kind == SAME and not differs:
                 continue
@@ -458,6 +460,15 @@ class TextRows:
                 yield Fragment("moved", side.parts(begin, stop), match % COLOURS)
         if place < end:
             yield from self._same(side, place, end, (before, after))
+
+    def _changed_ends(self, row: int, which: int) -> tuple[bool, bool]:
+        """Return whether a row begins, and whether it ends, with text that the other side lacks."""
+        side = self._sides[which]
+        begin, end = side.rows[row]
+        changed = [span for kind, *span in side.marked[side.first[row] : side.first[row + 1]] if kind == CHANGED]
+        if not changed:
+            return False, False
+        return not side.units(begin, changed[0][0]), not side.units(changed[-1][1], end)
 
     def _differs(self, row: int) -> bool:
         return 0 <= row < len(self._kinds) and self._kinds[row] != EQUAL_ROW
