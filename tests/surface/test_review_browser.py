@@ -430,7 +430,7 @@ def test_three_panes_go_to_the_next_undecided_pair_and_nothing_moves(
             page.wait_for_function("old => location.href !== old", arg=address)
             assert places(page) == before
             pane, own = (page.locator(f"#pane-groups{part}").bounding_box() for part in ("", " [aria-current]"))
-            assert pane["y"] <= own["y"] <= pane["y"] + pane["height"] - own["height"]
+            assert pane["y"] <= own["y"] <= pane["y"] + pane["height"] - own["height"] + 1  # parts of a pixel
         assert page.evaluate("window.same")  # no page was loaded
         press(page, desk, "u")
         page.set_viewport_size({"width": 768, "height": 700})

@@ -87,6 +87,8 @@ class GroupLine:
     """The folder of all members; "" if they have none in common."""
     removed: int = 0
     """Members that go when the decisions are carried out; of a run that removes nothing, as if it did."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of difference of its pairs, the most frequent first; () until all are known."""
 
 
 @dataclass(frozen=True)

@@ -371,6 +371,21 @@ def test_members_are_a_line_of_versions_by_date_with_the_step_from_each_to_the_n
         assert walked == pairs  # the keys of a pair go the same way
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_a_group_names_the_kinds_of_its_pairs_when_all_are_known(tmp_path: Path, known: bool) -> None:
+    path = tmp_path / "documents.jsonl"
+    path.write_text("".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in TEXTS.items()))
+    nd.find(path, id="id", threshold=0.5, kinds=known).save(tmp_path / "result")
+    with closing(Desk.open(tmp_path / "result")) as desk:
+        listed = desk.groups(Question()).lines
+        kinds = {str(line.id): line.kinds for line in listed}
+        panes = desk.panes(key(desk, "fox"), Question()).groups
+        assert {str(line.id): line.kinds for line in panes} == kinds
+        pairs = {str(line.id): line.pairs * known for line in listed}
+        assert {id: len(of) for id, of in kinds.items()} == pairs
+        assert ("numbers only" in kinds["fox"]) == known
+
+
 def test_without_dates_versions_follow_by_similarity_and_copies_last(desk: Desk) -> None:
     members = desk.group(key(desk, "fox")).members
     assert [member.id for member in members] == ["fox", "fox-less", "fox-12", "fox-copy"]

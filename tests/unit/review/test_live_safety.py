@@ -15,6 +15,7 @@ from neardup.web.limits import Limits
 from neardup.web.middleware import Tokens
 from support.live_pages import OWN, Pages, live
 from support.made_review import MadeReview
+from support.messages import has_parts
 
 READ, WRITE = "r0123456789abcdef", "w0123456789abcdef"
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
@@ -111,9 +112,10 @@ def test_an_address_that_does_not_exist_is_refused_with_a_page(pages: Pages, add
 def test_a_change_by_somebody_else_is_reported_and_nothing_overwritten(pages: Pages, source: MadeReview) -> None:
     pair = pages.get("/pairs/1/0")
     source.meanwhile = "Bea"
-    conflict = pages.submit(pair, "/decide", ("verdict", "duplicate"))
+    conflict = pages.submit(pair, "/decide", ("verdict", "duplicate"), note="<b>same fee")
     assert conflict.status == 409
-    assert "Bea decided" in conflict.words
+    assert has_parts(conflict.words, "Bea decided", "not stored: duplicate", "same fee", "by Ann")
+    assert "<b>same" not in conflict.text
     assert 'href="/kinds"' in conflict.text  # pages of errors have the same navigation
     assert "as it is now" in conflict.words
     assert not source.state.verdicts

@@ -8,6 +8,7 @@ from math import isnan
 
 import numpy as np
 
+from neardup.comparison.kinds import KINDS
 from neardup.display import beginning, counted, middle_cut, number, shortened, without_common
 from neardup.errors import InputError
 from neardup.io.decisions.records import JudgedPair
@@ -131,7 +132,17 @@ class Lines:
             int(self.made.pairs[group]),
             *self._title(group),
             self._removed(group),
+            self._kinds(group),
         )
+
+    def _kinds(self, group: int) -> tuple[str, ...]:
+        """Return the kinds of difference in a group, the most frequent first; none before all are known."""
+        inside = self.index.slice(group)
+        kinds = self.made.kinds[inside][self.made.near[inside]]
+        if not len(kinds) or (kinds < 0).any():
+            return ()
+        counts = np.bincount(kinds)
+        return tuple(KINDS[kind] for kind in np.argsort(-counts, kind="stable").tolist() if counts[kind])
 
     def _title(self, group: int) -> tuple[str, str]:
         """Return the names of the members share, and their folder."""
