@@ -45,6 +45,10 @@ TASKS = (
     "decisions to a spreadsheet and back",
     "hand on a report that has the decisions",
 )
+BY_HAND = (
+    "The report before is counted by hand: the script of that day ran `apply` first, which takes two actions, and "
+    "a report of the reviewed result took one."
+)
 VOCABULARY = str.split(
     "the party of first second part shall deliver goods to port on or before date that schedule names and buyer "
     "pays price within days after receipt unless notice is given in writing by either side under this clause "
@@ -373,7 +377,7 @@ def write_table(when: str, figures: list[tuple[str, str]]) -> None:
     RESULTS.write_text(
         f"# Ten tasks at the desk\n\n{note}\n\n"
         "| task | actions before | pixels before | actions now | pixels now |\n|---|--:|--:|--:|--:|\n"
-        f"{table}\n",
+        f"{table}\n\n{BY_HAND}\n",
         encoding="utf-8",
     )
 

@@ -53,6 +53,25 @@ def test_the_page_of_a_report_is_for_everybody(run: Run, out: Path, tmp_path: Pa
             seen.close()
 
 
+def test_axe_finds_nothing_on_the_pages_of_a_comparison_and_a_walkthrough(run: Run, tmp_path: Path) -> None:
+    for name, text in (("old", "The quay is closed. " * 40), ("new", "The quay is closed. " * 39 + "It opens.")):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    pages = tmp_path / "comparison.html", tmp_path / "walkthrough.html"
+    assert run("compare", tmp_path / "old.txt", tmp_path / "new.txt", "--html", pages[0]).status == 0
+    assert run("explain", "--example", "--html", pages[1]).status == 0
+    with chromium() as browser:
+        for page, width, scheme in ((pages[0], 1366, "light"), (pages[0], 390, "dark"), (pages[1], 768, "dark")):
+            seen = browser.new_page(viewport={"width": width, "height": 768}, color_scheme=scheme)
+            seen.goto(page.as_uri())
+            assert seen.evaluate("document.documentElement.scrollWidth") <= width
+            assert violations(seen) == []
+            if width == 1366:  # the first difference is in view
+                place = seen.locator("table.texts :is(del, ins)").first.bounding_box()
+                assert place is not None
+                assert place["y"] + place["height"] <= 768
+            seen.close()
+
+
 def test_a_link_opens_a_group_and_print_shows_all_of_them_in_black(run: Run, out: Path, tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     assert run("report", out, "-o", page).status == 0
