@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+from contextlib import closing
 from email.message import EmailMessage
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,9 +23,11 @@ from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import _ROWS_OF
 from neardup.io.writers.exports import FORMS, as_bytes_of, protected, unprotected
+from neardup.review.desk.desk import Desk
 from neardup.run.exchange import exported, import_into
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
+from support.live_pages import live
 from support.messages import has_parts
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away"
@@ -389,3 +392,19 @@ def test_groups_that_decisions_divide_join_and_make_have_numbers_of_their_own(ru
     assert apart == {**before, "n0.txt": None}  # the other two keep the number without their first representative
     joined = numbers(Judgement("n1.txt", "b.eml", "duplicate"))
     assert {joined[id] for id in ("a.eml", "b.eml", "n1.txt", "n2.txt")} == {before["b.eml"]}
+
+
+def test_the_review_saves_the_same_file_of_all_documents(run: Run, matter: Path) -> None:
+    said = run("export", matter, "-o", "-", "--format", "jsonl", "--all")
+    with closing(Desk.open(matter)) as desk, live(desk) as pages:
+        assert pages.get("/export/groups.jsonl?all=1").text == said.out
+        (matter.parent / "in").rename(matter.parent / "elsewhere")
+        gone = pages.get("/export/groups.jsonl?all=1")
+        assert (gone.status, has_parts(gone.words, "a.eml", "not there")) == (404, True)
+    with nd.Collection(matter.parent / "c.neardup") as collection:
+        collection.add([TEXT])
+        with closing(Desk.of_collection(collection)) as desk, live(desk) as pages:
+            assert "?all=1" not in pages.get("/export").text
+            assert pages.get("/export/groups.csv?all=1").text == pages.get("/export/groups.csv").text
+    said = run("export", matter.parent / "c.neardup", "-o", "-", "--format", "csv", "--all")
+    assert (said.status, has_parts(said.err, "--all", "--what documents")) == (2, True)
