@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from support.command_line import Run
 from support.full_run import FULL
 from support.made_review import MadeReview
 from support.made_reviews import make_result
+from support.messages import has_parts
 
 SECONDS = 30_000
 COUNCIL = (
@@ -479,6 +481,21 @@ def test_members_are_a_line_of_versions_with_each_path_once(
         assert pane.is_visible() == (width > 1000)
         assert [step.rpartition(" ")[2] for step in pane.locator(".step").all_text_contents()] == shares[1:]
         assert pane.locator("li").count() == len(shares)
+
+
+def test_history_is_in_local_time_with_its_zone(chrome: Any, matter: tuple[Desk, str]) -> None:
+    desk, url = matter
+    key = key_of(desk, "plans/plan_v1.txt")
+    action = desk.keep(key, "keep", "Ann", 10**6).action
+    hour = (datetime.fromisoformat(action.at) + timedelta(hours=9)).strftime("%I:%M")
+    for script, shown in ((True, (hour, "GMT+9")), (False, (action.at[11:16], "UTC"))):
+        with closing(
+            chrome.new_context(base_url=url, timezone_id="Asia/Tokyo", java_script_enabled=script)
+        ) as context:
+            page = context.new_page()
+            page.goto("/history")
+            assert has_parts(page.locator("time").first.inner_text(), *shown)
+    desk.undo("Ann")
 
 
 def test_facets_count_the_groups_that_their_links_find(chrome: Any, matter: tuple[Desk, str]) -> None:
