@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,9 @@ def test_a_notebook_runs_and_shows_its_results(path: Path, kernel: Any, tmp_path
     said = outputs(notebook)
     for words in SHOWN[path.stem]:
         assert words in said, words
+    for question, answer in pairwise(notebook.cells):
+        if question.cell_type == "markdown" and question.source.endswith(("?", ":")):
+            assert answer.get("outputs"), question.source
     assert "Traceback" not in said
     assert " object at 0x" not in said
     assert not re.search(r"<script", said)
