@@ -275,6 +275,7 @@ def passages_of(
             for some in chunks:
                 advance(located.add(some))
                 table.add(some.passages)
+    release_memory()
     return RepeatedPassages(
         length,
         unit,

@@ -53,10 +53,10 @@ class PassagesAccount:
     def top(self, most: int) -> list[dict[str, Any]]:
         """The passages in most documents, longer ones first."""
         order = [("documents", "descending"), ("tokens", "descending"), ("passage", "ascending")]
-        rows: list[dict[str, Any]] = self.passages.take(
-            pc.select_k_unstable(self.passages, most, order)
-        ).to_pylist()
-        return rows
+        numbers = self.passages.select([name for name, _ in order])
+        chosen = pc.select_k_unstable(numbers, most, order).to_pylist()
+        # a row at a time: taking from a table would copy the samples of all passages
+        return [row for place in chosen for row in self.passages.slice(place, 1).to_pylist()]
 
 
 def lines_of(shown: PassagesAccount, most: int = 5) -> Iterator[str]:
@@ -196,7 +196,8 @@ def _sections(shown: PassagesAccount, inline: bool) -> Iterator[str]:
         f"The {shown.unit}s whose first place is in the file, for the files with most repeated tokens."
     )
     for row in sources[:PICTURED]:
-        of_source = shown.passages.filter(pc.equal(shown.passages["source"], row["source"]))
+        sizes = shown.passages.select(["tokens", "times"])  # without the samples, which are far larger
+        of_source = sizes.filter(pc.equal(shown.passages["source"], row["source"]))
         if of_source.num_rows:
             for drawn in pictures(of_source, shown.unit, rules["length"], f" first in {printable(row['source'])}"):
                 yield drawn.figure()
