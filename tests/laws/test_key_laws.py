@@ -87,7 +87,7 @@ def test_near_the_limit_every_key_chooses_alike(monkeypatch: pytest.MonkeyPatch)
         counts.add(lookups)
         return reconsider(choice, search, lookups)
 
-    monkeypatch.setattr(search_module, "reconsider", noted)
+    monkeypatch.setattr(choose, "reconsider", noted)
     near = 38_000 if shared_data.is_here("license_texts") else 10_500  # a little less than all look-ups
     for limit, alike in ((10, False), (near, True)):
         monkeypatch.setattr(choose, "FREE_LOOKUPS", limit)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from neardup.collection import Collection, fields, intake
+from neardup.collection import Collection, fields
 from neardup.collection.fields import metadata_fault
 from neardup.errors import InputError
 from support.command_line import Run
@@ -115,8 +115,8 @@ def test_a_text_that_is_too_large_is_refused_the_same_way_everywhere(
 
 def test_a_text_of_too_many_different_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is a row of the index: one text of millions would hold up all who write."""
-    monkeypatch.setattr(intake, "MOST_WORDS", 100)
-    monkeypatch.setattr(intake, "FEW_WORDS", 500)
+    monkeypatch.setattr(fields, "MOST_WORDS", 100)
+    monkeypatch.setattr(fields, "FEW_WORDS", 500)
     many, few = (" ".join(f"w{n % count}" for n in range(300)) for count in (101, 100))
     with Collection(tmp_path / "x.neardup") as collection:
         with pytest.raises(InputError, match="more than 1,000,000 different words"):

@@ -8,19 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from neardup.advice.effects import (
-    STEPS,
-    all_pairs,
-    at,
-    band_choices,
-    effect,
-    histogram,
-    left_out,
-    lowest,
-    near,
-    shingle_choices,
-    steps,
-)
+from neardup.advice import effects
 from neardup.advice.outlook import Separation, look
 from neardup.advice.recommend import chosen_settings, recommend
 from neardup.advice.record import AdviceRecord, Around, Boilerplate, Seen, Taken
@@ -159,31 +147,31 @@ def advise_on(
         way = _first_problem(sample) or "Check that this is the right file"
         raise InputError("The documents hold no row that can be read", "At least one document", way)
     given, (sample, settings) = settings, sample.counted(settings)
-    threshold, low = settings.search.threshold, lowest(settings.search.threshold)
+    threshold, low = settings.search.threshold, effects.lowest(settings.search.threshold)
     with progress.stage("pairs", None, "documents"):
-        result = all_pairs(sample, low, settings)
-    tried = sorted({*STEPS, threshold})
+        result = effects.all_pairs(sample, low, settings)
+    tried = sorted({*effects.STEPS, threshold})
     with progress.stage("thresholds", len(tried), "thresholds") as advance:
         results = {}
         for value in tried:
-            results[value] = at(result, value, sample, settings)
+            results[value] = effects.at(result, value, sample, settings)
             advance(1)
     with progress.stage("choices", None, "choices") as advance:
-        shingles = tuple(shingle_choices(sample, result, settings))
+        shingles = tuple(effects.shingle_choices(sample, result, settings))
     units = unit_counts(sample.texts, settings.shingles)
     stock = _stock(results[threshold], sample, units, settings)
-    bands = tuple(band_choices(result.pairs, settings.search, settings.sketch))
+    bands = tuple(effects.band_choices(result.pairs, settings.search, settings.sketch))
     with progress.stage("looks", len(KINDS), "kinds of shingles") as advance:
         seen, choice, line = _looked(sample, units > 0, result, settings, advance)
-        settled = effect(sample, settings, chosen_settings(choice, settings.keep))
+        settled = effects.effect(sample, settings, chosen_settings(choice, settings.keep))
     taken = _taken(sample, result)
     five = next(choice for choice in shingles if (choice.unit, choice.length) == ("word", 5))
     return Advice(
         settings={name: given.as_dict()[name] for name in ADVISED if name not in NOT_TOLD},
         sample=taken,
-        histogram=histogram(result.pairs, low),
-        thresholds=tuple(reversed([*steps(result, results)])),
-        near=near(result.pairs, sample, threshold, settings.shingles),
+        histogram=effects.histogram(result.pairs, low),
+        thresholds=tuple(reversed([*effects.steps(result, results)])),
+        near=effects.near(result.pairs, sample, threshold, settings.shingles),
         bands=bands,
         shingles=shingles,
         boilerplate=stock,
@@ -248,7 +236,7 @@ def _taken(sample: SampledTexts, result: Found) -> Taken:
         empty=counts.empty,
         rejected=len(sample.problems),
         first_problem=_first_problem(sample),
-        pairs_left_out=left_out(result),
+        pairs_left_out=effects.left_out(result),
         notes=sample.notes,
     )
 

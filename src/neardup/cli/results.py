@@ -16,19 +16,11 @@ from typing import TYPE_CHECKING, Any, cast
 import typer
 
 from neardup import display
+from neardup.cli import output
 from neardup.cli.collection import opened
 from neardup.cli.messages import DIFFERENT, DONE, REJECTED, warn
 from neardup.cli.option import typed
 from neardup.cli.options import on_results
-from neardup.cli.output import (
-    WIDTH,
-    open_output,
-    print_result,
-    refuse_unusable_out,
-    reports_aside,
-    unbroken,
-    watcher,
-)
 from neardup.display import counted, printable
 from neardup.errors import FormatError, InputError, OutputError, SettingError
 from neardup.io.place import DatabaseURL, Place
@@ -93,9 +85,9 @@ def show(options: on_results.ShowOptions) -> int:
     if options.json:
         typer.echo(notation.dumps(shown.as_dict(), indent=2))
         return DONE
-    width = get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    width = get_terminal_size().columns if sys.stdout.isatty() else output.WIDTH
     encoding = sys.stdout.encoding or "utf-8"
-    for line in unbroken(list(shown.lines()), width):
+    for line in output.unbroken(list(shown.lines()), width):
         typer.echo(line.encode(encoding, "backslashreplace").decode(encoding))
     return DONE
 
@@ -262,17 +254,17 @@ def apply(options: on_results.ApplyOptions) -> int:
     from neardup.run.save import fill_final, final_result
     from neardup.run.stored_review import review_in
 
-    with reports_aside(options.out):
-        refuse_unusable_out(options)
+    with output.reports_aside(options.out):
+        output.refuse_unusable_out(options)
         if options.out is None or options.dry_run:
             result = load(options.result)
-            return print_result(final_result(result, review_in(result.ranks, options.result)), options)
+            return output.print_result(final_result(result, review_in(result.ranks, options.result)), options)
         _refuse_same_folder(options.out, options.result)
-        with watcher() as progress, open_output(options.out, overwrite=options.overwrite) as folder:
+        with output.watcher() as progress, output.open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access(options.moved))
             result = load(options.result)
             final = fill_final(result, review_in(result.ranks, options.result), folder, progress, options.moved)
-        return print_result(final, options)
+        return output.print_result(final, options)
 
 
 def regroup(options: on_results.RegroupOptions) -> int:
@@ -281,17 +273,17 @@ def regroup(options: on_results.RegroupOptions) -> int:
     from neardup.run.findings import load, write_result
     from neardup.tables import DECISIONS_FILE
 
-    refuse_unusable_out(options)
+    output.refuse_unusable_out(options)
     if (options.result / DECISIONS_FILE).exists():
         name = display.printable(options.result)
         warn(f"the decisions in {name} are not followed; neardup dedup --decisions does that")
     if options.out is None or options.dry_run:
-        return print_result(load(options.result).at(options.stricter), options)
+        return output.print_result(load(options.result).at(options.stricter), options)
     _refuse_same_folder(options.out, options.result)
     with OutputFolder(options.out, overwrite=options.overwrite) as folder:
         result = load(options.result).at(options.stricter)
         write_result(result, folder)
-    return print_result(result, options)
+    return output.print_result(result, options)
 
 
 def _refuse_same_folder(out: Path, result: Path) -> None:

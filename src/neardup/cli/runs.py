@@ -15,24 +15,12 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import typer
 
 from neardup import display
+from neardup.cli import output
 from neardup.cli.config import applied_here, given_settings
 from neardup.cli.messages import DONE, REJECTED, resumable, warn
 from neardup.cli.option import options_of, typed
 from neardup.cli.options.on_files import DedupOptions, GroupOptions, LookOptions, PairsOptions
 from neardup.cli.options.on_samples import DemoOptions
-from neardup.cli.output import (
-    STREAM,
-    WIDTH,
-    line_about,
-    lines_for_groups,
-    open_output,
-    print_result,
-    refuse_unusable_out,
-    reports_aside,
-    show_groups,
-    show_summary,
-    watcher,
-)
 from neardup.errors import OutputError, SettingError
 from neardup.settings import Settings
 from neardup.settings.rules import memory_size
@@ -50,13 +38,13 @@ if TYPE_CHECKING:
 
 def dedup(options: DedupOptions) -> int:
     """Remove near copies; write the documents that stay, and the evidence."""
-    with reports_aside(options.out):
+    with output.reports_aside(options.out):
         return run_on(_engine(options), "annotate" if options.annotate else "dedup", options)
 
 
 def group(options: GroupOptions) -> int:
     """Report which documents are near copies; remove none."""
-    if options.out == STREAM:
+    if options.out == output.STREAM:
         raise OutputError(
             "neardup group removes no rows, and -o - writes kept rows",
             "A folder",
@@ -117,8 +105,8 @@ class LocalEngine:
         settings = _settings(options)
         if options.predict:
             return only_predict(options, settings)
-        refuse_unusable_out(options)
-        return print_result(_find_and_save(action, options, settings), options)
+        output.refuse_unusable_out(options)
+        return output.print_result(_find_and_save(action, options, settings), options)
 
 
 class SavedEngine:
@@ -136,8 +124,8 @@ class SavedEngine:
 
     def run(self, action: Action, options: Options) -> int:
         """Find, write the result and the new fingerprints, and print a summary."""
-        refuse_unusable_out(options)
-        return print_result(self._find(action, options), options)
+        output.refuse_unusable_out(options)
+        return output.print_result(self._find(action, options), options)
 
     def _find(self, action: Action, options: Options) -> Found:
         from neardup.io.readers import choose_columns, open_files
@@ -153,7 +141,7 @@ class SavedEngine:
         require_columns(against, settings.keep, settings.relations)
         documents = open_files(options.inputs, reading=settings.reading)
         columns = choose_columns(documents, options.text or against.chosen.text, options.id or against.chosen.id)
-        with watcher() as progress, ExitStack() as stack:
+        with output.watcher() as progress, ExitStack() as stack:
             if options.out is None or options.dry_run:
                 new = read_documents(documents, columns, settings, against.key, progress)
                 return find_against(new, columns, settings, against, progress, action, review)[0].found
@@ -167,7 +155,7 @@ class SavedEngine:
                 else None
             )
             given = (new, columns, settings, against)
-            with open_output(options.out, overwrite=options.overwrite) as folder:
+            with output.open_output(options.out, overwrite=options.overwrite) as folder:
                 folder.restrict(common_access((*options.inputs, *self.parts)))
                 with working_in(folder.target.parent):
                     outcome, compared = find_against(*given, progress, action, review)
@@ -219,7 +207,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
         refuse_table(table)
         require_rows(documents)
     say_before((documents, columns, against), options, settings)
-    with watcher() as progress:
+    with output.watcher() as progress:
         if options.out is None or options.dry_run:
             outcome = _with_config(run(given, progress))
             return (
@@ -228,7 +216,7 @@ def _find_and_save(action: Action, options: Options, settings: Settings) -> Foun
                 else with_values(outcome, by_value(outcome.run, options.by)).found
             )
         # opened before the work, so that an unwritable folder is reported at once
-        with open_output(options.out, overwrite=options.overwrite) as folder:
+        with output.open_output(options.out, overwrite=options.overwrite) as folder:
             folder.restrict(common_access((*options.inputs, *options.against, *options.ignore)))  # folders, too
             inputs = {"input": documents, "ignore": ignore.documents if ignore else None}
             with _journal(action, options, settings, columns, inputs, against) as journal:
@@ -391,15 +379,15 @@ def look(options: LookOptions) -> int:
     settings = options.settings.checked()
     documents = open_files(options.inputs, reading=settings.reading)
     columns = choose_columns(documents, options.text, options.id)
-    with watcher() as progress:
+    with output.watcher() as progress:
         outcome = run(Inputs(documents, columns, settings, action="dedup"), progress)
     counts = outcome.found.run.counts
     if options.json:
         typer.echo(notation.dumps(outcome.found.run.as_dict(), indent=2, ensure_ascii=False))
     elif options.quiet:
-        typer.echo(line_about(outcome.found.run, "can go"))
+        typer.echo(output.line_about(outcome.found.run, "can go"))
     else:
-        for line in _shown(outcome, lines_for_groups(options.verbose, _BELOW)):
+        for line in _shown(outcome, output.lines_for_groups(options.verbose, _BELOW)):
             typer.echo(line)
         typer.echo(_next(options, counts.removed))
     return REJECTED if counts.rejected else DONE
@@ -427,13 +415,13 @@ def _shown(outcome: Outcome, most: int | None) -> Iterator[str]:
         shown += 1
     if more := account.counts.groups - shown:
         yield f"… and {display.counted(more, 'smaller group')}\n"
-    yield line_about(account, "can go")
+    yield output.line_about(account, "can go")
     if account.counts.rejected:
         yield f"{display.counted(account.counts.rejected, 'row')} could not be read"
 
 
 def _lines_of(group: LargeGroup) -> Iterator[str]:
-    width = get_terminal_size((WIDTH, 24)).columns
+    width = get_terminal_size((output.WIDTH, 24)).columns
     folder, rests = display.without_common(*(display.printable(member.id) for member in group.members))
     names = display.distinct(rests, _ID)
     yield display.counted(group.size, "document") + (f" in {folder}" if folder else "")
@@ -482,13 +470,13 @@ def demo(options: DemoOptions) -> int:
     from neardup.cli.demo_documents import documents_path
     from neardup.run.find import find
 
-    with watcher() as progress:
+    with output.watcher() as progress:
         result = find(documents_path(), text="text", id="id", progress=progress)
     if options.json:
         typer.echo(notation.dumps(result.run.as_dict(), indent=2, ensure_ascii=False))
         return 0
-    show_groups(result.first_groups(limit=None), result.run.counts.groups)
-    show_summary(result.run)
+    output.show_groups(result.first_groups(limit=None), result.run.counts.groups)
+    output.show_summary(result.run)
     typer.echo(NEXT)
     return 0
 
@@ -504,7 +492,7 @@ def pairs(options: PairsOptions) -> int:
 
     settings = options.settings.checked()
     wanted = wanted_of(options.top, options.least, nearest=bool(options.against))
-    if options.out == STREAM:
+    if options.out == output.STREAM:
         raise OutputError("-o is -", "The name of a file", "Use --json for standard output")
     form = "" if options.out is None else form_of(options.out)
     documents, columns, against = opened(options, settings)
@@ -512,7 +500,7 @@ def pairs(options: PairsOptions) -> int:
         documents, columns, settings, against, ignore=open_base(options.ignore, columns, settings.reading)
     )
     with ExitStack() as stack:
-        progress = stack.enter_context(watcher())
+        progress = stack.enter_context(output.watcher())
         if options.out is not None:  # opened before the work, so that an unwritable file is reported at once
             access = common_access((*options.inputs, *options.against, *options.ignore))
             file = stack.enter_context(OutputExport(options.out, overwrite=options.overwrite, access=access))

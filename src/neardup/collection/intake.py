@@ -17,21 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup import display
+from neardup.collection import fields
 from neardup.collection.arrivals import Arrivals, OnNear
 from neardup.collection.contract import Entries
 from neardup.collection.entries import entries_of, loaded, streams, unpack
-from neardup.collection.fields import (
-    FEW_WORDS,
-    LARGEST_STREAM,
-    MOST_WORDS,
-    STREAM_FAULT,
-    WORDS_FAULT,
-    id_fault,
-    metadata_fault,
-    plain,
-    text_fault,
-    usable_id,
-)
 from neardup.collection.near import Finder, Near
 from neardup.collection.records import Added
 from neardup.collection.sets import Role, Sets
@@ -397,7 +386,7 @@ def entries_named(
 
     Raises InputError for documents that cannot be kept, and LimitError when the deadline passes.
     """
-    names = [usable_id(id) for id in ids]
+    names = [fields.usable_id(id) for id in ids]
     if not len(names) == len(texts) == len(metadata):
         counts = f"{len(names):,} ids, {len(texts):,} texts and {len(metadata):,} records of metadata"
         raise InputError(f"These are {counts}", "As many of each, one for each document")
@@ -407,7 +396,7 @@ def entries_named(
     array = pa.array([text.encode("utf-8", "replace") for text in texts], pa.large_binary())
     for k, fault in faults_of(names, array, metadata, deadline).items():
         raise _unfit(names[k], fault)
-    return entries_of(array, names, [plain(values) for values in metadata], settings, deadline)
+    return entries_of(array, names, [fields.plain(values) for values in metadata], settings, deadline)
 
 
 def _unfit(name: str, fault: str) -> InputError:
@@ -431,7 +420,11 @@ def _rows_of_chunk(columns: Columns, chunk: Chunk) -> StorableRows:
     if faults:
         texts = texts.take(pa.array(storable, pa.int64()))
     metadata = [
-        {name: plain(value) for name, value in records[k].items() if value is not None or name not in columns.own}
+        {
+            name: fields.plain(value)
+            for name, value in records[k].items()
+            if value is not None or name not in columns.own
+        }
         for k in storable
     ]
     return StorableRows([ids[k] for k in storable], texts, metadata, (*rows.problems, *problems))
@@ -458,8 +451,12 @@ def faults_of(
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_pylist()
     found = {}
     for k, (id, length, values) in enumerate(zip(ids, lengths, metadata, strict=True)):
-        fault = id_fault(id) or text_fault(length) or (metadata_fault(values) if values != {} else "")
-        if not fault and length > FEW_WORDS:
+        fault = (
+            fields.id_fault(id)
+            or fields.text_fault(length)
+            or (fields.metadata_fault(values) if values != {} else "")
+        )
+        if not fault and length > fields.FEW_WORDS:
             fault = _fault_of_large(texts[k].as_buffer().to_pybytes(), deadline)
         if fault:
             found[k] = fault
@@ -473,17 +470,17 @@ def _fault_of_large(text: bytes, deadline: Deadline) -> str:
     the deadline passes.
     """
     seen: set[bytes] = set()
-    for stream in streams(text, LARGEST_STREAM, deadline):
+    for stream in streams(text, fields.LARGEST_STREAM, deadline):
         if stream is None:
-            return STREAM_FAULT
+            return fields.STREAM_FAULT
         begin = 0
         while begin < len(stream):
             end = stream.find(b" ", begin + _SMALL)
             end = len(stream) if end < 0 else end
             seen.update(stream[begin:end].split(b" "))
             seen.discard(b"")
-            if len(seen) > MOST_WORDS:
-                return WORDS_FAULT
+            if len(seen) > fields.MOST_WORDS:
+                return fields.WORDS_FAULT
             deadline.check()
             begin = end + 1
     return ""
@@ -600,7 +597,7 @@ def _rows_of_records(keys: Keys, numbered: tuple[int, Sequence[Any]]) -> Storabl
     if faults:
         texts = texts.take(pa.array(storable, pa.int64()))
     listed = tuple(sorted(problems, key=lambda problem: problem.row or 0))
-    return StorableRows([ids[k] for k in storable], texts, [plain(metadata[k]) for k in storable], listed)
+    return StorableRows([ids[k] for k in storable], texts, [fields.plain(metadata[k]) for k in storable], listed)
 
 
 def _fault(record: Any, keys: Keys) -> str:

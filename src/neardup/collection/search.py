@@ -8,33 +8,11 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from neardup import display
-from neardup.collection.pages import (
-    Cursor,
-    Hit,
-    HitEvidence,
-    Page,
-    Passage,
-    hit_fields,
-    read_token,
-    search_digest,
-    with_fields,
-)
+from neardup.collection import pages
 from neardup.collection.query import Query, parse
+from neardup.collection.query import plan as plans
 from neardup.collection.query.explanation import doubts
 from neardup.collection.query.metadata import compared
-from neardup.collection.query.plan import (
-    LETTERS,
-    AllStep,
-    AnyStep,
-    ComparisonStep,
-    FingerprintStep,
-    Leaf,
-    NotStep,
-    QueryPlan,
-    Step,
-    WordsStep,
-    plan,
-)
 from neardup.collection.query.syntax import And, Fingerprint, Pasted, Stored, canonical, clause_text, quoted
 from neardup.collection.query.target import Open, Target
 from neardup.collection.records import PlainData
@@ -91,13 +69,13 @@ class Evaluation:
     """
 
     def __init__(
-        self, plan: QueryPlan, view: View, *, include_self: bool = False, bounds: Bounds = UNBOUNDED
+        self, plan: plans.QueryPlan, view: View, *, include_self: bool = False, bounds: Bounds = UNBOUNDED
     ) -> None:
         self.plan, self.view = plan, view
         self.include_self, self.bounds, self.uncompared = include_self, bounds, 0
-        self.letters = {step: LETTERS[step.way] for step in plan.fingerprints}
-        self._counted: dict[FingerprintStep, Counts] = {}
-        self._held: dict[FingerprintStep, tuple[Int64s, Int64s]] = {}
+        self.letters = {step: plans.LETTERS[step.way] for step in plan.fingerprints}
+        self._counted: dict[plans.FingerprintStep, Counts] = {}
+        self._held: dict[plans.FingerprintStep, tuple[Int64s, Int64s]] = {}
 
     @property
     def taken(self) -> str:
@@ -108,29 +86,29 @@ class Evaluation:
         """All documents that match, sorted."""
         return self.of(self.plan.root, None)
 
-    def of(self, step: Step, within: Int64s | None) -> Int64s:
+    def of(self, step: plans.Step, within: Int64s | None) -> Int64s:
         """The documents that a step finds; with ``within``, only among these."""
-        if isinstance(step, FingerprintStep):
+        if isinstance(step, plans.FingerprintStep):
             return self._fingerprint(step, within)
-        if isinstance(step, WordsStep):
+        if isinstance(step, plans.WordsStep):
             return self.view.phrase(step.tokens, within)
-        if isinstance(step, ComparisonStep):
+        if isinstance(step, plans.ComparisonStep):
             return compared(step.clause, self.view, within)
-        if isinstance(step, AnyStep):
+        if isinstance(step, plans.AnyStep):
             return np.unique(np.concatenate([self.of(part, within) for part in step.parts]))
-        if isinstance(step, NotStep):
+        if isinstance(step, plans.NotStep):
             all_of_them = self.view.everything() if within is None else within
             return _without(all_of_them, self.of(step.part, within))
         return self._all(step, within)
 
-    def found(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+    def found(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
         """Those of the documents that the look-ups of a clause with numbers found, sorted."""
         known = self._counted.get(step)
         if known is None:  # AND had no document left for it
             return np.empty(0, np.int64)
         return np.intersect1d(known.documents, documents, assume_unique=True)
 
-    def counts(self, step: FingerprintStep, documents: Int64s) -> Counts:
+    def counts(self, step: plans.FingerprintStep, documents: Int64s) -> Counts:
         """The counts of any documents; earlier counts are reused."""
         known = self._counted.get(step)
         if known is None:
@@ -148,13 +126,13 @@ class Evaluation:
         base, full = self.view.base, self.view.sizes(documents)
         return full - self.view.shared(base.hashes, documents) if len(base) else full, full
 
-    def measured(self, step: FingerprintStep, counts: Counts) -> Floats:
+    def measured(self, step: plans.FingerprintStep, counts: Counts) -> Floats:
         """float64[n]: the measure of the clause where it holds, else 0."""
         sizes = self.sizes(counts.documents)[0] if step.clause.symmetric else np.zeros_like(counts.shared)
         whole = step.target.n + sizes - counts.shared if step.clause.symmetric else step.target.n
         return np.where(step.reached_by(counts.shared, sizes), counts.shared / whole, 0.0)
 
-    def _all(self, step: AllStep, within: Int64s | None) -> Int64s:
+    def _all(self, step: plans.AllStep, within: Int64s | None) -> Int64s:
         for part in step.parts:
             within = self.of(part, within)
             if not len(within):
@@ -162,7 +140,7 @@ class Evaluation:
         assert within is not None
         return within
 
-    def held(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+    def held(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
         """int64[n]: how many of the shingles that a step looks up the documents have postings for."""
         found, hits = self._held.get(step) or self.view.holders(step.sampled, 1, documents)
         places = np.minimum(np.searchsorted(found, documents), max(len(found) - 1, 0))
@@ -171,7 +149,7 @@ class Evaluation:
         )
         return held
 
-    def _fingerprint(self, step: FingerprintStep, within: Int64s | None) -> Int64s:
+    def _fingerprint(self, step: plans.FingerprintStep, within: Int64s | None) -> Int64s:
         if step.way == "sample":
             documents, hits = self.view.holders(step.sampled, 1, within)
             if within is None:
@@ -179,7 +157,7 @@ class Evaluation:
             return self._without_self(step, documents)
         few = step.candidates if self.bounds.compared is None else min(step.candidates, self.bounds.compared)
         if within is not None and len(within) <= few:
-            self.letters[step] = LETTERS["every document"]  # few: comparing them all is exact and no slower
+            self.letters[step] = plans.LETTERS["every document"]  # few: comparing them all is exact and no slower
             candidates = within
         else:
             candidates = self._candidates(step)
@@ -195,7 +173,7 @@ class Evaluation:
         self._counted[step] = fitting = counts.where(self.measured(step, counts) > 0)
         return fitting.documents
 
-    def _promising(self, step: FingerprintStep, candidates: Int64s) -> Int64s:
+    def _promising(self, step: plans.FingerprintStep, candidates: Int64s) -> Int64s:
         """The candidates with the most hits, as many as are compared."""
         most = self.bounds.compared
         if most is None or len(candidates) <= most or step.negated or step.recall == 1:
@@ -203,19 +181,19 @@ class Evaluation:
         self.uncompared += len(candidates) - most
         return np.sort(candidates[np.argsort(-self.held(step, candidates), kind="stable")[:most]])
 
-    def _without_self(self, step: FingerprintStep, documents: Int64s) -> Int64s:
+    def _without_self(self, step: plans.FingerprintStep, documents: Int64s) -> Int64s:
         if self.include_self or step.negated or step.target.number is None:
             return documents
         others: Int64s = documents[documents != step.target.number]
         return others
 
-    def _candidates(self, step: FingerprintStep) -> Int64s:
+    def _candidates(self, step: plans.FingerprintStep) -> Int64s:
         if step.way == "every document":
             return self.view.everything()
         documents, _ = self.view.holders(step.sampled, step.hits)
         return np.unique(np.concatenate([documents, *map(self.view.having, step.phrases)]))
 
-    def _require_few(self, step: FingerprintStep, documents: Int64s) -> None:
+    def _require_few(self, step: plans.FingerprintStep, documents: Int64s) -> None:
         most = self.bounds.candidates
         if most is not None and len(documents) > most:
             number = step.target.number
@@ -231,7 +209,7 @@ class Evaluation:
                 position=step.clause.span[0],
             )
 
-    def _count(self, step: FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
+    def _count(self, step: plans.FingerprintStep, documents: Int64s, possible: tuple[int, int] = (0, 0)) -> Counts:
         """The counts of the documents whose size is possible (a largest size of 0: no upper limit)."""
         if possible[0]:
             full = self.view.sizes(documents)
@@ -267,7 +245,7 @@ def search(
     fields: str | Iterable[str] = (),
     open_file: Open | None = None,
     bounds: Bounds = UNBOUNDED,
-) -> Page:
+) -> pages.Page:
     """Return the hits of a query, ``limit`` at a time, by descending score and then by id.
 
     The score is the containment of the query document in the hit, or the resemblance for SIMILAR. If several
@@ -281,13 +259,13 @@ def search(
     """
     if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= MOST_LIMIT:
         raise SettingError(f"limit = {limit!r} is not possible", f"A whole number from 1 to {MOST_LIMIT:,}")
-    chosen = hit_fields(fields)
+    chosen = pages.hit_fields(fields)
     asked = parse(query) if isinstance(query, str) else query
-    cursor = None if after is None else read_token(after)
-    planned = plan(asked, view, open_file, cursor.taken if cursor else "")
+    cursor = None if after is None else pages.read_token(after)
+    planned = plans.plan(asked, view, open_file, cursor.taken if cursor else "")
     if asked.explain:
         return _page((), None, None, planned)
-    digest = search_digest(planned, include_self, bounds.compared)
+    digest = pages.search_digest(planned, include_self, bounds.compared)
     if cursor and cursor.search != digest:
         raise InputError(
             "This page token belongs to another search",
@@ -300,26 +278,26 @@ def search(
     first, more = ranking.following(cursor, limit)
     shown = ranking.of(first[:limit])
     places = [place for place in range(len(shown.documents)) if shown.holds(place)]
-    hits: Iterable[Hit] = shown.hits(places)
+    hits: Iterable[pages.Hit] = shown.hits(places)
     if chosen:
-        hits = with_fields(hits, shown.documents[places].tolist(), chosen, view, planned)
+        hits = pages.with_fields(hits, shown.documents[places].tolist(), chosen, view, planned)
     hits = tuple(hits)
     last = None
     if more or len(hits) < len(places):
         at = int(first[places[len(hits) - 1] if len(hits) < len(places) else limit - 1])
-        last = Cursor(float(ranking.scores[at]), ranking.tie(at), digest, evaluation.taken)
+        last = pages.Cursor(float(ranking.scores[at]), ranking.tie(at), digest, evaluation.taken)
     page = _page(hits, len(documents), last.token() if last else None, planned)
     left = evaluation.uncompared  # any document may be among these: nothing is promised
     return replace(page, uncompared=left, recall=0.0) if left else page
 
 
-def _page(hits: tuple[Hit, ...], found: int | None, next: str | None, plan: QueryPlan) -> Page:
-    return Page(hits, found, next, canonical(plan.query), plan.recall, doubts(plan), plan)
+def _page(hits: tuple[pages.Hit, ...], found: int | None, next: str | None, plan: plans.QueryPlan) -> pages.Page:
+    return pages.Page(hits, found, next, canonical(plan.query), plan.recall, doubts(plan), plan)
 
 
 def found_by(view: View, query: str) -> Int64s:
     """Return the numbers of all documents that a query finds, sorted. Raises QueryError."""
-    return Evaluation(plan(parse(query), view), view, include_self=True).documents()
+    return Evaluation(plans.plan(parse(query), view), view, include_self=True).documents()
 
 
 def near_query(
@@ -357,9 +335,9 @@ def _per_cent(name: str, given: float | str | None) -> Decimal | None:
     return None if given is None else (Decimal(repr(required_share(name, given))) * 100).normalize()
 
 
-def explain(view: View, query: str | Query, open_file: Open | None = None) -> QueryPlan:
+def explain(view: View, query: str | Query, open_file: Open | None = None) -> plans.QueryPlan:
     """Return the plan of a query; only counts are looked up for it."""
-    return plan(parse(query) if isinstance(query, str) else query, view, open_file)
+    return plans.plan(parse(query) if isinstance(query, str) else query, view, open_file)
 
 
 class _Ranking:
@@ -381,7 +359,7 @@ class _Ranking:
             self.best[scores > self.scores] = number
             np.maximum(self.scores, scores, out=self.scores)
 
-    def _scores(self, step: FingerprintStep) -> Floats:
+    def _scores(self, step: plans.FingerprintStep) -> Floats:
         """float64[n]: the measure of the clause where it holds, else 0."""
         if step.way == "sample":
             scores = self._estimates(step)
@@ -395,7 +373,7 @@ class _Ranking:
             scores[self.documents == step.target.number] = 0.0
         return scores
 
-    def _estimates(self, step: FingerprintStep) -> Floats:
+    def _estimates(self, step: plans.FingerprintStep) -> Floats:
         """float64[n]: the measure, estimated by the share of the sampled shingles that a document holds."""
         part = self.evaluation.held(step, self.documents) / len(step.sampled)
         if not step.clause.symmetric:
@@ -404,7 +382,7 @@ class _Ranking:
         sizes = self.view.sizes(self.documents)
         return np.where(part > 0, np.minimum(shared / np.maximum(step.target.n + sizes - shared, 1), 1.0), 0.0)
 
-    def following(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
+    def following(self, cursor: pages.Cursor | None, limit: int) -> tuple[Int64s, bool]:
         """Return the places of the next ``limit`` + 1 documents, in order, and whether that many exist."""
         if self.estimated:
             return self._following_estimated(cursor, limit)
@@ -416,7 +394,7 @@ class _Ranking:
         )
         return places[order[: limit + 1]], len(order) > limit
 
-    def _possible(self, cursor: Cursor | None, limit: int) -> Int64s:
+    def _possible(self, cursor: pages.Cursor | None, limit: int) -> Int64s:
         """The places of documents whose ids decide about the page: the best ``limit`` + 1, and their equals."""
         places, scores = np.arange(len(self.documents)), self.scores
         if cursor is not None:
@@ -427,7 +405,7 @@ class _Ranking:
             places = places[scores[places] >= least]
         return places
 
-    def _following_estimated(self, cursor: Cursor | None, limit: int) -> tuple[Int64s, bool]:
+    def _following_estimated(self, cursor: pages.Cursor | None, limit: int) -> tuple[Int64s, bool]:
         """The same by score and then by number: thousands may have the same score, whose ids are not read."""
         places, scores = np.arange(len(self.documents)), self.scores
         if cursor is not None:
@@ -464,16 +442,16 @@ class _Shown:
         """Whether document k shares a shingle, if a clause found it: a posting may be that of another shingle."""
         return not self.best[k] or bool(self.counts[self._step(k)].shared[self._row[k]])
 
-    def hits(self, places: list[int]) -> Iterator[Hit]:
+    def hits(self, places: list[int]) -> Iterator[pages.Hit]:
         """Documents of the page with their evidence; some texts are read together."""
         for begin in range(0, len(places), _PASSAGES):
             some = places[begin : begin + _PASSAGES]
             shared = self._passages(some)
             yield from (self._hit(k, shared.get(k)) for k in some)
 
-    def _passages(self, places: list[int]) -> dict[int, Passage | None]:
+    def _passages(self, places: list[int]) -> dict[int, pages.Passage | None]:
         """The longest passage of each document that a fingerprint clause found."""
-        shared: dict[int, Passage | None] = {}
+        shared: dict[int, pages.Passage | None] = {}
         for step in self.counts:
             own = [k for k in places if self.best[k] and self._step(k) is step]
             shared |= zip(own, longest_passages(step.target, self._texts(own)), strict=True) if own else ()
@@ -482,26 +460,26 @@ class _Shown:
     def _texts(self, places: list[int]) -> list[str]:
         return self.ranking.view.contents(self.documents[places].tolist())
 
-    def _step(self, k: int) -> FingerprintStep:
+    def _step(self, k: int) -> plans.FingerprintStep:
         return self.ranking.steps[int(self.best[k]) - 1]
 
-    def _hit(self, k: int, passage: Passage | None) -> Hit:
+    def _hit(self, k: int, passage: pages.Passage | None) -> pages.Hit:
         id = self._ids[self._row[k]]
         if not self.best[k]:
-            return Hit(id, None)
+            return pages.Hit(id, None)
         step, row = self._step(k), int(self._row[k])
         shared, size, n = int(self.counts[step].shared[row]), int(self.sizes[row]), step.target.n
         score = float(self.scores[k])
         if step.way == "sample":
             score = shared / (n + size - shared if step.clause.symmetric else n)
-        found = HitEvidence(self.clauses[step], score, shared, n, size, passage)
+        found = pages.HitEvidence(self.clauses[step], score, shared, n, size, passage)
         if len(step.target.base):
             of_hit = int(self.full_sizes[row])
             found = replace(found, full_size_query=step.target.full_size, full_size_hit=of_hit)
-        return Hit(id, found)
+        return pages.Hit(id, found)
 
 
-def longest_passages(target: Target, texts: Sequence[str]) -> list[Passage | None]:
+def longest_passages(target: Target, texts: Sequence[str]) -> list[pages.Passage | None]:
     """Return for each text the longest passage of the query document that also appears in it."""
     if target.is_short or target.cleaner is not None:
         return [longest_passage(target, text) for text in texts]
@@ -513,16 +491,16 @@ def longest_passages(target: Target, texts: Sequence[str]) -> list[Passage | Non
     return [_passage(target, text, *row) for text, row in zip(texts, runs.tolist(), strict=True)]
 
 
-def _passage(target: Target, text: str, in_a: int, _: int, run: int, begin: int, end: int) -> Passage | None:
+def _passage(target: Target, text: str, in_a: int, _: int, run: int, begin: int, end: int) -> pages.Passage | None:
     if run < 0:
         return longest_passage(target, text)
     if run == 0:
         return None
     words = run + target.length - 1
-    return Passage(_cut(text[begin:end]), words, *_ends(target.units, in_a, words), begin, end)
+    return pages.Passage(_cut(text[begin:end]), words, *_ends(target.units, in_a, words), begin, end)
 
 
-def longest_passage(target: Target, text: str) -> Passage | None:
+def longest_passage(target: Target, text: str) -> pages.Passage | None:
     """Return the longest passage of the query document that also appears in ``text``, for any texts."""
     a, b, least = target.units, target.units_of(text), target.length
     in_b = length = -1
@@ -538,7 +516,9 @@ def longest_passage(target: Target, text: str) -> Passage | None:
             in_a, in_b, length = map(int, tiles[np.argmax(tiles[:, 2])])
     if in_b < 0:
         return None
-    return Passage(_cut(b.quote(in_b, in_b + length)), length, *_ends(a, in_a, length), *_ends(b, in_b, length))
+    return pages.Passage(
+        _cut(b.quote(in_b, in_b + length)), length, *_ends(a, in_a, length), *_ends(b, in_b, length)
+    )
 
 
 def _cut(passage: str) -> str:
@@ -601,7 +581,7 @@ def why_not(
     the document itself, which distinguishes documents that the look-ups missed from documents that do not match.
     Raises QueryError as ``search`` does.
     """
-    planned = plan(parse(query) if isinstance(query, str) else query, view, open_file)
+    planned = plans.plan(parse(query) if isinstance(query, str) else query, view, open_file)
     document = None if _has_surrogate(id) else view.number(id)
     if document is None:
         return WhyNot(id, "unknown id", ())
@@ -621,27 +601,27 @@ def _has_surrogate(id: str) -> bool:
 class _Inquiry:
     """The evaluation of every clause for one document."""
 
-    def __init__(self, plan: QueryPlan, evaluation: Evaluation, document: int, include_self: bool) -> None:
+    def __init__(self, plan: plans.QueryPlan, evaluation: Evaluation, document: int, include_self: bool) -> None:
         self.plan, self.evaluation, self.view = plan, evaluation, evaluation.view
         self.document, self.include_self = np.array([document], np.int64), include_self
 
-    def fits(self, step: Step) -> bool:
+    def fits(self, step: plans.Step) -> bool:
         """Whether the step holds for the document, whatever the look-ups find."""
-        if isinstance(step, NotStep):
+        if isinstance(step, plans.NotStep):
             return not self.fits(step.part)
-        if isinstance(step, AllStep):
+        if isinstance(step, plans.AllStep):
             return all(map(self.fits, step.parts))
-        if isinstance(step, AnyStep):
+        if isinstance(step, plans.AnyStep):
             return any(map(self.fits, step.parts))
-        if isinstance(step, FingerprintStep):
+        if isinstance(step, plans.FingerprintStep):
             return bool(self.evaluation.measured(step, self.evaluation.counts(step, self.document))[0])
         return bool(len(self.evaluation.of(step, self.document)))
 
-    def causes(self, step: Step, wanted: bool) -> list[Cause]:
+    def causes(self, step: plans.Step, wanted: bool) -> list[Cause]:
         """The clauses that make the step fail (``wanted``) or hold (not ``wanted``)."""
-        if isinstance(step, NotStep):
+        if isinstance(step, plans.NotStep):
             return self.causes(step.part, not wanted)
-        if isinstance(step, AllStep | AnyStep):
+        if isinstance(step, plans.AllStep | plans.AnyStep):
             parts = [part for part in step.parts if self.fits(part) != wanted]
             return [cause for part in parts for cause in self.causes(part, wanted)]
         return [self._unfit(step, wanted)]
@@ -655,15 +635,15 @@ class _Inquiry:
             return [Cause("itself", clause_text(step.clause), said) for step in own]
         return [self._missed(step) for step in positive if not self._is_found_by(step)]
 
-    def _is_found_by(self, step: FingerprintStep) -> bool:
-        complete = self.evaluation.letters[step] in (LETTERS["complete"], LETTERS["every document"])
+    def _is_found_by(self, step: plans.FingerprintStep) -> bool:
+        complete = self.evaluation.letters[step] in (plans.LETTERS["complete"], plans.LETTERS["every document"])
         return complete or self._hits(step) >= step.hits
 
-    def _hits(self, step: FingerprintStep) -> int:
+    def _hits(self, step: plans.FingerprintStep) -> int:
         _, hits = self.view.holders(step.sampled, among=self.document)
         return int(hits.sum()) + sum(len(self.view.having(words, self.document)) for words in step.phrases)
 
-    def _missed(self, step: FingerprintStep) -> Cause:
+    def _missed(self, step: plans.FingerprintStep) -> Cause:
         held = self._hits(step)
         said = (
             f"{self._counted(step)}, which is enough, but of the {step.n_lookups} shingles that were looked up it "
@@ -671,8 +651,8 @@ class _Inquiry:
         )
         return self._cause("missed", step, said)
 
-    def _unfit(self, step: Leaf, wanted: bool) -> Cause:
-        if isinstance(step, FingerprintStep):
+    def _unfit(self, step: plans.Leaf, wanted: bool) -> Cause:
+        if isinstance(step, plans.FingerprintStep):
             asked = f"{step.target.overlap:f} %" if step.target.overlap else "any overlap"
             if wanted:
                 return self._cause("below", step, f"{self._counted(step)}, and {asked} is asked for.")
@@ -680,16 +660,16 @@ class _Inquiry:
         what = "this does not hold for it." if wanted else "this holds for it, and NOT excludes it."
         return Cause("filtered", clause_text(step.clause), what)
 
-    def _counted(self, step: FingerprintStep) -> str:
+    def _counted(self, step: plans.FingerprintStep) -> str:
         shared, n, size = self._sizes(step)
         whole = n + size - shared if step.clause.symmetric else n
         of_what = f"the {whole:,} of both" if step.clause.symmetric else f"the {n:,} of {step.target.name}"
         return f"it shares {shared:,} of {of_what}, {display.percent(shared, whole)}"
 
-    def _cause(self, reason: Reason, step: FingerprintStep, sentence: str) -> Cause:
+    def _cause(self, reason: Reason, step: plans.FingerprintStep, sentence: str) -> Cause:
         return Cause(reason, clause_text(step.clause), sentence, *self._sizes(step))
 
-    def _sizes(self, step: FingerprintStep) -> tuple[int, int, int]:
+    def _sizes(self, step: plans.FingerprintStep) -> tuple[int, int, int]:
         """|A∩B|, |A| and |B|."""
         [shared], ([size], _) = (
             self.evaluation.counts(step, self.document).shared,

@@ -7,18 +7,7 @@ from typing import Any, NamedTuple, Protocol
 from neardup.collection.collection import Collection
 from neardup.collection.contract import deadline_in
 from neardup.collection.pages import HitField, Page
-from neardup.collection.query.syntax import (
-    And,
-    FieldClause,
-    Fingerprint,
-    Node,
-    Not,
-    Or,
-    Query,
-    Stored,
-    Unresolved,
-    readings,
-)
+from neardup.collection.query import syntax
 from neardup.collection.query.target import Open
 from neardup.collection.search import LIMIT, Bounds, search
 from neardup.collection.sets import texts_of
@@ -45,7 +34,7 @@ class ShardQuestion:
     ``known_fields`` exist in the metadata of any shard. ``compared`` bounds the candidates that it compares.
     """
 
-    query: Query
+    query: syntax.Query
     limit: int = LIMIT
     after: str | None = None
     skip: int = 0
@@ -163,7 +152,7 @@ class OpenShard:
         self.collection.store.totals()
 
 
-def named_in(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def named_in(query: syntax.Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the ids of stored documents that a query may mean, and its fields of metadata.
 
     >>> from neardup.collection.query import parse
@@ -173,19 +162,19 @@ def named_in(query: Query) -> tuple[tuple[str, ...], tuple[str, ...]]:
     ids: dict[str, None] = {}
     fields: dict[str, None] = {}
     for clause in _clauses(query.root):
-        if isinstance(clause, FieldClause):
+        if isinstance(clause, syntax.FieldClause):
             fields[clause.field] = None
-        elif isinstance(clause, Fingerprint) and isinstance(clause.source, Stored):
+        elif isinstance(clause, syntax.Fingerprint) and isinstance(clause.source, syntax.Stored):
             ids[clause.source.id] = None
-        elif isinstance(clause, Fingerprint) and isinstance(clause.source, Unresolved):
-            ids |= dict.fromkeys(reading.id for reading in readings(clause.source.word))
+        elif isinstance(clause, syntax.Fingerprint) and isinstance(clause.source, syntax.Unresolved):
+            ids |= dict.fromkeys(reading.id for reading in syntax.readings(clause.source.word))
     return tuple(ids), tuple(fields)
 
 
-def _clauses(node: Node) -> Iterator[Node]:
-    if isinstance(node, Not):
+def _clauses(node: syntax.Node) -> Iterator[syntax.Node]:
+    if isinstance(node, syntax.Not):
         yield from _clauses(node.part)
-    elif isinstance(node, And | Or):
+    elif isinstance(node, syntax.And | syntax.Or):
         for part in node.parts:
             yield from _clauses(part)
     else:

@@ -14,18 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from neardup.display import words as wording
 from neardup.display.style import notebook_style, page_style
-from neardup.display.words import (
-    Line,
-    counted,
-    escaped_parts,
-    number,
-    percent,
-    printable,
-    shortened,
-    similarity,
-    size,
-)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,11 +62,11 @@ def environment(*packages: str) -> Environment:
     )
     templates.filters.update(
         share=share,
-        number=number,
-        counted=counted,
-        size=size,
-        percent=percent,
-        printable=printable,
+        number=wording.number,
+        counted=wording.counted,
+        size=wording.size,
+        percent=wording.percent,
+        printable=wording.printable,
         shown=shown,
         named=named,
         whole_name=whole_name,
@@ -101,7 +91,7 @@ def share(value: float | None, digits: int = 3) -> str:
     >>> share(0.99999), share(None)
     ('0.999', 'unknown')
     """
-    return UNKNOWN if value is None else similarity(value, digits)
+    return UNKNOWN if value is None else wording.similarity(value, digits)
 
 
 def shown(text: object) -> Markup:
@@ -112,7 +102,7 @@ def shown(text: object) -> Markup:
     """
     from markupsafe import escape
 
-    parts = list(escaped_parts(str(text)))
+    parts = list(wording.escaped_parts(str(text)))
     return escape(parts[0][0]) if len(parts) == 1 and not parts[0][1] else part("visible", parts)
 
 
@@ -133,7 +123,7 @@ def named(id: object) -> Markup:
 
 def whole_name(name: str) -> Markup:
     """Return a name as HTML, in full: see ``named``. A line may end after the separators of a path."""
-    return part("name", _SEPARATORS.split(printable(name)))
+    return part("name", _SEPARATORS.split(wording.printable(name)))
 
 
 def self_contained(environment: Environment, template: str, style: str, **values: Any) -> str:
@@ -188,7 +178,7 @@ def preformatted(words: str) -> Markup:
     return part("preformatted", words)
 
 
-def facts(lines: Iterable[Line]) -> Markup:
+def facts(lines: Iterable[wording.Line]) -> Markup:
     """Return labelled lines as a table; both are escaped."""
     return part("facts", lines)
 
@@ -221,7 +211,7 @@ def name_of(id: object) -> str:
     >>> name_of("a\\n")
     'a\\\\n'
     """
-    return shortened(printable(id)[: 4 * NAME], NAME)
+    return wording.shortened(wording.printable(id)[: 4 * NAME], NAME)
 
 
 def excerpt(text: str, width: int = WORDS) -> str:
@@ -232,5 +222,5 @@ def excerpt(text: str, width: int = WORDS) -> str:
     """
     # not more than the line could show: the text may be long
     flat = " ".join(text[: 8 * width].split())
-    shown = "".join(part for part, _ in escaped_parts(flat))
-    return shortened(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")
+    shown = "".join(part for part, _ in wording.escaped_parts(flat))
+    return wording.shortened(shown if len(text) <= 8 * width else shown + "…", width).replace(" …", "…")

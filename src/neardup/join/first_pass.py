@@ -33,16 +33,8 @@ from neardup.kernels.names import FREE, enter_keys
 from neardup.lsh.bands import Plan
 from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map
+from neardup.sketch import documents
 from neardup.sketch.cleaning import Cleaned, both_keys, cleaned, nothing_left_out
-from neardup.sketch.documents import (
-    ShingleSets,
-    count_left,
-    sign,
-    sign_left,
-    sign_with_sets,
-    simhash_rows,
-    simhash_words,
-)
 from neardup.tables import Bools, Int64s, UInt32s, UInt64s, one_array
 from neardup.text.keys import sealed
 
@@ -76,7 +68,7 @@ class KeptSets:
         self._sizes = [np.empty(0, np.int64)]
         self._filed: SpilledSets | None = None
 
-    def add(self, sets: ShingleSets, wanted: Int64s, units: int) -> None:
+    def add(self, sets: documents.ShingleSets, wanted: Int64s, units: int) -> None:
         """Add the ``wanted`` sets (ascending), which have at most this many ``units``."""
         self._bound += units
         if self._bound > self._most and self._scratch is None:
@@ -120,16 +112,18 @@ class KeptSets:
         self._filed.documents = np.arange(len(self._filed))
         return self._filed
 
-    def _file(self, sets: ShingleSets) -> None:
+    def _file(self, sets: documents.ShingleSets) -> None:
         """Move the sets from the memory into a working file."""
         assert self._scratch is not None
         self._filed = SpilledSets(np.empty(0, np.int64), self._scratch.numbers())
         self._filed.add(sets)
         self._hashes = np.empty(0, np.uint64)
 
-    def _together(self) -> ShingleSets:
+    def _together(self) -> documents.ShingleSets:
         """The sets in memory."""
-        return ShingleSets(self._hashes[: self._used], np.append(0, np.cumsum(np.concatenate(self._sizes))))
+        return documents.ShingleSets(
+            self._hashes[: self._used], np.append(0, np.cumsum(np.concatenate(self._sizes)))
+        )
 
 
 def expects_exact(corpus: Corpus) -> bool:
@@ -251,17 +245,17 @@ def _streams(chunk: ChunkTexts) -> None:
     settings, base = corpus.settings, corpus.base
     signatures = np.empty((len(texts), chunk.slots if base is None else 0), np.uint32)
     if settings.cleaning.is_on:
-        units, invalid = sign(texts, counted.settings, signatures[:, :0], chunk.keys, corpus.key)
+        units, invalid = documents.sign(texts, counted.settings, signatures[:, :0], chunk.keys, corpus.key)
         tokenized = np.empty_like(chunk.keys) if settings.cleaning.tokenizer else chunk.keys[:0]
-        remaining, _ = sign(counted.texts, counted.settings, signatures, tokenized, corpus.key)
+        remaining, _ = documents.sign(counted.texts, counted.settings, signatures, tokenized, corpus.key)
         if len(tokenized):  # texts of the same words may have other tokens, and more of them
             units, chunk.keys = remaining, both_keys(chunk.keys, tokenized)
         chunk.columns["remaining"] = remaining
     elif chunk.sets is not None and chunk.slots == 0 and base is None and len(corpus.key.tokens):
-        units, invalid, sets = sign_with_sets(texts, settings, chunk.keys, corpus.key, chunk.sets)
+        units, invalid, sets = documents.sign_with_sets(texts, settings, chunk.keys, corpus.key, chunk.sets)
         chunk.columns["sets"] = _lists(sets)
     else:
-        units, invalid = sign(texts, settings, signatures, chunk.keys, corpus.key)
+        units, invalid = documents.sign(texts, settings, signatures, chunk.keys, corpus.key)
     chunk.invalid = int(invalid.sum())
     lengths = pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False)
     chunk.columns.update(units=units, bytes=lengths.astype(np.int64), signature=signatures)
@@ -272,9 +266,9 @@ def _left(chunk: ChunkTexts) -> None:
     corpus, texts, settings = chunk.corpus, chunk.cleaned.texts, chunk.cleaned.settings
     if corpus.base is None:
         return
-    chunk.columns["left"] = count_left(texts, chunk.every, settings, corpus.key, corpus.base)
+    chunk.columns["left"] = documents.count_left(texts, chunk.every, settings, corpus.key, corpus.base)
     if chunk.slots:
-        chunk.columns["signature"] = sign_left(texts, chunk.every, settings, corpus.base, chunk.slots)
+        chunk.columns["signature"] = documents.sign_left(texts, chunk.every, settings, corpus.base, chunk.slots)
 
 
 def _attachments(chunk: ChunkTexts) -> None:
@@ -303,9 +297,9 @@ def _keep_apart(chunk: ChunkTexts, role: str, hashes: UInt64s) -> None:
 
 def _simhashes(chunk: ChunkTexts) -> None:
     """The fingerprints of a search by SimHash."""
-    if words := simhash_words(chunk.corpus.settings):
+    if words := documents.simhash_words(chunk.corpus.settings):
         fingerprints = np.empty((len(chunk.texts), words), np.uint64)
-        simhash_rows(chunk.cleaned.texts, chunk.corpus.settings.simhash.features, fingerprints)
+        documents.simhash_rows(chunk.cleaned.texts, chunk.corpus.settings.simhash.features, fingerprints)
         chunk.columns["simhash"] = fingerprints
 
 
@@ -350,7 +344,7 @@ OF_DOCUMENTS = ("signature", "simhash")
 """The columns that are held of documents only."""
 
 
-def _lists(sets: ShingleSets) -> pa.Array:
+def _lists(sets: documents.ShingleSets) -> pa.Array:
     return pa.LargeListArray.from_arrays(pa.array(sets.offsets), pa.array(sets.hashes))
 
 
@@ -545,7 +539,9 @@ class _RowsUnderWay:
         if isinstance(sets, DocumentSets) and self.sets.features is not None:
             rows.sets(self.sets.features).adopt(sets)
         blocks = tuple(self._numbers["signature"]) or (np.empty((n, 0), np.uint32),)
-        simhashes = self._numbers["simhash"] or [np.empty((n, simhash_words(corpus.settings)), np.uint64)]
+        simhashes = self._numbers["simhash"] or [
+            np.empty((n, documents.simhash_words(corpus.settings)), np.uint64)
+        ]
         return rows, Sketches(lambda: blocks, np.concatenate(simhashes), sets, self.spilled)
 
     def _make_room(self, rows: int) -> None:
@@ -561,8 +557,8 @@ class _RowsUnderWay:
         enter_keys(keys, 0, self._rows, self._table, copy_of)
 
 
-def _sets_in(lists: pa.Array) -> ShingleSets:
-    return ShingleSets(lists.flatten().to_numpy(), lists.offsets.to_numpy())
+def _sets_in(lists: pa.Array) -> documents.ShingleSets:
+    return documents.ShingleSets(lists.flatten().to_numpy(), lists.offsets.to_numpy())
 
 
 def _joined(arrays: list[pa.Array]) -> pa.Array:

@@ -10,19 +10,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from neardup.io.writers.scratch import Scratch
+from neardup.join import method
 from neardup.join.candidates import Candidates, band_candidates, bands_at_once, join_everything, kept_candidates
 from neardup.join.criterion import criterion_of
 from neardup.join.exact_parts import ExactParts, Join, exact_parts
-from neardup.join.method import (
-    MOST_OF_A_LIST,
-    Choice,
-    by_simhash,
-    choose,
-    is_close,
-    join_room,
-    reconsider,
-    surely_exact,
-)
 from neardup.join.misses import Missing, missing_outside
 from neardup.join.pairs import Pairs, gathered, proposed_room, verified_room
 from neardup.join.prefix_join import joined, lookups
@@ -58,7 +49,7 @@ class Proposal:
     ``tied`` entries of its index could differ under another key (``prefix_join.Joined``).
     """
 
-    choice: Choice
+    choice: method.Choice
     plan: Plan | HammingPlan
     candidates: Candidates
     exact: ExactJoin = ExactJoin()
@@ -90,7 +81,7 @@ class SearchOutcome:
     text, ``compared`` candidates were counted, ``capped`` of them not in full.
     """
 
-    choice: Choice
+    choice: method.Choice
     plan: Plan | HammingPlan
     candidates: int
     hub: Int64s
@@ -146,7 +137,7 @@ class LshSearch:
     ``sets`` were read already; they are kept here so that verification need not read them again.
     """
 
-    choice: Choice
+    choice: method.Choice
     plan: Plan
     sets: DocumentSets | None = None
 
@@ -169,7 +160,7 @@ class LshSearch:
 class HammingSearch:
     """Documents whose SimHash fingerprints are within a distance are verified; crowds are joined exactly."""
 
-    choice: Choice
+    choice: method.Choice
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose the pairs within the distance of the settings."""
@@ -199,14 +190,18 @@ class HammingSearch:
 class ExactSearch:
     """All documents are joined exactly; ``plan`` has the bands of a search by LSH."""
 
-    choice: Choice
+    choice: method.Choice
     plan: Plan
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
         """Propose no pairs, and prepare the exact join of all documents, in parts if it does not fit."""
         everything = join_everything(len(rows.unique))
         sets, search = sketches.sets, rows.settings.search
-        if surely_exact(search) and self.choice.memory > join_room(search) and not isinstance(sets, DocumentSets):
+        if (
+            method.surely_exact(search)
+            and self.choice.memory > method.join_room(search)
+            and not isinstance(sets, DocumentSets)
+        ):
             in_parts = ExactJoin(parts=_in_parts(rows, sets, progress))
             return Proposal(self.choice, self.plan, everything, in_parts)
         exact, tied = _joined(everything.hub, rows, progress)
@@ -222,7 +217,7 @@ class ExactSearch:
 class CommonTextSearch:
     """All documents are joined by their common text; ``plan`` has the bands of a search by LSH."""
 
-    choice: Choice
+    choice: method.Choice
     plan: Plan
 
     def propose(self, rows: Rows, sketches: Sketches, progress: Progress) -> Proposal:
@@ -282,7 +277,7 @@ def _in_parts(rows: Rows, filed: SpilledSets | None, progress: Progress) -> Exac
         criterion_of(settings.search),
         rows.related,
         rows.first_new_document,
-        join_room(settings.search),
+        method.join_room(settings.search),
         settings.work.threads,
     )
     scratch = rows.corpus.scratch or Scratch()
@@ -318,9 +313,9 @@ def propose(rows: Rows, sketches: Sketches, plan: Plan | None, progress: Progres
     wanted, shingles = rows.settings.search, int(rows.units[rows.unique].sum())
     search: Search
     if plan is None:
-        search = HammingSearch(by_simhash(rows.settings, shingles))
+        search = HammingSearch(method.by_simhash(rows.settings, shingles))
         return search, search.propose(rows, sketches, progress)
-    choice = choose(wanted, shingles, rows.settings.shingles.unit)
+    choice = method.choose(wanted, shingles, rows.settings.shingles.unit)
     if MEASURES[wanted.measure].features == "tokens":
         search = CommonTextSearch(choice, plan)
     elif choice.method == "exact":
@@ -331,20 +326,20 @@ def propose(rows: Rows, sketches: Sketches, plan: Plan | None, progress: Progres
 
 
 def _exact_or_lsh(
-    choice: Choice, plan: Plan, rows: Rows, sketches: Sketches, progress: Progress
+    choice: method.Choice, plan: Plan, rows: Rows, sketches: Sketches, progress: Progress
 ) -> tuple[Search, Proposal]:
     """The exact join, or LSH if the join turns out to look at too many pairs."""
     exact, wanted = ExactSearch(choice, plan), rows.settings.search
     proposal = exact.propose(rows, sketches, progress)
-    if surely_exact(wanted):  # however many pairs it looks at
+    if method.surely_exact(wanted):  # however many pairs it looks at
         return exact, proposal
     count = _lookups(proposal)
-    if is_close(choice, wanted, count, proposal.tied):
+    if method.is_close(choice, wanted, count, proposal.tied):
         del proposal  # two joins at once would take twice the memory
         # with hashes that are the same in every run
         count = _lookups(exact.propose(rows.under(PUBLIC), sketches, progress))
         proposal = exact.propose(rows, sketches, progress)
-    choice = reconsider(choice, wanted, count)
+    choice = method.reconsider(choice, wanted, count)
     if choice.method == "exact":
         return exact, replace(proposal, choice=choice)
     lsh = LshSearch(choice, plan, proposal.exact.sets)
@@ -354,4 +349,4 @@ def _exact_or_lsh(
 
 def _lookups(proposal: Proposal) -> int:
     index = proposal.exact.index
-    return 0 if index is None else lookups(index, MOST_OF_A_LIST)
+    return 0 if index is None else lookups(index, method.MOST_OF_A_LIST)

@@ -16,24 +16,11 @@ from neardup.errors import InputError
 from neardup.io.names import url_in
 from neardup.io.writers import OutputFolder, common_access
 from neardup.io.writers.mirrors import fetched
-from neardup.run import found_view, lost_text
+from neardup.run import found_view, lost_text, records
 from neardup.run.fates import given_back, stays, stream
 from neardup.run.found_view import ShownPairs, shown_pairs
 from neardup.run.graph import Neighbourhood, around, edges_of
 from neardup.run.places import Outside, StoredPlaces, is_known, links, looked, outside, stored_pairs
-from neardup.run.records import (
-    Decision,
-    Group,
-    Id,
-    Looked,
-    Member,
-    NotJudged,
-    ResultRecord,
-    Shared,
-    Texts,
-    unknown_id,
-    with_account,
-)
 from neardup.run.regroup import regroup
 from neardup.run.result_folder import read_result
 from neardup.run.texts import StoredTexts
@@ -48,7 +35,7 @@ if TYPE_CHECKING:
 SHOWN_GROUPS = 10
 
 
-class Found(ResultRecord):
+class Found(records.ResultRecord):
     """The result of a run: the tables of :class:`neardup.run.records.ResultRecord`, with methods to query them."""
 
     @property
@@ -106,17 +93,17 @@ class Found(ResultRecord):
         """The rows that stay, for libraries that read Arrow data: ``pl.DataFrame(found)``, ``pa.table(found)``."""
         return stream(self).__arrow_c_stream__(requested_schema)
 
-    def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[Group]:
+    def first_groups(self, limit: int | None = SHOWN_GROUPS) -> list[records.Group]:
         """The first groups with their members and the evidence of each."""
         ids = pc.unique(self.groups["group"])
         return self._groups_of(ids if limit is None else ids[:limit])
 
-    def group(self, id: Id) -> Group | None:
+    def group(self, id: records.Id) -> records.Group | None:
         """Return the group with this id, which is the id of its representative; None if there is none."""
         groups = self._groups_of(pa.array([id], self.groups.schema.field("group").type))
         return groups[0] if groups and groups[0].members else None
 
-    def why(self, id: Id) -> Decision:
+    def why(self, id: records.Id) -> records.Decision:
         """Return the evidence for one document, also for one that stays because it is in no group.
 
         Raises InputError for an unknown id; a stored result knows the documents in pairs, groups and copies.
@@ -131,14 +118,14 @@ class Found(ResultRecord):
             aside = self._not_judged(id)
             if copy_of is None and aside is None and not is_known(self, id):
                 self._refuse_unknown(id)
-            return Decision(id, None, copy_of, None, aside)
+            return records.Decision(id, None, copy_of, None, aside)
         row = member_of.slice(0, 1).to_pylist()
         first_of = self._copied([id, row[0]["group"]])
-        return Decision(
+        return records.Decision(
             id, row[0]["group"], copy_of, self._members(row, first_of, self._shared(row, (), first_of))[0]
         )
 
-    def look(self, id: Id) -> Looked:
+    def look(self, id: records.Id) -> records.Looked:
         """Return a document: its text, and where it is. Any document of the input can be read, kept or not.
 
         A stored result has the documents in pairs and copies. Raises InputError for any other id, for an input
@@ -146,7 +133,7 @@ class Found(ResultRecord):
         """
         return looked(self, id)
 
-    def compare(self, a: Id, b: Id, **how: Any) -> Comparison:
+    def compare(self, a: records.Id, b: records.Id, **how: Any) -> Comparison:
         """Compare two documents of the input by every measure, as :func:`neardup.compare` does.
 
         ``how`` are its keywords; ``length``, ``unit``, and the text that is left out are those of the run unless
@@ -162,7 +149,7 @@ class Found(ResultRecord):
         settings = as_compared(self.run.settings)
         return compare(self.look(a).text, self.look(b).text, **{**settings, **how})
 
-    def pair(self, a: Id, b: Id) -> Shared | None:
+    def pair(self, a: records.Id, b: records.Id) -> records.Shared | None:
         """Return the counts of a pair, seen from ``a``; None if none is stored. Exact copies have the same pairs.
 
         >>> from neardup.run.find import find
@@ -174,14 +161,14 @@ class Found(ResultRecord):
         ends = first_of.get(a, a), first_of.get(b, b)
         return stored_pairs(self, (), (), ends).get(ends)
 
-    def outside(self, id: Id, limit: int = SHOWN_GROUPS) -> tuple[Outside, ...]:
+    def outside(self, id: records.Id, limit: int = SHOWN_GROUPS) -> tuple[Outside, ...]:
         """Return the nearest documents outside the group of a document, by the stored pairs of its members.
 
         Pairs below the threshold are not stored. An exact copy is represented by the first of its kind.
         """
         return outside(self, id, limit)
 
-    def around(self, id: Id, hops: int = 1, most: int = 1000) -> Neighbourhood:
+    def around(self, id: records.Id, hops: int = 1, most: int = 1000) -> Neighbourhood:
         """Return the documents within ``hops`` pairs of a document, at most ``most``, and the pairs among them.
 
         Raises InputError if no pair or copy has the id, and SettingError for values out of range.
@@ -219,7 +206,7 @@ class Found(ResultRecord):
         """
         with OutputFolder(out, overwrite=overwrite) as folder:
             # the kept rows of another folder are not in this one
-            write_result(with_account(self, kept_files=None), folder, store_texts=store_texts)
+            write_result(records.with_account(self, kept_files=None), folder, store_texts=store_texts)
 
     def __repr__(self) -> str:
         counts = self.run.counts
@@ -248,63 +235,71 @@ class Found(ResultRecord):
         """
         return shown_pairs(self, limit, lowest=lowest)
 
-    def _groups_of(self, group_ids: pa.Array) -> list[Group]:
+    def _groups_of(self, group_ids: pa.Array) -> list[records.Group]:
         rows = self.groups.filter(pc.is_in(self.groups["group"], value_set=group_ids)).to_pylist()
         first_of = self._copied(sorted({row["id"] for row in rows}, key=str))
-        of_group: dict[Id, list[dict[str, Any]]] = {id: [] for id in group_ids.to_pylist()}
+        of_group: dict[records.Id, list[dict[str, Any]]] = {id: [] for id in group_ids.to_pylist()}
         for row in sorted(rows, key=lambda row: not row["representative"]):
             of_group[row["group"]].append(row)
         drawn = {id: [row["id"] for row in ordered[:DRAWN_MEMBERS]] for id, ordered in of_group.items()}
         shared = self._shared(rows, chain.from_iterable(drawn.values()), first_of)
         return [
-            Group(id, self._members(ordered, first_of, shared), links(self, drawn[id], first_of, shared))
+            records.Group(id, self._members(ordered, first_of, shared), links(self, drawn[id], first_of, shared))
             for id, ordered in of_group.items()
         ]
 
     def _members(
-        self, rows: Sequence[dict[str, Any]], first_of: Mapping[Id, Id], shared: Mapping[tuple[Id, Id], Shared]
-    ) -> tuple[Member, ...]:
+        self,
+        rows: Sequence[dict[str, Any]],
+        first_of: Mapping[records.Id, records.Id],
+        shared: Mapping[tuple[records.Id, records.Id], records.Shared],
+    ) -> tuple[records.Member, ...]:
         """The members in some rows of the table of groups."""
         members = []
         for row in rows:
             this, other = (first_of.get(row[key], row[key]) for key in ("id", "group"))
             values = {name: row[name] for name in ("id", "representative", "similarity", "kept", "reason")}
             gone = lost_text.of_member(row, self.run.settings)
-            members.append(Member(**values, pair=shared.get((this, other)), lost=gone))
+            members.append(records.Member(**values, pair=shared.get((this, other)), lost=gone))
         return tuple(members)
 
     def _shared(
-        self, rows: Sequence[dict[str, Any]], drawn: Iterable[Id], first_of: Mapping[Id, Id]
-    ) -> dict[tuple[Id, Id], Shared]:
+        self,
+        rows: Sequence[dict[str, Any]],
+        drawn: Iterable[records.Id],
+        first_of: Mapping[records.Id, records.Id],
+    ) -> dict[tuple[records.Id, records.Id], records.Shared]:
         """The pairs of members with their representatives, and those among the ``drawn`` members."""
         ends = ([row["id"] for row in rows], [row["group"] for row in rows], drawn)
         return stored_pairs(self, *({first_of.get(id, id) for id in ids} for ids in ends))
 
-    def _copied(self, ids: list[Id]) -> dict[Id, Id]:
+    def _copied(self, ids: list[records.Id]) -> dict[records.Id, records.Id]:
         """The first document of each exact copy among ``ids``; the table of pairs contains only that one."""
         wanted = pa.array(ids, self.copies.schema.field("id").type)
         rows = self.copies.filter(pc.is_in(self.copies["id"], value_set=wanted))
         return dict(zip(rows["id"].to_pylist(), rows["copy_of"].to_pylist(), strict=True))
 
-    def _not_judged(self, id: Id) -> NotJudged | None:
+    def _not_judged(self, id: records.Id) -> records.NotJudged | None:
         try:
             key = pa.scalar(id, self.not_judged.schema.field("id").type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
             return None
         rows = self.not_judged.filter(pc.equal(self.not_judged["id"], key)).to_pylist()
-        return NotJudged(rows[0]["kind"], rows[0]["kept"], rows[0]["reason"]) if rows else None
+        return records.NotJudged(rows[0]["kind"], rows[0]["kept"], rows[0]["reason"]) if rows else None
 
-    def _as_key(self, id: Id) -> pa.Scalar:
+    def _as_key(self, id: records.Id) -> pa.Scalar:
         kind = self.groups.schema.field("id").type
         try:
             return pa.scalar(id, kind)
         except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
             raise InputError(f"The id {id!r} is not of the type of the ids here", f"Ids of type {kind}") from error
 
-    def _refuse_unknown(self, id: Id) -> None:
+    def _refuse_unknown(self, id: records.Id) -> None:
         known = pc.unique(self.groups["id"]).to_pylist()
         near = get_close_matches(str(id), islice(map(str, known), 100_000), n=3)
-        raise InputError(unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else "")
+        raise InputError(
+            records.unknown_id(id).rstrip("."), "", f"Did you mean {' or '.join(near)}?" if near else ""
+        )
 
 
 def load(folder: str | Path) -> Found:
@@ -362,7 +357,7 @@ def write_result(result: Found, folder: OutputFolder, *, store_texts: bool = Tru
     return result
 
 
-def _with_texts(result: Found, texts: Texts, folder: OutputFolder) -> Found:
+def _with_texts(result: Found, texts: records.Texts, folder: OutputFolder) -> Found:
     """Store the texts; those of saved fingerprints may have gone since."""
     try:
         folder.write_texts(TEXTS_FILE, texts.to_store(column(result.ranks, "row")))
@@ -371,5 +366,5 @@ def _with_texts(result: Found, texts: Texts, folder: OutputFolder) -> Found:
             raise
         folder.path(TEXTS_FILE).unlink()
         note = f"the result has no texts to show: {error.given}"
-        return with_account(result, notes=[*result.run.notes, note])
+        return records.with_account(result, notes=[*result.run.notes, note])
     return result

@@ -18,17 +18,8 @@ import pyarrow.types as pt
 from neardup.display import WITHOUT_TEXT, printable
 from neardup.errors import FormatError, InputError
 from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
+from neardup.io.readers import manifest as manifests
 from neardup.io.readers.base import Problem
-from neardup.io.readers.manifest import (
-    RUN_FILE,
-    ChangedError,
-    Manifest,
-    damaged,
-    decoded_table,
-    read_manifest,
-    read_regular,
-    read_whole,
-)
 from neardup.join.criterion import at_least, criterion_of
 from neardup.measures import ALWAYS, MEASURES, Measure
 from neardup.run.account import Lost, RunAccount, decoded, read_account
@@ -69,16 +60,16 @@ def read_result(folder: Path) -> StoredResult:
     """
     plain = _run(folder)
     try:
-        manifest = read_manifest(folder)
-        read_whole(folder, RUN_FILE, manifest)
+        manifest = manifests.read_manifest(folder)
+        manifests.read_whole(folder, manifests.RUN_FILE, manifest)
         run, settings = read_account(plain)
         search = settings.search
         names = [*RESULT_TABLES, *(name for name in OPTIONAL_TABLES if f"{name}.parquet" in manifest.files)]
-        files = {name: read_whole(folder, f"{name}.parquet", manifest) for name in names}
+        files = {name: manifests.read_whole(folder, f"{name}.parquet", manifest) for name in names}
         tables = {name: _decode_table(name, data, search) for name, data in files.items()}
         _check_together(tables, run, search)
         places = {
-            name: decoded_table(name, read_whole(folder, f"{name}.parquet", manifest))
+            name: manifests.decoded_table(name, manifests.read_whole(folder, f"{name}.parquet", manifest))
             for name in PLACE_TABLES
             if f"{name}.parquet" in manifest.files
         }
@@ -86,23 +77,23 @@ def read_result(folder: Path) -> StoredResult:
         _check_kinds(tables["pairs"], run)
         problems = _problems(folder, manifest)
         if run.counts.rejected and not problems:
-            raise ChangedError("run.json counts rejected rows, and problems.jsonl has none")
-    except ChangedError as changed:
-        raise damaged(folder, str(changed)) from changed
+            raise manifests.ChangedError("run.json counts rejected rows, and problems.jsonl has none")
+    except manifests.ChangedError as changed:
+        raise manifests.damaged(folder, str(changed)) from changed
     return StoredResult(folder, tables, run, problems, places, texts)
 
 
 def _run(folder: Path) -> dict[str, Any]:
     """The account of a folder of this format."""
     try:
-        plain = decoded(read_regular(folder / RUN_FILE, _MOST_BYTES))
+        plain = decoded(manifests.read_regular(folder / manifests.RUN_FILE, _MOST_BYTES))
     except (FileNotFoundError, NotADirectoryError):
         why = "it has no run.json" if folder.is_dir() else "there is no such folder"
         raise InputError(f"{folder} is not a result of neardup: {why}", _ALLOWED) from None
     except OSError as error:
-        raise damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
-    except ChangedError as changed:
-        raise damaged(folder, str(changed)) from changed
+        raise manifests.damaged(folder, f"run.json cannot be read: {error.strerror or error}") from error
+    except manifests.ChangedError as changed:
+        raise manifests.damaged(folder, str(changed)) from changed
     if not isinstance(plain, dict) or not {"neardup_version", "format"} <= plain.keys():
         raise InputError(f"{folder} is not a result of neardup: its run.json is another program's", _ALLOWED)
     if type(plain["format"]) is not int or plain["format"] != FORMAT_VERSION:
@@ -115,7 +106,7 @@ def _run(folder: Path) -> dict[str, Any]:
     return plain
 
 
-def _has_texts(folder: Path, manifest: Manifest) -> bool:
+def _has_texts(folder: Path, manifest: manifests.Manifest) -> bool:
     """Return whether the folder has stored texts. Raises ChangedError if they are not as long as those written."""
     written = manifest.files.get(TEXTS_FILE)
     if written is None:
@@ -123,18 +114,20 @@ def _has_texts(folder: Path, manifest: Manifest) -> bool:
     try:
         entry = (folder / TEXTS_FILE).lstat()
     except OSError:
-        raise ChangedError(f"{TEXTS_FILE} is not there") from None
+        raise manifests.ChangedError(f"{TEXTS_FILE} is not there") from None
     if not stat.S_ISREG(entry.st_mode) or entry.st_size != written.bytes:
-        raise ChangedError(f"{TEXTS_FILE} has {entry.st_size:,} bytes, and {written.bytes:,} were written")
+        raise manifests.ChangedError(
+            f"{TEXTS_FILE} has {entry.st_size:,} bytes, and {written.bytes:,} were written"
+        )
     return True
 
 
-def _problems(folder: Path, manifest: Manifest) -> tuple[Problem, ...]:
-    lines = read_whole(folder, "problems.jsonl", manifest).split(b"\n")
+def _problems(folder: Path, manifest: manifests.Manifest) -> tuple[Problem, ...]:
+    lines = manifests.read_whole(folder, "problems.jsonl", manifest).split(b"\n")
     try:
         return tuple(msgspec.json.decode(line, type=Problem) for line in lines if line)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise ChangedError(f"problems.jsonl cannot be used: {error}") from error
+        raise manifests.ChangedError(f"problems.jsonl cannot be used: {error}") from error
 
 
 _MOST = 1 << 40
@@ -188,7 +181,7 @@ _NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND, *LOST_COLUMN
 
 def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     """Decode a table of a result from the bytes of its file, each column with its type. Raises ChangedError."""
-    table = decoded_table(name, data)
+    table = manifests.decoded_table(name, data)
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
@@ -256,18 +249,18 @@ def _of_measure(search: SearchSettings) -> dict[str, Any]:
 def _check_columns(name: str, table: pa.Table, expected: dict[str, Any]) -> None:
     missing = [key for key in expected if key not in table.column_names]
     if missing:
-        raise ChangedError(f"{name}.parquet cannot be used: it lacks the columns {', '.join(missing)}")
+        raise manifests.ChangedError(f"{name}.parquet cannot be used: it lacks the columns {', '.join(missing)}")
     if len(set(table.column_names)) < table.num_columns:
-        raise ChangedError(f"{name}.parquet cannot be used: two columns have one name")
+        raise manifests.ChangedError(f"{name}.parquet cannot be used: two columns have one name")
     wrong = [key for key, kind in expected.items() if not _is_of(table.schema.field(key).type, kind)]
     if wrong:
-        raise ChangedError(
+        raise manifests.ChangedError(
             f"{name}.parquet cannot be used: of another type than they should be are {', '.join(wrong)}"
         )
     nullable = (*_NULLABLE, "bytes") if name == "not_judged" else _NULLABLE
     gaps = [key for key in expected if key not in nullable and table[key].null_count]
     if gaps:
-        raise ChangedError(f"{name}.parquet cannot be used: values are missing in {', '.join(gaps)}")
+        raise manifests.ChangedError(f"{name}.parquet cannot be used: values are missing in {', '.join(gaps)}")
 
 
 def _is_of(kind_of: pa.DataType, kind: Any) -> bool:
@@ -372,4 +365,4 @@ def _any(flags: pa.ChunkedArray) -> bool:
 
 def _require(holds: bool, otherwise: str) -> None:
     if not holds:
-        raise ChangedError(f"its tables do not belong together: {otherwise}")
+        raise manifests.ChangedError(f"its tables do not belong together: {otherwise}")

@@ -13,18 +13,7 @@ from msgspec import structs
 
 from neardup.display import counted
 from neardup.errors import InputError, OutputError
-from neardup.io.readers.base import (
-    Capture,
-    Chunk,
-    Documents,
-    NativeRows,
-    Problem,
-    Removal,
-    ReplacesRows,
-    as_opened,
-    formats_of,
-    have_columns,
-)
+from neardup.io.readers import base
 from neardup.io.writers import ChunkRows, KeptLayout, OutputFolder, WrittenRows, value_folder, write_kept
 from neardup.io.writers.filesystem import require_room
 from neardup.io.writers.kept_rows import check_extra
@@ -66,21 +55,21 @@ class AddedColumns(Protocol):
         """The columns of ``rows``."""
 
 
-def added_names(keep: Keep, documents: Documents, *, annotate: bool) -> tuple[str, ...]:
+def added_names(keep: Keep, documents: base.Documents, *, annotate: bool) -> tuple[str, ...]:
     """The names of the columns that a run adds to its kept rows.
 
     Text files have no place for counts; groups.parquet has them for every format.
     """
-    has_counts = keep.count and have_columns(documents)
+    has_counts = keep.count and base.have_columns(documents)
     counted = (*COUNTED, *((SOURCES,) if keep.sources else ())) if has_counts else ()
     return (*(ANNOTATIONS if annotate else ()), *counted)
 
 
-def added_to(run: Run, documents: Documents, *, annotate: bool) -> AddedColumns | None:
+def added_to(run: Run, documents: base.Documents, *, annotate: bool) -> AddedColumns | None:
     """The columns that a run adds to its kept rows, or None."""
     added: list[AddedColumns] = [Annotations(run)] if annotate else []
-    if run.represented is not None and have_columns(documents):
-        added.append(_Flat(run.represented) if "csv" in formats_of(documents) else run.represented)
+    if run.represented is not None and base.have_columns(documents):
+        added.append(_Flat(run.represented) if "csv" in base.formats_of(documents) else run.represented)
     return _Together(added) if added else None
 
 
@@ -149,19 +138,19 @@ class Revisits:
                 of_file.update(zip(piece.row_numbers.tolist(), rows, strict=True))
         self._capture = lru_cache(maxsize=_CAPTURES)(self._capture_of)
 
-    def __call__(self, position: int, number: int) -> Removal:
+    def __call__(self, position: int, number: int) -> base.Removal:
         """Return why the record of a number in the file at a position goes."""
         row = self._rows[position][number]
         head = int(self._reasons.heads[row])
         reason = self._reasons.columns(np.array([row]))["reason"][0].as_py()
-        return Removal(None if head < 0 else self._capture(head), reason)
+        return base.Removal(None if head < 0 else self._capture(head), reason)
 
-    def _capture_of(self, row: int) -> Capture | None:
+    def _capture_of(self, row: int) -> base.Capture | None:
         piece = self._corpus.pieces[int(np.searchsorted(self._firsts, row, side="right")) - 1]
-        documents = as_opened(self._corpus.parts[piece.part].documents)
+        documents = base.as_opened(self._corpus.parts[piece.part].documents)
         if not hasattr(documents, "capture"):
             return None
-        captured: Capture | None = documents.capture(piece.source, int(piece.row_numbers[row - piece.first]))
+        captured: base.Capture | None = documents.capture(piece.source, int(piece.row_numbers[row - piece.first]))
         return captured
 
 
@@ -206,7 +195,7 @@ _DEFAULTS = Keep()
 
 
 def check_before(
-    documents: Documents,
+    documents: base.Documents,
     out: Path,
     action: Action,
     keep: Keep = _DEFAULTS,
@@ -226,11 +215,11 @@ def check_before(
         names = added_names(keep, documents, annotate=action == "annotate")
         if names:
             check_extra(documents, names)
-        if removed and have_columns(documents):
+        if removed and base.have_columns(documents):
             check_extra(documents, REASONS)
-        if revisits and not isinstance(documents, ReplacesRows):
+        if revisits and not isinstance(documents, base.ReplacesRows):
             raise OutputError(
-                f"--revisits: the input is {', '.join(sorted(formats_of(documents)))}",
+                f"--revisits: the input is {', '.join(sorted(base.formats_of(documents)))}",
                 "Web archives, whose records have addresses and dates",
                 "Leave it out",
             )
@@ -302,7 +291,7 @@ def fill(
     return write_result(result, folder, store_texts=store_texts)
 
 
-def _without(result: Found, problems: Sequence[Problem], lost: int) -> Found:
+def _without(result: Found, problems: Sequence[base.Problem], lost: int) -> Found:
     """Add the rows that could not be written to the problems of the result; ``lost`` of them would have stayed."""
     if not problems:
         return result
@@ -328,17 +317,17 @@ class _RunRows:
         self._size, self._name = files.shard_size, "removed" if removed else "kept"
         corpus = self._run.rows.corpus
         self._part = self._run.rows.new_part
-        self._documents = as_opened(corpus.parts[self._part].documents)
+        self._documents = base.as_opened(corpus.parts[self._part].documents)
         self._pieces = {piece.chunk: piece for piece in corpus.pieces if piece.part == self._part}
         self._stays = np.full(len(self._run.rows), not removed)
         self._stays[self._run.decisions.gone] = annotate or removed
         self._added = added_to(self._run, self._documents, annotate=annotate)
         if removed:
-            self._added = Reasons(self._run) if have_columns(self._documents) else None
-        if isinstance(self._documents, ReplacesRows):
+            self._added = Reasons(self._run) if base.have_columns(self._documents) else None
+        if isinstance(self._documents, base.ReplacesRows):
             self._documents.removals = Revisits(self._run) if files.revisits else None
         self._seen: set[int] = set()
-        self.problems: list[Problem] = []
+        self.problems: list[base.Problem] = []
         self.lost = 0
 
     def write(self, folder: OutputFolder, advance: Advance) -> dict[str, Any]:
@@ -356,7 +345,7 @@ class _RunRows:
             layout=replace(KeptLayout.of(self._documents, self._size, folders), name=self._name),
         ).files
 
-    def _of(self, chunk: Chunk, native: NativeRows) -> ChunkRows:
+    def _of(self, chunk: base.Chunk, native: base.NativeRows) -> ChunkRows:
         # a column that the first pass did not read may be damaged: its rows are missing in ``native``
         piece = self._pieces[chunk.index]
         present = np.isin(piece.row_numbers, native.row_numbers)
@@ -376,7 +365,7 @@ class _RunRows:
         return ChunkRows(self._stays[rows], extra, self._by.of(rows) if self._by else None)
 
     @cached_property
-    def _known(self) -> frozenset[Problem]:
+    def _known(self) -> frozenset[base.Problem]:
         """The problems of the first pass."""
         left_aside = (problem for of, problem in self._run.rows.left_aside if of == self._part)
         return frozenset((*self._outcome.found.problems, *left_aside))
@@ -412,7 +401,7 @@ def fill_final(
     files = {number: name for number, name in places.names() if not places.file(number).reference}
     fates = FileFates(result, places, documents, files)
 
-    def rows_of(chunk: Chunk, native: NativeRows) -> ChunkRows:
+    def rows_of(chunk: base.Chunk, native: base.NativeRows) -> ChunkRows:
         return ChunkRows(fates.kept(chunk, native.row_numbers))
 
     threads = Settings.of(**record.run.settings).work.threads

@@ -12,20 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from neardup import errors
 from neardup.display import counted, printable
-from neardup.errors import (
-    ChangedMeanwhileError,
-    FormatError,
-    InputError,
-    LimitError,
-    NeardupError,
-    NetworkError,
-    OutputError,
-    QueryError,
-    SettingError,
-    UnknownIdError,
-    install,
-)
 from neardup.io.names import without_password
 from neardup.runtime import Deadline
 from neardup.web.limits import usable_token
@@ -65,18 +53,20 @@ class Sender:
         try:
             import httpx
         except ModuleNotFoundError as error:
-            raise InputError(f"The client needs the package {error.name}", "", install("client")) from error
+            raise errors.InputError(
+                f"The client needs the package {error.name}", "", errors.install("client")
+            ) from error
         address = _address(url)
         if not isinstance(retries, int) or not 0 <= retries <= 100:
-            raise SettingError(f"retries is {retries!r}", "A whole number from 0 to 100")
+            raise errors.SettingError(f"retries is {retries!r}", "A whole number from 0 to 100")
         if not isinstance(timeout, int | float) or not 0 < timeout <= 86_400:
-            raise SettingError(f"timeout is {timeout!r}", "A number of seconds above 0, at most 86,400")
+            raise errors.SettingError(f"timeout is {timeout!r}", "A number of seconds above 0, at most 86,400")
         if not isinstance(largest, int) or largest < 1:
-            raise SettingError(f"largest is {largest!r}", "A whole number of bytes, from 1 on")
+            raise errors.SettingError(f"largest is {largest!r}", "A whole number of bytes, from 1 on")
         if token is not None and not usable_token(token):
-            raise SettingError("token is not one of neardup serve", "A-Z a-z 0-9 . _ ~ + / - =")
+            raise errors.SettingError("token is not one of neardup serve", "A-Z a-z 0-9 . _ ~ + / - =")
         if token is not None and address.userinfo:
-            raise SettingError("A token and a user name in the address were given", "One of them")
+            raise errors.SettingError("A token and a user name in the address were given", "One of them")
         self.url = without_password(str(address)).rstrip("/")
         self._retries, self._timeout, self._largest = retries, timeout, largest
         headers = {"Accept-Encoding": "identity"}
@@ -148,17 +138,19 @@ class Sender:
             raise late(self.url, self._timeout) from error
         except self._broken as error:
             way = "Check the address, and that the service runs"
-            raise NetworkError(f"The service at {self.url} cannot be reached: {_shown(error)}", "", way) from error
+            raise errors.NetworkError(
+                f"The service at {self.url} cannot be reached: {_shown(error)}", "", way
+            ) from error
         except RuntimeError as error:
             if not self._http.is_closed:
                 raise
-            raise OutputError(f"The client of {self.url} is closed", "", "Make another one") from error
+            raise errors.OutputError(f"The client of {self.url} is closed", "", "Make another one") from error
 
     def _data(self, found: Answered, query: str) -> Any:
         status, data = found.status, found.data
         if 300 <= status < 400:
             target = without_password(found.headers.get("location", "")[:_SHOWN])
-            raise NetworkError(
+            raise errors.NetworkError(
                 f"The service at {self.url} redirects to {target!r}",
                 "An address that answers itself: redirects are not followed",
                 "Give that address if you trust it",
@@ -170,10 +162,10 @@ class Sender:
             raise self.unlike(f"status {status}, and not like a service")
         raise error_of(status, refusal, query)
 
-    def unlike(self, how: str) -> NetworkError:
+    def unlike(self, how: str) -> errors.NetworkError:
         """Return the error for an answer that no service of this version sends."""
         way = "Check that the address is that of neardup serve, of this version"
-        return NetworkError(f"{self.url} answered with {how}", "", way)
+        return errors.NetworkError(f"{self.url} answered with {how}", "", way)
 
 
 def _address(url: str) -> httpx.URL:
@@ -186,33 +178,33 @@ def _address(url: str) -> httpx.URL:
         address = None
     if address is None or address.scheme not in ("http", "https") or not address.host or address.query:
         shown = without_password(url) if isinstance(url, str) else url
-        raise InputError(f"{shown!r} is not the address of a service", "Such as http://127.0.0.1:8321")
+        raise errors.InputError(f"{shown!r} is not the address of a service", "Such as http://127.0.0.1:8321")
     return address
 
 
-def error_of(status: int, refusal: Mapping[str, Any], query: str = "") -> NeardupError:
+def error_of(status: int, refusal: Mapping[str, Any], query: str = "") -> errors.NeardupError:
     """Return the error that the body of a refusal means, as the method of a collection would raise it."""
     code = refusal.get("code")
     parts = tuple(_lines(str(refusal.get(name) or "")[:_LONGEST_PART]) for name in ("given", "allowed", "do"))
     if code == "query":
         position = refusal.get("position")
         if isinstance(position, int) and query and 0 <= position <= len(query):
-            return QueryError(*parts, query=query, position=position)
-        return QueryError(*parts)
+            return errors.QueryError(*parts, query=query, position=position)
+        return errors.QueryError(*parts)
     if code == "unknown_id":
-        return UnknownIdError(*parts)
+        return errors.UnknownIdError(*parts)
     if code == "timeout":
-        return LimitError(*parts)
+        return errors.LimitError(*parts)
     if code == "changed":
-        return ChangedMeanwhileError(*parts)
+        return errors.ChangedMeanwhileError(*parts)
     if code == "damaged":
-        return FormatError(*parts)
+        return errors.FormatError(*parts)
     if status >= 500 or status == 429:
-        return OutputError(*parts)
+        return errors.OutputError(*parts)
     named = refusal.get("fields")
     fields = [one for one in named if isinstance(one, dict)] if isinstance(named, list) else []
     wrong = {str(field.get("where")).rpartition(".")[2] for field in fields}
-    return SettingError(*parts) if code == "setting" or wrong & _SETTINGS else InputError(*parts)
+    return errors.SettingError(*parts) if code == "setting" or wrong & _SETTINGS else errors.InputError(*parts)
 
 
 def _lines(text: str) -> str:
@@ -238,7 +230,9 @@ def _content(body: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (ValueError, TypeError, RecursionError) as error:
-        raise InputError(f"The request cannot be written as JSON: {_shown(error)}", "Values of JSON") from error
+        raise errors.InputError(
+            f"The request cannot be written as JSON: {_shown(error)}", "Values of JSON"
+        ) from error
 
 
 def _parameter(value: Any) -> str:
@@ -290,7 +284,7 @@ class WholeTime:
 def answered(response: httpx.Response, largest: int, deadline: Deadline, url: str) -> Answered:
     """Read an answer. Raises NetworkError for more than ``largest`` bytes, and the error of the deadline."""
     if response.headers.get("content-encoding", "identity") != "identity":  # a few bytes may unpack to any size
-        raise NetworkError(
+        raise errors.NetworkError(
             f"{url} answered with compressed data, which was not asked for", "", "Check that it is neardup serve"
         )
     parts, size = [], 0
@@ -298,7 +292,7 @@ def answered(response: httpx.Response, largest: int, deadline: Deadline, url: st
         deadline.check()
         size += len(part)
         if size > largest:
-            raise NetworkError(
+            raise errors.NetworkError(
                 f"The answer of {url} is too large",
                 f"At most {counted(largest, 'byte')}",
                 "Ask for less, or give a larger largest",
@@ -311,9 +305,9 @@ def answered(response: httpx.Response, largest: int, deadline: Deadline, url: st
     return Answered(response.status_code, response.headers, data)
 
 
-def late(url: str, seconds: float) -> LimitError:
+def late(url: str, seconds: float) -> errors.LimitError:
     """Return the error for an answer that is not whole in time."""
-    return LimitError(
+    return errors.LimitError(
         f"The service at {url} did not answer within {seconds:g} seconds",
         "",
         "Give a longer timeout, or ask for less; a change may have been made",

@@ -12,43 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from neardup import measures
 from neardup.measures import MEASURES, aliases
-from neardup.settings.rules import (
-    COMPARED,
-    GROUPS,
-    INPUT,
-    KEEP_NONE,
-    KEEP_ORDERS,
-    LONGEST_FEATURE,
-    OPTIONAL_COLUMN,
-    OUTPUT,
-    SEARCH,
-    STAY,
-    TRUE_OR_FALSE,
-    WIDTHS,
-    WORK,
-    Field,
-    Rule,
-    features_of,
-    is_delimiter,
-    is_encoding,
-    is_suffix,
-    keep_policies,
-    keep_policy,
-    masks_rule,
-    memory_size,
-    number,
-    of_features,
-    of_keep,
-    of_share,
-    one_of,
-    setting,
-    several,
-    share,
-    share_of,
-    similarity,
-    stop_words_rule,
-    tokenizer_rule,
-)
+from neardup.settings import rules
 
 if TYPE_CHECKING:
     from neardup.text.cleaning import Cleaner
@@ -58,29 +22,31 @@ if TYPE_CHECKING:
 class Shingles:
     """How a text becomes a set of shingles."""
 
-    PANEL: ClassVar = COMPARED
+    PANEL: ClassVar = rules.COMPARED
 
-    unit: str = setting(
+    unit: str = rules.setting(
         "word",
-        one_of("word", "char"),
+        rules.one_of("word", "char"),
         "Unit of a shingle: words (tokens), or characters for noisy OCR and short strings.",
     )
-    length: int = setting(5, number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle.")
+    length: int = rules.setting(
+        5, rules.number(1, 64, "tokens or characters"), "Tokens (or characters) in a shingle."
+    )
 
 
 @dataclass(frozen=True)
 class BaseTextSettings:
     """Which shingles do not count."""
 
-    PANEL: ClassVar = COMPARED
+    PANEL: ClassVar = rules.COMPARED
 
-    ignore_common: float = setting(
+    ignore_common: float = rules.setting(
         0.0,
-        Rule(
+        rules.Rule(
             "a number from 0 to 0.999999, with at most six decimals, or a percentage such as 5%",
             lambda value: 0 <= value < 1 and value == round(value, 6),
-            of_share,
-            share_of,
+            rules.of_share,
+            rules.share_of,
         ),
         "Leave out shingles that are in more than this share of the different documents, and in at least three: "
         "templates, footers, licences. common.parquet lists them. 0: off.",
@@ -91,30 +57,30 @@ class BaseTextSettings:
 class Cleaning:
     """Which parts of a text do not count, and its tokens: features are made of these (``text/cleaning.py``)."""
 
-    PANEL: ClassVar = COMPARED
+    PANEL: ClassVar = rules.COMPARED
 
-    tokenizer: str = setting(
+    tokenizer: str = rules.setting(
         "",
-        tokenizer_rule(),
+        rules.tokenizer_rule(),
         "Compare the tokens of a tokenizer in place of words: code (source code: names and literals count by "
         "their kind), or one that an installed package registers.",
     )
-    mask: tuple[str, ...] = setting(
+    mask: tuple[str, ...] = rules.setting(
         (),
-        masks_rule(),
+        rules.masks_rule(),
         "Leave out the text that this regular expression matches, for example a date, an address or a greeting. "
         "May be repeated.",
         many=True,
         metavar="REGEX",
     )
-    ignore_numbers: bool = setting(
+    ignore_numbers: bool = rules.setting(
         False,
-        TRUE_OR_FALSE,
+        rules.TRUE_OR_FALSE,
         "Leave out tokens that consist of digits.",
     )
-    stop_words: str = setting(
+    stop_words: str = rules.setting(
         "",
-        stop_words_rule(),
+        rules.stop_words_rule(),
         "Leave out stop words: those of a language (en, de, …), which needs the extra stopwords, or the words in "
         "a file.",
     )
@@ -159,39 +125,43 @@ COMPARISON = names_of(Shingles, Cleaning)
 class Sketch:
     """How a set of shingles becomes a signature."""
 
-    PANEL: ClassVar = SEARCH
+    PANEL: ClassVar = rules.SEARCH
 
-    sketch: str = setting(
+    sketch: str = rules.setting(
         "one-permutation",
-        one_of("one-permutation", "classic", "simhash"),
+        rules.one_of("one-permutation", "classic", "simhash"),
         "MinHash family: one-permutation with fallback (fast), or classic a·x+b (the reference). Or simhash: "
         "candidates are all pairs of SimHash fingerprints within a distance, for texts that are almost identical.",
     )
-    slots: int = setting(128, number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two.")
+    slots: int = rules.setting(
+        128, rules.number(1, 4096), "Slots of a signature; with sketch one-permutation a power of two."
+    )
 
 
 @dataclass(frozen=True)
 class SimHashing:
     """With sketch simhash: how a text becomes a fingerprint, and which fingerprints are compared."""
 
-    PANEL: ClassVar = SEARCH
+    PANEL: ClassVar = rules.SEARCH
 
-    bits: int = setting(
-        64, Rule("64 or 128", lambda value: value in WIDTHS), "With sketch simhash: bits of a fingerprint."
+    bits: int = rules.setting(
+        64,
+        rules.Rule("64 or 128", lambda value: value in rules.WIDTHS),
+        "With sketch simhash: bits of a fingerprint.",
     )
-    features: str = setting(
+    features: str = rules.setting(
         "char:4",
-        Rule(
-            f"char:N, joined:N, word or shingle:N, with N from 1 to {LONGEST_FEATURE}",
-            lambda value: bool(features_of(value)),
-            of_features,
+        rules.Rule(
+            f"char:N, joined:N, word or shingle:N, with N from 1 to {rules.LONGEST_FEATURE}",
+            lambda value: bool(rules.features_of(value)),
+            rules.of_features,
         ),
         "With sketch simhash: features to hash, weighted by frequency: windows of N characters without white "
         "space (char) or without white space and punctuation (joined), words, or N words in a row.",
     )
-    distance: int = setting(
+    distance: int = rules.setting(
         3,
-        Rule("a number from 0 to 32 and at most a quarter of the bits", lambda value: 0 <= value <= 32),
+        rules.Rule("a number from 0 to 32 and at most a quarter of the bits", lambda value: 0 <= value <= 32),
         "With sketch simhash: largest number of differing bits at which two fingerprints are compared.",
     )
 
@@ -246,54 +216,54 @@ def join_bytes_of(limit: int | None) -> int:
 class SearchSettings:
     """Which pairs to search for, and how."""
 
-    PANEL: ClassVar = SEARCH
+    PANEL: ClassVar = rules.SEARCH
 
-    method: str = setting(
+    method: str = rules.setting(
         "auto",
-        one_of("auto", "lsh", "exact"),
+        rules.one_of("auto", "lsh", "exact"),
         "lsh: candidates by locality-sensitive hashing, found with the planned recall; exact: a join that misses "
         "no pair; auto: exact if it fits into memory and costs little more time, else lsh.",
     )
-    measure: str = setting(
+    measure: str = rules.setting(
         "resemblance",
-        one_of(*MEASURES, aliases=aliases()),
+        rules.one_of(*MEASURES, aliases=aliases()),
         f"Similarity measure that the threshold applies to: {measures.listed(MEASURES)}.",
-        panel=COMPARED,
+        panel=rules.COMPARED,
     )
-    matching: str = setting(
+    matching: str = rules.setting(
         "literal",
-        one_of("literal", "information"),
+        rules.one_of("literal", "information"),
         "How a chunk measure counts common text, in runs of at least as many tokens as a shingle has. literal: "
         "each token is matched once; information: text that repeats inside a document adds nothing.",
-        panel=COMPARED,
+        panel=rules.COMPARED,
     )
-    threshold: float = setting(
+    threshold: float = rules.setting(
         0.8,
-        similarity(0, "a number above 0 and at most 1"),
+        rules.similarity(0, "a number above 0 and at most 1"),
         "Smallest value of the measure for a pair; a pair exactly at the threshold is found.",
-        panel=COMPARED,
+        panel=rules.COMPARED,
     )
-    recall: float = setting(
+    recall: float = rules.setting(
         0.99,
-        Rule(
+        rules.Rule(
             "a number from 0.5 to 0.999999, or a percentage such as 99%",
             lambda value: 0.5 <= value <= 0.999999,
-            of_share,
-            share_of,
+            rules.of_share,
+            rules.share_of,
         ),
         "Share of the pairs at the threshold that LSH is planned to find.",
     )
-    memory: float = setting(
+    memory: float = rules.setting(
         0.0,
-        memory_size(0.001, 1_000_000),
+        rules.memory_size(0.001, 1_000_000),
         "Memory of the whole process, which takes 350MB itself; the rest goes to files beside the output. An "
         "exact join may take .6 of the rest, at 16 bytes a shingle. 0: no limit but 1GB for that join.",
-        panel=WORK,
+        panel=rules.WORK,
         metavar="SIZE",
     )
-    audit: int = setting(
+    audit: int = rules.setting(
         0,
-        Rule("a number from 0 to 1,000,000 documents", lambda value: 0 <= value <= 1_000_000),
+        rules.Rule("a number from 0 to 1,000,000 documents", lambda value: 0 <= value <= 1_000_000),
         "Number of documents, drawn by strata, to compare exactly with all others, which measures the recall and "
         "lists the missed pairs; 0: off.",
     )
@@ -323,32 +293,32 @@ class SearchSettings:
 class GroupSettings:
     """How pairs become groups, and the columns of the tables of pairs."""
 
-    PANEL: ClassVar = GROUPS
+    PANEL: ClassVar = rules.GROUPS
 
-    groups: str = setting(
+    groups: str = rules.setting(
         "principal",
-        one_of("principal", "components", "complete"),
+        rules.one_of("principal", "components", "complete"),
         "principal: each member is at or above the threshold with the representative itself; components: "
         "linked through any chain of pairs; complete: any two members are a found pair.",
     )
-    pairs: str = setting(
+    pairs: str = rules.setting(
         "needed",
-        one_of("needed", "all"),
+        rules.one_of("needed", "all"),
         "needed: for a crowd (more than 1,000 alike documents) only the pairs with the representative; all: every "
         "pair.",
-        panel=OUTPUT,
+        panel=rules.OUTPUT,
     )
-    kinds: bool = setting(
+    kinds: bool = rules.setting(
         False,
-        TRUE_OR_FALSE,
+        rules.TRUE_OR_FALSE,
         "Add the kind of difference of each pair to pairs.parquet: case or punctuation only, numbers only, quoted "
         "reply, one is contained, one passage inserted/removed, moved, or wording; and of each exact copy to "
         "copies.parquet. Reads the texts once more.",
-        panel=OUTPUT,
+        panel=rules.OUTPUT,
     )
 
 
-_KEEP_EACH = several(Rule("", keep_policy), least=1)
+_KEEP_EACH = rules.several(rules.Rule("", rules.keep_policy), least=1)
 
 
 @dataclass(frozen=True)
@@ -359,26 +329,26 @@ class Relations:
     as rows with one and the same value.
     """
 
-    PANEL: ClassVar = COMPARED
+    PANEL: ClassVar = rules.COMPARED
 
-    within: tuple[str, ...] = setting(
+    within: tuple[str, ...] = rules.setting(
         (),
-        several(Rule("names of columns, each once", bool)),
+        rules.several(rules.Rule("names of columns, each once", bool)),
         "Compare only documents with the same value in this column, for example a language or a mailbox; others "
         "are never pairs, copies, or in one group. Given several times: all these columns count.",
         many=True,
         metavar="COLUMN",
     )
-    across: str = setting(
+    across: str = rules.setting(
         "",
-        OPTIONAL_COLUMN,
+        rules.OPTIONAL_COLUMN,
         "Compare only documents with different values in this column, for example train and test; copies and near "
         "copies with the same value stay.",
         metavar="COLUMN",
     )
-    no_self: bool = setting(
+    no_self: bool = rules.setting(
         False,
-        TRUE_OR_FALSE,
+        rules.TRUE_OR_FALSE,
         "With a reference set: compare the documents with those of the reference set only, not with each other. "
         "Copies and near copies among them stay.",
     )
@@ -388,14 +358,14 @@ class Relations:
 class Keep:
     """Which member of a group stays, and the columns of kept documents about the others."""
 
-    PANEL: ClassVar = STAY
+    PANEL: ClassVar = rules.STAY
 
-    keep: str | tuple[str, ...] = setting(
+    keep: str | tuple[str, ...] = rules.setting(
         "longest",
-        Rule(
+        rules.Rule(
             "longest, first, last, max:COLUMN, min:COLUMN, order:COLUMN=a,b,c, several policies in order, or none",
-            lambda value: _KEEP_EACH.holds(value) and keep_policies(value),
-            lambda value: of_keep(value, (*KEEP_ORDERS, KEEP_NONE)),
+            lambda value: _KEEP_EACH.holds(value) and rules.keep_policies(value),
+            lambda value: rules.of_keep(value, (*rules.KEEP_ORDERS, rules.KEEP_NONE)),
         ),
         "Which document of a group is kept and represents it. Given several times: the next policy decides ties, "
         "and at last the input order. order: the listed values of a column come first, in this order. none: all "
@@ -404,50 +374,50 @@ class Keep:
         many=True,
         metavar="POLICY",
     )
-    only_contained: float = setting(
+    only_contained: float = rules.setting(
         0.0,
-        Rule(
+        rules.Rule(
             "a number from 0 to 1, or a percentage such as 90%",
             lambda value: 0 <= value <= 1,
-            of_share,
-            share_of,
+            rules.of_share,
+            rules.share_of,
         ),
         "Remove a near copy only if the kept document contains at least this share of its shingles; 0: off.",
     )
-    held: str = setting(
+    held: str = rules.setting(
         "new-in-old",
-        one_of("new-in-old", "old-in-new", "either"),
+        rules.one_of("new-in-old", "old-in-new", "either"),
         "With measure containment and a reference set: which side has to be held in the other for a new document "
         "to go. new-in-old: the new document, as for excerpts of known texts; old-in-new: the reference document, "
         "as for test items in training documents.",
     )
-    lose: float = setting(
+    lose: float = rules.setting(
         1.0,
-        share("a number from 0 to 1"),
+        rules.share("a number from 0 to 1"),
         "Remove a near copy only if at most this share of its shingles is lost, that is, in no document of its "
         "group that stays; 0: lose nothing; 1: off.",
     )
-    most_removed: float = setting(
+    most_removed: float = rules.setting(
         1.0,
-        share("a number from 0 to 1"),
+        rules.share("a number from 0 to 1"),
         "Write nothing if more than this share of the documents of any input file, or of any value of sources, "
         "would go; 1: off.",
     )
-    empty: str = setting(
+    empty: str = rules.setting(
         "keep",
-        one_of("keep", "drop", "one"),
+        rules.one_of("keep", "drop", "one"),
         "Treatment of documents without text, which cannot be compared: keep all; drop all; or keep one, as if "
         "the others were its exact copies.",
     )
-    count: bool = setting(
+    count: bool = rules.setting(
         False,
-        TRUE_OR_FALSE,
+        rules.TRUE_OR_FALSE,
         "Add to each kept document the number of removed documents it represents: copies, which are exact_copies "
         "and near_copies together.",
     )
-    sources: str = setting(
+    sources: str = rules.setting(
         "",
-        OPTIONAL_COLUMN,
+        rules.OPTIONAL_COLUMN,
         "With count: add the distinct values of this column among a kept document and those it represents, as the "
         "list sources.",
         metavar="COLUMN",
@@ -458,34 +428,38 @@ class Keep:
 class ReadingSettings:
     """How bytes become texts and columns; an automatic value is detected for each file."""
 
-    PANEL: ClassVar = INPUT
+    PANEL: ClassVar = rules.INPUT
 
-    encoding: str = setting(
+    encoding: str = rules.setting(
         "auto",
-        Rule("auto, or an encoding that Python supports, such as utf-8, cp1252 or shift_jis", is_encoding),
+        rules.Rule(
+            "auto, or an encoding that Python supports, such as utf-8, cp1252 or shift_jis", rules.is_encoding
+        ),
         "Encoding of text files, CSV and JSONL. auto: by byte order mark, else UTF-8 if the bytes are valid, "
         "else as charset-normalizer detects, file by file.",
     )
-    delimiter: str = setting(
+    delimiter: str = rules.setting(
         "auto",
-        Rule("auto, tab, or one character", lambda value: value in ("auto", "tab") or is_delimiter(value)),
+        rules.Rule(
+            "auto, tab, or one character", lambda value: value in ("auto", "tab") or rules.is_delimiter(value)
+        ),
         "Separator of the fields of CSV. auto: comma, in .tsv files tab, unless the first lines show another one.",
     )
-    pages: str = setting(
+    pages: str = rules.setting(
         "all",
-        one_of("all", "main"),
+        rules.one_of("all", "main"),
         "Text of web pages. all: everything that is visible; main: the main content, without menus, footers and "
         "the like, by trafilatura (the extra web).",
     )
-    text_suffix: str = setting(
+    text_suffix: str = rules.setting(
         "auto",
-        Rule("auto, or a suffix such as txt or caption.txt", is_suffix),
+        rules.Rule("auto, or a suffix such as txt or caption.txt", rules.is_suffix),
         "Suffix of the text in samples of several files with one stem, whose files stay or go together. auto: the "
         "only file that is a document, beside labels, images and the like.",
     )
-    query: str = setting(
+    query: str = rules.setting(
         "",
-        Rule("a query in the SQL of the database", lambda value: isinstance(value, str)),
+        rules.Rule("a query in the SQL of the database", lambda value: isinstance(value, str)),
         "The input is a database: postgresql://USER@HOST/DATABASE, or a file of SQLite or DuckDB; this query "
         "returns the documents (the extra sql).",
         metavar="SQL",
@@ -501,21 +475,21 @@ class ReadingSettings:
 class Work:
     """How the machine is used."""
 
-    PANEL: ClassVar = WORK
+    PANEL: ClassVar = rules.WORK
 
-    threads: int = setting(0, number(0, 1024), "Worker threads; 0: one per core.")
+    threads: int = rules.setting(0, rules.number(0, 1024), "Worker threads; 0: one per core.")
 
 
 @dataclass(frozen=True)
 class SampleSettings:
     """Which shingles of each document a collection stores for its searches (``sketch/samples.py``)."""
 
-    PANEL: ClassVar = COMPARED
+    PANEL: ClassVar = rules.COMPARED
 
     # Measured on documents of 3 kB: the postings take a tenth of the bytes of the text. A shingle look-up that the
     # sample cannot serve uses the full-text index, so a denser sample would buy speed for bytes, not completeness.
-    scale: int = setting(5, number(1, 1 << 32), "Sample one shingle in this many.")
-    floor: int = setting(8, number(1, 1 << 24), "Least number of shingles to sample.")
+    scale: int = rules.setting(5, rules.number(1, 1 << 32), "Sample one shingle in this many.")
+    floor: int = rules.setting(8, rules.number(1, 1 << 24), "Least number of shingles to sample.")
 
 
 RECORDS: Mapping[str, Any] = {
@@ -533,19 +507,19 @@ RECORDS: Mapping[str, Any] = {
 }
 
 
-def _fields(records: Mapping[str, Any]) -> Iterator[Field]:
+def _fields(records: Mapping[str, Any]) -> Iterator[rules.Field]:
     for record, kind in records.items():
         types = get_type_hints(kind)
         for field in dataclasses.fields(kind):
             described = {**field.metadata, "panel": field.metadata["panel"] or kind.PANEL}
             of_one = str if described["many"] else types[field.name]
-            yield Field(record, field.name, field.default, of_one, **described)
+            yield rules.Field(record, field.name, field.default, of_one, **described)
 
 
-FIELDS: Mapping[str, Field] = {field.name: field for field in _fields(RECORDS)}
+FIELDS: Mapping[str, rules.Field] = {field.name: field for field in _fields(RECORDS)}
 """Every setting of a run by name; names are unique over all records."""
 
-COLLECTION_FIELDS: Mapping[str, Field] = {
+COLLECTION_FIELDS: Mapping[str, rules.Field] = {
     "length": replace(FIELDS["length"], help="Tokens in a shingle."),
     "slots": replace(FIELDS["slots"], default=64),
     **{field.name: field for field in _fields({"samples": SampleSettings})},

@@ -9,24 +9,8 @@ from typing import Any, Unpack
 
 from neardup.errors import SettingError
 from neardup.measures import MEASURES, aliases
+from neardup.settings import records
 from neardup.settings.keywords import SettingKeywords
-from neardup.settings.records import (
-    COMPARISON,
-    FIELDS,
-    RECORDS,
-    BaseTextSettings,
-    Cleaning,
-    GroupSettings,
-    Keep,
-    ReadingSettings,
-    Relations,
-    SearchSettings,
-    Shingles,
-    SimHashing,
-    Sketch,
-    Work,
-    names_of,
-)
 from neardup.settings.rules import KEEP_NONE, Field, check, near_miss
 
 _NOT_BY_SIMHASH = ("slots", "recall")
@@ -39,10 +23,10 @@ _EMPTY_APART = "Then empty keep or drop: documents without text are not compared
 class TextSettings:
     """How a text becomes tokens, shingles and a signature: the settings that ``sketch`` and collections know."""
 
-    shingles: Shingles = Shingles()
-    cleaning: Cleaning = Cleaning()
-    sketch: Sketch = Sketch()
-    simhash: SimHashing = SimHashing()
+    shingles: records.Shingles = records.Shingles()
+    cleaning: records.Cleaning = records.Cleaning()
+    sketch: records.Sketch = records.Sketch()
+    simhash: records.SimHashing = records.SimHashing()
 
     @property
     def by_simhash(self) -> bool:
@@ -54,9 +38,9 @@ class TextSettings:
 class JoinSettings(TextSettings):
     """And which pairs are searched for, and how: the settings that ``join`` knows. None of them removes a row."""
 
-    base: BaseTextSettings = BaseTextSettings()
-    search: SearchSettings = SearchSettings()
-    work: Work = Work()
+    base: records.BaseTextSettings = records.BaseTextSettings()
+    search: records.SearchSettings = records.SearchSettings()
+    work: records.Work = records.Work()
 
 
 @dataclass(frozen=True)
@@ -70,10 +54,10 @@ class Settings(JoinSettings):
     neardup.errors.SettingError: length is 0. Allowed: a number from 1 to 64 tokens or characters.
     """
 
-    grouping: GroupSettings = GroupSettings()
-    relations: Relations = Relations()
-    keep: Keep = Keep()
-    reading: ReadingSettings = ReadingSettings()
+    grouping: records.GroupSettings = records.GroupSettings()
+    relations: records.Relations = records.Relations()
+    keep: records.Keep = records.Keep()
+    reading: records.ReadingSettings = records.ReadingSettings()
 
     @classmethod
     def of(cls, **values: Unpack[SettingKeywords]) -> "Settings":
@@ -82,21 +66,21 @@ class Settings(JoinSettings):
         ``measure`` may be an alias (``measures.aliases``). Raises one SettingError that names all mistakes.
         """
         given: dict[str, Any] = {**values}
-        refuse_mistakes(given, FIELDS)
+        refuse_mistakes(given, records.FIELDS)
         if "measure" in given:
             given["measure"] = aliases().get(given["measure"], given["measure"])
-        parts: dict[str, dict[str, Any]] = {record: {} for record in RECORDS}
+        parts: dict[str, dict[str, Any]] = {record: {} for record in records.RECORDS}
         for name, value in given.items():
-            parts[FIELDS[name].record][name] = FIELDS[name].canonical(value)
+            parts[records.FIELDS[name].record][name] = records.FIELDS[name].canonical(value)
         if parts["keep"].get("keep") == KEEP_NONE and parts["grouping"].get("groups") in (None, "principal"):
             parts["grouping"]["groups"] = "components"  # a document goes if any chain of pairs leads to another
-        chosen = cls(**{record: kind(**parts[record]) for record, kind in RECORDS.items()})
+        chosen = cls(**{record: kind(**parts[record]) for record, kind in records.RECORDS.items()})
         _refuse_contradictions(chosen)
         return chosen
 
     def as_dict(self) -> dict[str, Any]:
         """Return all fields by name, in the order of the table."""
-        values = {name: getattr(getattr(self, field.record), name) for name, field in FIELDS.items()}
+        values = {name: getattr(getattr(self, field.record), name) for name, field in records.FIELDS.items()}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
     def digest(self, measure: str = "") -> str:
@@ -107,7 +91,7 @@ class Settings(JoinSettings):
         import hashlib  # imported late: the help of the command line needs neither
         import json
 
-        values = {name: value for name, value in self.as_dict().items() if FIELDS[name].record != "work"}
+        values = {name: value for name, value in self.as_dict().items() if records.FIELDS[name].record != "work"}
         values["measure"] = measure or self.search.measure
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -118,7 +102,7 @@ def as_compared(values: Mapping[str, Any]) -> dict[str, Any]:
     >>> as_compared({"length": 3, "threshold": 0.8, "ignore_numbers": True})
     {'length': 3, 'ignore_numbers': True}
     """
-    return {name: values[name] for name in COMPARISON if name in values}
+    return {name: values[name] for name in records.COMPARISON if name in values}
 
 
 def ratio(value: float) -> tuple[int, int]:
@@ -160,14 +144,14 @@ def _of_search(chosen: Settings) -> Iterator[_Contradiction]:
         "Leave out method, or leave out sketch",
     )
     values = chosen.as_dict()
-    for name in _NOT_BY_SIMHASH if simhash else names_of(SimHashing):
-        other = values[name] != FIELDS[name].default
+    for name in _NOT_BY_SIMHASH if simhash else records.names_of(records.SimHashing):
+        other = values[name] != records.FIELDS[name].default
         what = f"{name} is {values[name]!r} and {given}"
         if simhash:
             allowed = "With sketch simhash, neither slots nor recall: the distance alone decides"
             yield other, what, allowed, f"Leave out {name}; audit measures the recall"
         else:
-            allowed = f"{', '.join(names_of(SimHashing))} only with sketch simhash"
+            allowed = f"{', '.join(records.names_of(records.SimHashing))} only with sketch simhash"
             yield other, what, allowed, f"Choose sketch simhash, or leave out {name}"
     below = 1 << sketch.slots.bit_length() - 1
     yield (

@@ -12,18 +12,8 @@ from neardup.settings import Settings
 from neardup.sketch.provenance import estimate
 from neardup.tables import Bools, UInt64s
 from neardup.text.unicode import Unit, shingles, tokens
-from neardup.walkthrough import chapters
+from neardup.walkthrough import chapters, record
 from neardup.walkthrough.families import FAMILIES, NOTHING, Coefficients
-from neardup.walkthrough.record import (
-    SHOWN_FUNCTIONS,
-    SHOWN_ROWS,
-    Bands,
-    DrawnHashes,
-    Exact,
-    ExplanationRecord,
-    ShownDocument,
-    contributions,
-)
 
 EXAMPLE = (
     "The night is dark and the moon is red.",
@@ -38,7 +28,7 @@ BEGINNING = 200
 LETTERS = "ABCDEFGHIJ"
 
 
-class Explanation(ExplanationRecord):
+class Explanation(record.ExplanationRecord):
     """The result of :func:`explain`: tables that print as text and render in a notebook."""
 
     def text(self, width: int = 80) -> str:
@@ -101,18 +91,18 @@ def explain(
     )
     return Explanation(
         documents=tuple(
-            ShownDocument(LETTERS[i], name, text[:BEGINNING], len(tokens(text)), len(sets[i]))
+            record.ShownDocument(LETTERS[i], name, text[:BEGINNING], len(tokens(text)), len(sets[i]))
             for i, (name, text) in enumerate(named)
         ),
         unit=unit,
         length=length,
         seed=seed,
-        shingles=tuple((" " if unit == "word" else "").join(row) for row in rows[:SHOWN_ROWS]),
+        shingles=tuple((" " if unit == "word" else "").join(row) for row in rows[: record.SHOWN_ROWS]),
         rows=len(rows),
-        held=matrix[:SHOWN_ROWS],
+        held=matrix[: record.SHOWN_ROWS],
         pairs=pairs,
         drawn=drawn,
-        chunks=contributions(length) if unit == "word" else (),
+        chunks=record.contributions(length) if unit == "word" else (),
         notes=tuple(_remarks(sets, rows, length, max(counts))),
     )
 
@@ -217,9 +207,9 @@ def _text(value: str | bytes | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
 
 
-def _exact(matrix: Bools, a: int, b: int) -> Exact:
+def _exact(matrix: Bools, a: int, b: int) -> record.Exact:
     shared = int((matrix[:, a] & matrix[:, b]).sum())
-    return Exact(a, b, shared, int(matrix[:, a].sum()), int(matrix[:, b].sum()))
+    return record.Exact(a, b, shared, int(matrix[:, a].sum()), int(matrix[:, b].sum()))
 
 
 def _draw(
@@ -228,19 +218,19 @@ def _draw(
     seed: int,
     coefficients: Coefficients | None,
     matrix: Bools,
-    pairs: Sequence[Exact],
+    pairs: Sequence[record.Exact],
     band_rows: int | None,
-) -> DrawnHashes:
+) -> record.DrawnHashes:
     hashed = FAMILIES[name].hashed(len(matrix), slots, seed, coefficients)
     columns = [hashed.signature(column) for column in matrix.T]
     signatures = np.stack([values for values, _ in columns], axis=1)
     matches = tuple(int((signatures[:, pair.a] == signatures[:, pair.b]).sum()) for pair in pairs)
-    kept = slice(SHOWN_ROWS), slice(SHOWN_FUNCTIONS)
-    return DrawnHashes(
+    kept = slice(record.SHOWN_ROWS), slice(record.SHOWN_FUNCTIONS)
+    return record.DrawnHashes(
         family=name,
         slots=slots,
         says=hashed.says,
-        functions=hashed.functions[:SHOWN_FUNCTIONS],
+        functions=hashed.functions[: record.SHOWN_FUNCTIONS],
         permutations=hashed.values[kept].copy(),
         chosen=None if hashed.chosen is None else hashed.chosen[kept].copy(),
         signatures=signatures,
@@ -252,7 +242,7 @@ def _draw(
     )
 
 
-def _bands_of(signatures: UInt64s, rows: int) -> Bands:
+def _bands_of(signatures: UInt64s, rows: int) -> record.Bands:
     """Put documents with equal values in all rows of a band into one of its buckets; empty documents into none."""
     slots, documents = signatures.shape
     bands = []
@@ -263,7 +253,7 @@ def _bands_of(signatures: UInt64s, rows: int) -> Bands:
             if values[0] != NOTHING:
                 buckets.setdefault(values, []).append(document)
         bands.append(tuple(tuple(bucket) for bucket in buckets.values()))
-    return Bands(rows, slots % rows, tuple(bands))
+    return record.Bands(rows, slots % rows, tuple(bands))
 
 
 def _remarks(
@@ -274,7 +264,7 @@ def _remarks(
         yield "Documents without a shingle count as equal to each other and nothing else; they are in no bucket."
     if any(len(row) < length for row in rows):
         yield "A document shorter than a shingle is one shingle, all of it."
-    if len(rows) > SHOWN_ROWS:
-        yield f"The first {SHOWN_ROWS} of {len(rows):,} different shingles are shown; all are counted."
-    if slots > SHOWN_FUNCTIONS:
-        yield f"At most {SHOWN_FUNCTIONS} hash functions are shown; all are counted."
+    if len(rows) > record.SHOWN_ROWS:
+        yield f"The first {record.SHOWN_ROWS} of {len(rows):,} different shingles are shown; all are counted."
+    if slots > record.SHOWN_FUNCTIONS:
+        yield f"At most {record.SHOWN_FUNCTIONS} hash functions are shown; all are counted."

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.store import file, header, schema, sqlite
+from neardup.collection.store import file, header, schema
 from neardup.collection.store.segments import SegmentWriting, postings_of
 from neardup.collection.store.sqlite_tables import SqliteTables
 from neardup.errors import FormatError, OutputError
@@ -250,7 +250,7 @@ def test_a_number_in_use_is_not_given_again(path: Path) -> None:
 
 def test_a_full_disk_stores_nothing_of_the_batch(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = path.stat().st_size // 8192 + 4
-    monkeypatch.setattr(sqlite, "WRITING", (*sqlite.WRITING, f"max_page_count = {pages}"))
+    monkeypatch.setattr(file, "WRITING", (*file.WRITING, f"max_page_count = {pages}"))
     with Collection(path) as collection:
         with pytest.raises(OutputError, match=r"no space left.*Nothing.*stored"):
             collection.add([" ".join(f"new{number}" for number in range(20_000))])

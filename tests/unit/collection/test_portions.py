@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from neardup.collection import entries, intake
+from neardup.collection import entries, fields, intake
 from neardup.collection.contract import too_long
 from neardup.collection.entries import entries_of
 from neardup.collection.fields import STREAM_FAULT
@@ -114,7 +114,7 @@ def test_fingerprinting_looks_at_the_clock_between_portions(name: str, monkeypat
         entries_of(*of, soon())
     assert len(given) - begun <= 5
     begun = len(given)
-    monkeypatch.setattr(intake, "FEW_WORDS", 1000)
+    monkeypatch.setattr(fields, "FEW_WORDS", 1000)
     with pytest.raises(LimitError):
         intake.entries_named(["a"], [text.decode()], [{}], CollectionSettings(), soon())
     assert len(given) - begun <= 5
@@ -124,8 +124,8 @@ def test_one_long_word_of_characters_that_become_many_is_refused_before_it_is_no
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(entries, "PORTION", 500)
-    monkeypatch.setattr(intake, "FEW_WORDS", 1000)
-    monkeypatch.setattr(intake, "LARGEST_STREAM", 20_000)
+    monkeypatch.setattr(fields, "FEW_WORDS", 1000)
+    monkeypatch.setattr(fields, "LARGEST_STREAM", 20_000)
     given = []
     plain = entries._array
     monkeypatch.setattr(entries, "_array", lambda portion: given.append(len(portion)) or plain(portion))

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.containers import addresses, archives, base
+from neardup.io.containers import addresses, base
 from neardup.io.readers import choose_columns, open_documents, read_document
 from support.kept_documents import keep, read
 from support.made_archives import (
@@ -281,7 +281,7 @@ def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     parts = {f"{i}.txt": b"x" for i in range(20)}
     (tmp_path / "a.zip").write_bytes(zip_of(parts))
     (tmp_path / "a.tar").write_bytes(tar_of(parts))
-    monkeypatch.setattr(archives, "MEMBERS", 10)
+    monkeypatch.setattr(base, "MEMBERS", 10)
     with pytest.raises(InputError, match="more than 10 files"):
         open_documents(tmp_path / "a.zip")
     texts, problems, _ = read(tmp_path / "a.tar")
@@ -291,7 +291,7 @@ def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_list_of_files_that_is_too_long_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.zip").write_bytes(zip_of({f"{i}.txt": b"x" for i in range(50)}))
-    monkeypatch.setattr(archives, "DIRECTORY_BYTES", 1000)
+    monkeypatch.setattr(base, "DIRECTORY_BYTES", 1000)
     with pytest.raises(InputError, match="more than 1,000,000 files"):
         open_documents(tmp_path / "a.zip")
 

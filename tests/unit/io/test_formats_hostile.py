@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neardup.errors import InputError
-from neardup.io.formats import content, extract, office, refuse_size
+from neardup.io.formats import content, extract, refuse_size
 from neardup.io.formats import pdf as pdf_format
 from neardup.io.formats.extractor import Extractor
 from support.made_files import (
@@ -87,7 +87,7 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(
 
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1])
 def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office, "UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr(content, "UNPACKED_BYTES", 1 << 20)
     part = docx_of("x")
     bomb = docx(b"<a>" + b" " * (size - 7) + b"</a>")
     assert len(bomb) < 10_000
@@ -101,7 +101,7 @@ def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", ["a.docx", "a.pdf"])
 def test_a_text_that_is_too_long_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("office.TEXT_CHARACTERS", "pdf.TEXT_CHARACTERS"):
+    for place in ("content.TEXT_CHARACTERS", "pdf.TEXT_CHARACTERS"):
         monkeypatch.setattr(f"neardup.io.formats.{place}", 50)
     assert f"{content.TEXT_CHARACTERS // 10**6} million characters" in str(content.too_long())
     with pytest.raises(InputError, match=r"more than .* million characters"):

@@ -18,11 +18,9 @@ from neardup.errors import InputError, OutputError
 from neardup.io.readers import (
     base,
     choose_columns,
-    csv,
     lines,
     open_documents,
     parquet,
-    tables,
 )
 from neardup.io.readers.parquet_pages import pages_of, read_footer
 from neardup.run.find import run
@@ -126,8 +124,7 @@ def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
         rows += table.num_rows
     assert rows == 5100
     assert max(sizes) <= 5 * 20_000
-    for module in (parquet, tables):
-        monkeypatch.setattr(module, "ROW_BYTES", 10_000)
+    monkeypatch.setattr(base, "ROW_BYTES", 10_000)
     got, _, problems = read_all(open_documents(path), ["text"])
     assert not got
     assert has_parts(problems[0].reason, "column text", "longer than")
@@ -136,7 +133,7 @@ def test_a_few_bytes_of_parquet_that_repeat_a_value_are_not_decoded_at_once(
 def test_a_row_of_parquet_that_is_too_long_is_left_out_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "ROW_BYTES", 10_000)
+    monkeypatch.setattr(base, "ROW_BYTES", 10_000)
     table = pa.table({"id": [1, 2, 3], "text": ["a", "b" * 20_000, "c"]})
     path = written(tmp_path / "a.parquet", table, use_dictionary=False)
     got, numbers, problems = read_all(open_documents(path), ["text"])
@@ -166,7 +163,7 @@ def test_a_line_that_is_too_long_is_left_out_alone(
 
 
 def test_two_gigabytes_of_zeros_are_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv, "ROW_BYTES", 4 << 20)
+    monkeypatch.setattr(base, "ROW_BYTES", 4 << 20)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(bytes(16 << 20), 1))
     with pytest.raises(InputError, match="no header row"):
         open_documents(tmp_path / "a.csv.gz")
@@ -194,7 +191,7 @@ def test_a_csv_record_that_is_too_long_is_left_out_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: bytes, packed: bool, bad: bytes
 ) -> None:
     """The rest of the file was lost. Quotes within, commas and line ends do not end the record."""
-    monkeypatch.setattr(csv, "ROW_BYTES", 60_000)
+    monkeypatch.setattr(base, "ROW_BYTES", 60_000)
     first = b'a,"' + LINES + b'"' + end
     second = b"b," + LONG + end
     whole = csv_around(first, second + b'c,"' + LONG + b'"' + end) + bad
@@ -217,7 +214,7 @@ def test_a_quote_that_nothing_closes_loses_the_rows_up_to_the_limit_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It swallowed the rest of the file. Reading resumes behind the limit, and the lost part is reported."""
-    monkeypatch.setattr(csv, "ROW_BYTES", 60_000)
+    monkeypatch.setattr(base, "ROW_BYTES", 60_000)
     rows = [b"%d,some more words\n" % i for i in range(20_000)]
     rows[5000] = b'5000,"some more words\n'
     whole = b"id,text\n" + b"".join(rows)
@@ -311,7 +308,7 @@ def test_a_small_parquet_file_whose_page_unpacks_to_gigabytes_is_refused_before_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """26 kB with one page of 800 MB used 2 GB before its rows were found too long; here a thousandth of it."""
-    monkeypatch.setattr(parquet, "PAGE_BYTES", 256 << 10)
+    monkeypatch.setattr(base, "PAGE_BYTES", 256 << 10)
     texts = pa.table({"text": ["some words", "a" * 800_000]})
     path = written(tmp_path / "a.parquet", texts, row_group_size=1, compression="zstd", use_dictionary=False)
     assert path.stat().st_size < 2000

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup.io.readers import choose_columns, open_documents, parquet, parquet_pages, tables
+from neardup.io.readers import base, choose_columns, open_documents, parquet, parquet_pages
 from neardup.io.readers.base import Problem
 from neardup.io.writers import OutputFolder, open_kept
 from neardup.io.writers.kept_parquet import PagesSink
@@ -174,8 +174,7 @@ def test_a_damaged_column_that_was_not_judged_loses_the_same_rows_as_ever(tmp_pa
 def test_a_row_that_is_too_long_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: list[str]
 ) -> None:
-    monkeypatch.setattr(tables, "ROW_BYTES", 200)
-    monkeypatch.setattr(parquet_pages, "ROW_BYTES", 200)
+    monkeypatch.setattr(base, "ROW_BYTES", 200)
     source = tmp_path / "in.parquet"
     pq.write_table(TABLE.select(others), source, **SMALL)
     (copied, problems), (plain, wanted) = (

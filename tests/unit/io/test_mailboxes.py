@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.containers import mailboxes
+from neardup.io.containers import base, mailboxes
 from neardup.io.containers.mailboxes import begins_of, message_of
 from neardup.io.readers import choose_columns, open_documents, read_document
 from support.kept_documents import keep, read
@@ -148,7 +148,7 @@ def read_document_bytes(mail: bytes) -> bytes:
 
 
 def test_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mailboxes, "MEMBERS", 3)
+    monkeypatch.setattr(base, "MEMBERS", 3)
     (tmp_path / "in.mbox").write_bytes(mbox_of(MAILS))
     texts, problems, _ = read(tmp_path / "in.mbox")
     assert len(texts) == 3

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from neardup import collection
-from neardup.collection import entries, intake
+from neardup.collection import entries, fields
 from neardup.comparison import compare as measures
 from neardup.comparison import matching
 from neardup.errors import LimitError
@@ -304,8 +304,8 @@ def test_what_other_programs_log_is_cut_to_their_own_words() -> None:
 def test_a_text_of_too_many_different_words_is_refused_before_it_is_stored(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake, "MOST_WORDS", 100)
-    monkeypatch.setattr(intake, "FEW_WORDS", 500)
+    monkeypatch.setattr(fields, "MOST_WORDS", 100)
+    monkeypatch.setattr(fields, "FEW_WORDS", 500)
     refused = service("PUT", "/v1/documents/many", {"text": " ".join(f"w{n}" for n in range(300))})
     assert (refused.status, refused.error["code"]) == (422, "invalid")
     assert "different words" in refused.error["message"]

@@ -3,17 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from neardup.cli.option import (
-    FINGERPRINTS_AT_URL,
-    NEVER,
-    OUTPUT_AT_URL,
-    REQUIRED,
-    RESULT_AT_URL,
-    TABLE_AT_URL,
-    TOP,
-    Declared,
-    typed_path,
-)
+from neardup.cli import option
 from neardup.io.names import url_in
 from neardup.io.place import Place, is_url, place_of
 from neardup.settings.rules import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WORK, share_of
@@ -21,22 +11,24 @@ from neardup.settings.rules import ACCESS, COMPARED, EARLIER, INPUT, OUTPUT, WOR
 SHARE = ("NUMBER", share_of)
 """Metavariable and reader of an option that asks for a share: 0.8 or 80%."""
 
-INPUTS = Declared((), REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN", panel=INPUT)
-OUT = Declared(
+INPUTS = option.Declared(
+    (), option.REQUIRED, "Files or folders: Parquet, Arrow, JSONL, CSV, documents.", "IN", panel=INPUT
+)
+OUT = option.Declared(
     ("-o", "--out"),
     None,
     "Folder for the results, written atomically. Required unless --dry-run is given.",
     "DIR",
     panel=OUTPUT,
-    at_url=OUTPUT_AT_URL,
+    at_url=option.OUTPUT_AT_URL,
 )
 OUT_OR_STREAM = replace(
     OUT,
     help="Folder for the results, written atomically; - writes the kept rows to standard output as JSONL, and "
     "reports to standard error. Required unless --dry-run is given.",
-    read=typed_path,
+    read=option.typed_path,
 )
-RESULT = Declared((), REQUIRED, "A result folder.", "OUT", at_url=RESULT_AT_URL)
+RESULT = option.Declared((), option.REQUIRED, "A result folder.", "OUT", at_url=option.RESULT_AT_URL)
 
 
 def result_or_collection(text: str) -> Place:
@@ -46,31 +38,31 @@ def result_or_collection(text: str) -> Place:
 
 RESULT_OR_COLLECTION = replace(RESULT, help="A result folder, or a collection.", read=result_or_collection)
 
-TEXT = Declared(
+TEXT = option.Declared(
     ("--text",),
     (),
     "Column with the text; by default one with a usual name. Several with commas or repeated, fields after dots, "
     "[] for each element of a list: title,body or messages[].content.",
     "COLUMN",
     panel=INPUT,
-    from_file=TOP,
+    from_file=option.TOP,
 )
-ID = Declared(
+ID = option.Declared(
     ("--id",),
     None,
     "Column with the ids of the documents, or a field such as meta.id; by default source#row.",
     "COLUMN",
     panel=INPUT,
-    from_file=TOP,
+    from_file=option.TOP,
 )
-MOVED = Declared(
+MOVED = option.Declared(
     ("--inputs",),
     (),
     "With a result: its input where it is now, if that has moved. May be repeated.",
     "FILE",
     panel=EARLIER,
 )
-AGAINST = Declared(
+AGAINST = option.Declared(
     ("--against",),
     (),
     "Reference set: compare with these documents too, keep them all, and remove near copies of them. May be "
@@ -81,9 +73,9 @@ AGAINST = Declared(
 AGAINST_OR_PARTS = replace(
     AGAINST,
     help=f"{AGAINST.help} Or folders that neardup fingerprint has written.",
-    at_url=FINGERPRINTS_AT_URL,
+    at_url=option.FINGERPRINTS_AT_URL,
 )
-AGAINST_TEXT = Declared(
+AGAINST_TEXT = option.Declared(
     ("--against-text",),
     (),
     "With --against: column with the text of the reference set, named as with --text; by default that of the "
@@ -91,37 +83,37 @@ AGAINST_TEXT = Declared(
     "COLUMN",
     panel=INPUT,
 )
-AGAINST_ID = Declared(
+AGAINST_ID = option.Declared(
     ("--against-id",),
     None,
     "With --against: column with the ids of the reference set; by default that of the input, if it is there.",
     "COLUMN",
     panel=INPUT,
 )
-IGNORE = Declared(
+IGNORE = option.Declared(
     ("--ignore",),
     (),
     "Base texts: templates, forms, licences. Shingles in these documents count nowhere. May be repeated.",
     "FILE",
     panel=COMPARED,
 )
-KEY = Declared(
+KEY = option.Declared(
     ("--key",),
     None,
     "Key file that all parts share. Default: one beside the folder of fingerprints, made by the first part.",
     "FILE",
     panel=EARLIER,
 )
-DRY_RUN = Declared(("--dry-run",), False, "Show the result and write nothing.", panel=OUTPUT)
-QUIET = Declared(("--quiet",), False, "Print one line about the result.", panel=OUTPUT)
-VERBOSE = Declared(
+DRY_RUN = option.Declared(("--dry-run",), False, "Show the result and write nothing.", panel=OUTPUT)
+QUIET = option.Declared(("--quiet",), False, "Print one line about the result.", panel=OUTPUT)
+VERBOSE = option.Declared(
     ("--verbose",), False, "List groups beyond the lines of the terminal, as in a pipe.", panel=OUTPUT
 )
-JSON = Declared(("--json",), False, "Print only the result, as JSON on standard output.", panel=OUTPUT)
-OVERWRITE = Declared(
-    ("--overwrite",), False, "Replace the output folder if it exists.", panel=OUTPUT, from_file=NEVER
+JSON = option.Declared(("--json",), False, "Print only the result, as JSON on standard output.", panel=OUTPUT)
+OVERWRITE = option.Declared(
+    ("--overwrite",), False, "Replace the output folder if it exists.", panel=OUTPUT, from_file=option.NEVER
 )
-BY_COLUMN = Declared(
+BY_COLUMN = option.Declared(
     ("--by",),
     None,
     "As one run for each value of this column, such as a language: compare only within a value (--within), and "
@@ -129,38 +121,40 @@ BY_COLUMN = Declared(
     "COLUMN",
     panel=COMPARED,
 )
-STORE_TEXTS = Declared(
+STORE_TEXTS = option.Declared(
     ("--no-store-texts", "--store-texts"),
     True,
     "Do not store the texts of the documents in pairs and copies in the result, which then can show, compare and "
     "review no text.",
     panel=OUTPUT,
 )
-WRITE_TABLE = Declared(
+WRITE_TABLE = option.Declared(
     ("--write-table",),
     None,
     "Write the rows that stay as a new table, too: of Delta Lake (NAME.delta) or Lance (NAME.lance), here or at s3://.",
     "NAME",
     panel=OUTPUT,
-    at_url=TABLE_AT_URL,
+    at_url=option.TABLE_AT_URL,
 )
-RESUME = Declared(
+RESUME = option.Declared(
     ("--resume",),
     False,
     "Keep the finished parts of the work in a hidden folder beside the output until the run has ended, and go on "
     "from those of a run that was killed. Inputs, settings and version must be the same.",
     panel=WORK,
 )
-PREDICT = Declared(
+PREDICT = option.Declared(
     ("--predict",),
     False,
     "Fingerprint the first documents, print the memory, disk space and time that the run will take, and stop.",
     panel=WORK,
 )
-LITERAL = Declared(("--literal",), False, "The arguments are the documents themselves, not files.", panel=INPUT)
-COLLECTION = Declared(
+LITERAL = option.Declared(
+    ("--literal",), False, "The arguments are the documents themselves, not files.", panel=INPUT
+)
+COLLECTION = option.Declared(
     (),
-    REQUIRED,
+    option.REQUIRED,
     "The file of the collection, or postgresql://USER@HOST/DATABASE.",
     "COLLECTION",
     place_of,
@@ -170,28 +164,35 @@ NEW_COLLECTION = replace(
     COLLECTION,
     help=f"{COLLECTION.help[:-1]}; created if it does not exist.",
 )
-WAIT = Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER", panel=WORK)
-HOST = Declared(
+WAIT = option.Declared(("--wait",), 10.0, "Seconds to wait while another process writes.", "NUMBER", panel=WORK)
+HOST = option.Declared(
     ("--host",),
     "127.0.0.1",
     "Address to listen at; access from other machines needs tokens.",
     "NAME",
     panel=ACCESS,
-    from_file=NEVER,
+    from_file=option.NEVER,
 )
-TOKEN_FILE = Declared(
-    ("--token-file",), None, "File with lines of read TOKEN or write TOKEN.", "FILE", panel=ACCESS, from_file=NEVER
+TOKEN_FILE = option.Declared(
+    ("--token-file",),
+    None,
+    "File with lines of read TOKEN or write TOKEN.",
+    "FILE",
+    panel=ACCESS,
+    from_file=option.NEVER,
 )
-BY_NAME = Declared(
+BY_NAME = option.Declared(
     ("--by",), "", "Your name in the history of decisions; by default that of your account.", "NAME"
 )
-NO_CONFIG = Declared(("--no-config",), False, "Read no options from a file.", panel=WORK, from_file=NEVER)
-CONFIG = Declared(
+NO_CONFIG = option.Declared(
+    ("--no-config",), False, "Read no options from a file.", panel=WORK, from_file=option.NEVER
+)
+CONFIG = option.Declared(
     ("--config",),
     None,
     "File with options in TOML. Default: neardup.toml, or [tool.neardup] of pyproject.toml, in the working "
     "directory.",
     "FILE",
     panel=WORK,
-    from_file=NEVER,
+    from_file=option.NEVER,
 )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast, get_args
 import numpy as np
 import pyarrow as pa
 
+from neardup.collection import records
 from neardup.collection.arrivals import group_pending
 from neardup.collection.contract import ChangeRow, GroupRow, MemberRow, StoredRow
 from neardup.collection.fields import Ids, unknown, usable_id, usable_ids
@@ -15,15 +16,6 @@ from neardup.collection.groups.decisions import Deciding
 from neardup.collection.groups.formation import THRESHOLD
 from neardup.collection.groups.thresholds import regroup
 from neardup.collection.near import Near
-from neardup.collection.records import (
-    ABOUT,
-    Change,
-    GroupedPending,
-    GroupPage,
-    PairDecision,
-    StoredGroup,
-    StoredMember,
-)
 from neardup.collection.sets import Sets, reaches
 from neardup.collection.store import Store
 from neardup.display import counted
@@ -38,14 +30,14 @@ SHOWN = 1000
 """The most members that a ``StoredGroup`` lists itself."""
 
 
-def group_of_row(store: Store, row: GroupRow) -> StoredGroup:
+def group_of_row(store: Store, row: GroupRow) -> records.StoredGroup:
     """A group with its first members."""
     members = members_of(store, row, store.groups.members(row.number, limit=SHOWN))
     [head] = _documents(store, [row.representative]).values()
-    return StoredGroup(row.number, head.id, row.threshold, store.groups.size(row.number), tuple(members))
+    return records.StoredGroup(row.number, head.id, row.threshold, store.groups.size(row.number), tuple(members))
 
 
-def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[StoredMember]:
+def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[records.StoredMember]:
     """The given members of a group, with ids and sizes."""
     documents = _documents(store, [row.representative, *(one.document for one in found)])
     sizes = Sets(store).sizes(list(documents))
@@ -53,25 +45,26 @@ def members_of(store: Store, row: GroupRow, found: Sequence[MemberRow]) -> list[
     return [_member(row, one, documents[one.document].id, (sizes[one.document], of_size)) for one in found]
 
 
-def _member(row: GroupRow, one: MemberRow, id: str, sizes: tuple[int, int]) -> StoredMember:
+def _member(row: GroupRow, one: MemberRow, id: str, sizes: tuple[int, int]) -> records.StoredMember:
     if one.document == row.representative:
-        return StoredMember(id, one.shared, *sizes, "representative")
+        return records.StoredMember(id, one.shared, *sizes, "representative")
     enough = reaches(one.shared, *sizes, row.threshold)
-    return StoredMember(id, one.shared, *sizes, "resemblance" if enough else "decision")
+    return records.StoredMember(id, one.shared, *sizes, "resemblance" if enough else "decision")
 
 
-def decisions_of(store: Store, rows: Sequence[InForce]) -> tuple[PairDecision, ...]:
+def decisions_of(store: Store, rows: Sequence[InForce]) -> tuple[records.PairDecision, ...]:
     """Decisions with ids."""
     ids = _documents(store, [one for row in rows for one in (row.a, row.b)])
     return tuple(
-        PairDecision(row.number, ids[row.a].id, ids[row.b].id, row.value, row.by, row.note, row.at) for row in rows
+        records.PairDecision(row.number, ids[row.a].id, ids[row.b].id, row.value, row.by, row.note, row.at)
+        for row in rows
     )
 
 
-def change_of(row: ChangeRow) -> Change:
+def change_of(row: ChangeRow) -> records.Change:
     """A line of the log; fields that a later version may add to it are left out."""
-    known = {name: value for name, value in row.about.items() if name in ABOUT}
-    return Change(row.number, row.at, row.what, row.group or None, **known)
+    known = {name: value for name, value in row.about.items() if name in records.ABOUT}
+    return records.Change(row.number, row.at, row.what, row.group or None, **known)
 
 
 def _documents(store: Store, numbers: Iterable[int]) -> dict[int, StoredRow]:
@@ -90,7 +83,7 @@ class GroupsAndDecisions:
 
     store: Store
 
-    def groups(self, after: int | None = None, limit: int = 100) -> GroupPage:
+    def groups(self, after: int | None = None, limit: int = 100) -> records.GroupPage:
         """Return groups by their ids, ``limit`` at a time; ``after`` is the ``next`` of the previous page.
 
         Ids grow, so groups formed meanwhile come at the end.
@@ -99,9 +92,9 @@ class GroupsAndDecisions:
         with self.store.reading():
             rows = self.store.groups.page(begin, limit + 1)
             groups = tuple(group_of_row(self.store, row) for row in rows[:limit])
-        return GroupPage(groups, groups[-1].id if len(rows) > limit else None)
+        return records.GroupPage(groups, groups[-1].id if len(rows) > limit else None)
 
-    def group(self, group: int) -> StoredGroup:
+    def group(self, group: int) -> records.StoredGroup:
         """Return the group of this id. Raises InputError if it does not exist, or no longer exists."""
         with self.store.reading():
             row = self.store.groups.rows([place(group)]).get(group)
@@ -109,13 +102,15 @@ class GroupsAndDecisions:
                 raise InputError(f"There is no group {group}", "The id of a group", "List the groups")
             return group_of_row(self.store, row)
 
-    def group_of(self, id: str | int) -> StoredGroup | None:
+    def group_of(self, id: str | int) -> records.StoredGroup | None:
         """Return the group of a document, or None. Raises InputError if the document does not exist."""
         with self.store.reading():
             known = self.store.groups.memberships([self._number(id)])
             return self.group(next(iter(known.values())).group) if known else None
 
-    def members(self, group: int, after: str | int | None = None, limit: int = 1000) -> tuple[StoredMember, ...]:
+    def members(
+        self, group: int, after: str | int | None = None, limit: int = 1000
+    ) -> tuple[records.StoredMember, ...]:
         """Return members of a group in the order in which they were first added, after the document ``after``."""
         with self.store.reading():
             row = self.store.groups.rows([place(group)]).get(group)
@@ -126,7 +121,7 @@ class GroupsAndDecisions:
 
     def decide(
         self, a: str | int, b: str | int, verdict: Verdict, *, by: str = "", note: str = ""
-    ) -> PairDecision:
+    ) -> records.PairDecision:
         """Decide about two documents; takes effect at once and stays in force.
 
         "duplicate" and "keep both": they are in one group, whatever their similarity. "not alike": they never are.
@@ -298,12 +293,12 @@ class GroupsAndDecisions:
         with self.store.reading():
             return self.store.decisions.history(None if before is None else place(before), limited(limit))
 
-    def decisions(self, after: int = 0, limit: int = 1000) -> tuple[PairDecision, ...]:
+    def decisions(self, after: int = 0, limit: int = 1000) -> tuple[records.PairDecision, ...]:
         """Return the decisions in force, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
             return decisions_of(self.store, self.store.decisions.pairs_after(place(after), limited(limit)))
 
-    def changes(self, after: int = 0, limit: int = 1000) -> tuple[Change, ...]:
+    def changes(self, after: int = 0, limit: int = 1000) -> tuple[records.Change, ...]:
         """Return the change log of groups and decisions, by number; ``after``: the number of the last one seen."""
         with self.store.reading():
             return tuple(map(change_of, self.store.groups.changes(place(after), limited(limit))))
@@ -315,7 +310,7 @@ class GroupsAndDecisions:
         after: int | None = None,
         limit: int | None = None,
         progress: Progress | None = None,
-    ) -> GroupedPending:
+    ) -> records.GroupedPending:
         """Put documents that are in no group into groups, as ``add`` does with ``near`` and on_near="link".
 
         They are compared in the order in which they were first added, each with those before it. If all documents
@@ -338,7 +333,7 @@ class GroupsAndDecisions:
 
     def regroup(
         self, threshold: float | str | Near = THRESHOLD, *, progress: Progress | None = None
-    ) -> GroupedPending:
+    ) -> records.GroupedPending:
         """Bring all groups to a threshold, then put documents that are in no group into groups, as there.
 
         A group that has the threshold already stays as it is. At a higher threshold, members that no longer reach

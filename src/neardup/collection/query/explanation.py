@@ -6,17 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from neardup import display
-from neardup.collection.query.plan import (
-    AllStep,
-    AnyStep,
-    FingerprintStep,
-    Leaf,
-    NotStep,
-    QueryPlan,
-    Step,
-    WordsStep,
-    passing,
-)
+from neardup.collection.query import plan as plans
 from neardup.collection.query.syntax import canonical, clause_text
 from neardup.collection.view import TAGS
 
@@ -24,13 +14,13 @@ _NUMBERS = re.compile(r"(?:_[0-9.]+%?){1,2}$", re.ASCII)
 """The numbers at the end of a fingerprint clause."""
 
 
-def doubts(plan: QueryPlan) -> tuple[str, ...]:
+def doubts(plan: plans.QueryPlan) -> tuple[str, ...]:
     """Return a sentence for each number below 1 without a % sign: _0.5 is half a per cent, and not a half."""
     found = (said for step in plan.fingerprints for said in _doubts(step, plan.query.text))
     return tuple(dict.fromkeys(found))
 
 
-def _doubts(step: FingerprintStep, text: str) -> Iterator[str]:
+def _doubts(step: plans.FingerprintStep, text: str) -> Iterator[str]:
     numbers = [number for number in (step.target.overlap, step.target.probability) if number is not None]
     typed = _NUMBERS.search(text[slice(*step.clause.span)])
     words = typed[0].split("_")[-len(numbers) :] if typed and numbers else ()
@@ -44,7 +34,7 @@ STEP = "  "
 _OFTEN = 0.95
 
 
-def describe(plan: QueryPlan) -> list[str]:
+def describe(plan: plans.QueryPlan) -> list[str]:
     """The lines of a plan: its look-ups, the expected candidates and the guarantee.
 
     Candidates are estimates from the lengths of the postings; the recall is a lower bound.
@@ -57,13 +47,13 @@ def describe(plan: QueryPlan) -> list[str]:
     ]
 
 
-def _verified(plan: QueryPlan) -> str:
+def _verified(plan: plans.QueryPlan) -> str:
     if any(step.way == "sample" for step in plan.fingerprints):
         return "the hits of a page are counted on their texts"
     return "every hit is verified on its text"
 
 
-def as_dict(plan: QueryPlan) -> dict[str, Any]:
+def as_dict(plan: plans.QueryPlan) -> dict[str, Any]:
     """A plan as plain data: the whole, and each fingerprint clause."""
     return {
         "query": canonical(plan.query.root),
@@ -76,7 +66,7 @@ def as_dict(plan: QueryPlan) -> dict[str, Any]:
     }
 
 
-def _data(step: FingerprintStep) -> dict[str, Any]:
+def _data(step: plans.FingerprintStep) -> dict[str, Any]:
     overlap, probability = step.target.overlap, step.target.probability
     return {
         "clause": clause_text(step.clause),
@@ -94,23 +84,23 @@ def _data(step: FingerprintStep) -> dict[str, Any]:
     }
 
 
-def _lines(step: Step, indent: str) -> Iterator[str]:
-    if isinstance(step, AllStep | AnyStep):
-        how = "all of these, in this order:" if isinstance(step, AllStep) else "any of these:"
+def _lines(step: plans.Step, indent: str) -> Iterator[str]:
+    if isinstance(step, plans.AllStep | plans.AnyStep):
+        how = "all of these, in this order:" if isinstance(step, plans.AllStep) else "any of these:"
         yield indent + how
         for part in step.parts:
             yield from _lines(part, indent + STEP)
-    elif isinstance(step, NotStep):
+    elif isinstance(step, plans.NotStep):
         yield indent + "not:"
         yield from _lines(step.part, indent + STEP)
     else:
         yield from (indent + line for line in _leaf(step))
 
 
-def _leaf(step: Leaf) -> Iterator[str]:
-    if isinstance(step, FingerprintStep):
+def _leaf(step: plans.Leaf) -> Iterator[str]:
+    if isinstance(step, plans.FingerprintStep):
         yield from _fingerprint(step)
-    elif isinstance(step, WordsStep):
+    elif isinstance(step, plans.WordsStep):
         words = display.printable(" ".join(step.tokens))
         what = "the word" if len(step.tokens) == 1 else "one after the other the words"
         yield f"documents with {what} {words} (about {_about(step.candidates)})"
@@ -119,7 +109,7 @@ def _leaf(step: Leaf) -> Iterator[str]:
         yield f"documents with {kind} {display.printable(clause_text(step.clause))}"
 
 
-def _fingerprint(step: FingerprintStep) -> Iterator[str]:
+def _fingerprint(step: plans.FingerprintStep) -> Iterator[str]:
     target = step.target
     name = display.printable(target.name)
     if step.way == "sample":
@@ -146,7 +136,7 @@ def _fingerprint(step: FingerprintStep) -> Iterator[str]:
     yield f"{STEP}{_sure(step.recall)}, {_asked(step)}; {expected}"
 
 
-def _lookups(step: FingerprintStep) -> str:
+def _lookups(step: plans.FingerprintStep) -> str:
     if step.way == "sample" and step.common:
         return (
             f"look up the {step.n_lookups} rarest of its {step.n_lookups + step.common} sampled shingles; every "
@@ -173,15 +163,15 @@ def _lookups(step: FingerprintStep) -> str:
     )
 
 
-def _found(step: FingerprintStep) -> str:
+def _found(step: plans.FingerprintStep) -> str:
     """The share of the query document that a document must share to be found with 95 %."""
     n, drawn = step.target.n, len(step.sampled)
-    shared = 1 + bisect_left(range(1, n), _OFTEN, key=lambda c: passing(n, c, drawn)[1])
+    shared = 1 + bisect_left(range(1, n), _OFTEN, key=lambda c: plans.passing(n, c, drawn)[1])
     parts = display.percent(shared, n)
     return f"a document that shares {shared:,} of its {n:,} shingles ({parts}) has one with {_OFTEN:.0%} or more"
 
 
-def _asked(step: FingerprintStep) -> str:
+def _asked(step: plans.FingerprintStep) -> str:
     if step.way == "sample":
         return "for a document that shares a single one; FINGERPRINT:…_1_100 misses none from 1 % on"
     if step.negated:

@@ -8,18 +8,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from neardup import display
+from neardup.collection.query import syntax
 from neardup.collection.query.grammar import PERCENTAGE
-from neardup.collection.query.syntax import (
-    File,
-    Fingerprint,
-    IdReading,
-    Pasted,
-    Query,
-    Stored,
-    percentage,
-    quoted,
-    readings,
-)
 from neardup.collection.sets import NO_BASE, CollectionBase
 from neardup.collection.view import View
 from neardup.errors import InputError, QueryError
@@ -111,18 +101,22 @@ class Target:
         return tuple(self.units.strings[start : start + self.length])
 
 
-def target_of(clause: Fingerprint, query: Query, view: View, open_file: Open | None) -> Target:
+def target_of(clause: syntax.Fingerprint, query: syntax.Query, view: View, open_file: Open | None) -> Target:
     """Find or read the document of a clause. Raises QueryError if it does not exist or has no words."""
     source, rule, base = clause.source, view.sampling, view.base
     form = partial(Target, length=rule.length, key=rule.key, base=base, cleaner=rule.cleaner)
     numbers = (clause.overlap, clause.probability)
-    if isinstance(source, Pasted):
+    if isinstance(source, syntax.Pasted):
         target = form("the pasted text", source.text, None, *numbers)
-    elif isinstance(source, File):
+    elif isinstance(source, syntax.File):
         text = _opened(source.path, clause, query, open_file)
         target = form(f"the file {_shown(source.path)}", text, None, *numbers)
     else:
-        given = (IdReading(source.id, *numbers),) if isinstance(source, Stored) else readings(source.word)
+        given = (
+            (syntax.IdReading(source.id, *numbers),)
+            if isinstance(source, syntax.Stored)
+            else syntax.readings(source.word)
+        )
         reading, number = _existing(given, clause, query, view)
         name = f"document {_shown(reading.id)}"
         asked = reading.overlap, reading.probability
@@ -138,8 +132,8 @@ def target_of(clause: Fingerprint, query: Query, view: View, open_file: Open | N
 
 
 def _existing(
-    given: tuple[IdReading, ...], clause: Fingerprint, query: Query, view: View
-) -> tuple[IdReading, int]:
+    given: tuple[syntax.IdReading, ...], clause: syntax.Fingerprint, query: syntax.Query, view: View
+) -> tuple[syntax.IdReading, int]:
     """The one reading whose document exists, and its number."""
     known = view.numbered([reading.id for reading in given])
     found = [(reading, known[reading.id]) for reading in given if reading.id in known]
@@ -152,14 +146,16 @@ def _existing(
     raise _error(clause, query, what, said, "Write the id in quotation marks, as here")
 
 
-def _unknown(given: tuple[IdReading, ...], clause: Fingerprint, query: Query, view: View) -> QueryError:
+def _unknown(
+    given: tuple[syntax.IdReading, ...], clause: syntax.Fingerprint, query: syntax.Query, view: View
+) -> QueryError:
     word = given[-1].id
     allowed = "An id as it was when the document was added; in quotation marks it may contain any character"
     do = 'Give TEXT:"…" to ask about a text that is not stored'
     for n_numbers in (2, 1):
         id, *texts = word.rsplit("_", n_numbers)
         if len(texts) == n_numbers and all(map(_is_number, texts)) and view.number(id) is not None:
-            if all(map(percentage, texts)):  # the numbers are valid, but inside the quotation marks
+            if all(map(syntax.percentage, texts)):  # the numbers are valid, but inside the quotation marks
                 do = f"Write {_shown(id)}_{'_'.join(texts)}, with the numbers behind the quotation mark"
                 break
             what = f"Document {_shown(id)} is there, but {' and '.join(texts)} cannot follow it"
@@ -168,7 +164,7 @@ def _unknown(given: tuple[IdReading, ...], clause: Fingerprint, query: Query, vi
     return _error(clause, query, f"There is no document {tried}", allowed, do)
 
 
-def _opened(path: str, clause: Fingerprint, query: Query, open_file: Open | None) -> str:
+def _opened(path: str, clause: syntax.Fingerprint, query: syntax.Query, open_file: Open | None) -> str:
     if open_file is None:
         raise _error(clause, query, "A FILE cannot be read from here", "", 'Give its text as TEXT:"…"')
     try:
@@ -178,7 +174,7 @@ def _opened(path: str, clause: Fingerprint, query: Query, open_file: Open | None
         raise _error(clause, query, error.given, error.allowed, do) from error
 
 
-def _error(clause: Fingerprint, query: Query, what: str, allowed: str, do: str = "") -> QueryError:
+def _error(clause: syntax.Fingerprint, query: syntax.Query, what: str, allowed: str, do: str = "") -> QueryError:
     typed = clause.span[1] > 0  # a clause that a program made has no place in the query
     return QueryError(what, allowed, do, query=query.text if typed else "", position=clause.span[0])
 
@@ -188,14 +184,14 @@ def _is_number(text: str) -> bool:
 
 
 def _shown(id: str) -> str:
-    return quoted(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
+    return syntax.quoted(id if len(id) <= ID_SHOWN else id[:ID_SHOWN] + "…")
 
 
-def _quoted(reading: IdReading) -> str:
+def _quoted(reading: syntax.IdReading) -> str:
     numbers = (reading.overlap, reading.probability)
     return _shown(reading.id) + "".join(f"_{number:f}" for number in numbers if number is not None)
 
 
-def _meaning(reading: IdReading) -> str:
+def _meaning(reading: syntax.IdReading) -> str:
     overlap = "a sampled shingle" if reading.overlap is None else f"{reading.overlap:f} %"
     return f"{overlap} of document {display.printable(_shown(reading.id))}"

@@ -12,32 +12,11 @@ from psycopg.pq import TransactionStatus
 
 from neardup.collection.contract import Operator, StoreUnavailableError, Value, too_long
 from neardup.collection.settings import CollectionSettings, GivenSettings
+from neardup.collection.store import postgres_session as session
+from neardup.collection.store import postgres_tables
 from neardup.collection.store.failures import damaged, not_a_collection
 from neardup.collection.store.header import header_of, require_current, resealed, settings_of
 from neardup.collection.store.lookups import BASE_TEXTS, SEALED_TOTALS
-from neardup.collection.store.postgres_session import (
-    Session,
-    connect,
-    execute,
-    explained,
-    fetched,
-    is_lost,
-    pool,
-    run,
-)
-from neardup.collection.store.postgres_tables import (
-    FACTS,
-    FORMAT_VERSION,
-    HAS_KEY,
-    TABLES,
-    WORDS,
-    PostgresTables,
-    WordLists,
-    comparison,
-    foreign_objects,
-    statements,
-    value_of,
-)
 from neardup.collection.store.segments import Segments, SegmentWriting, registered
 from neardup.collection.store.store import Store
 from neardup.errors import FormatError, InputError
@@ -46,7 +25,7 @@ from neardup.io.place import DatabaseURL
 from neardup.runtime import UNLIMITED, Deadline
 from neardup.tables import Int64s
 
-Step = Callable[[PostgresTables], None]
+Step = Callable[[postgres_tables.PostgresTables], None]
 STEPS: Mapping[int, Step] = {}
 """``STEPS[n]`` converts the tables of version n to those of version n + 1."""
 
@@ -61,7 +40,13 @@ _SIZE = f"SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::int8 {_OURS}"
 
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _NAMED_STATE = f"SELECT value FROM header WHERE key = '{_STATE}'"
-_HELD = (_NAMED_STATE, SEALED_TOTALS, BASE_TEXTS, registered("segments"), registered(f"{WORDS}segments"))
+_HELD = (
+    _NAMED_STATE,
+    SEALED_TOTALS,
+    BASE_TEXTS,
+    registered("segments"),
+    registered(f"{postgres_tables.WORDS}segments"),
+)
 """The statements that most look-ups begin with: they are run with the beginning of ``reading``."""
 
 T = TypeVar("T")
@@ -85,17 +70,17 @@ class PostgresStore(Store):
     ) -> None:
         super().__init__(place, readonly=readonly, wait=wait)
         self._url = place
-        self._writer: Session | None = None
+        self._writer: session.Session | None = None
         self._words: Any = None
         self._known_words: dict[bytes, int] = {}
-        with explained(place, wait), connect(place) as connection:
+        with session.explained(place, wait), session.connect(place) as connection:
             if upgrade and not readonly:
                 self._upgrade(connection)
             self.settings = self._opened(connection, given)
         self.settings.require(given, str(place))
-        self._pool = pool(place, wait)
+        self._pool = session.pool(place, wait)
 
-    def _opened(self, connection: Session, given: GivenSettings) -> CollectionSettings:
+    def _opened(self, connection: session.Session, given: GivenSettings) -> CollectionSettings:
         """The settings of the collection, which is created if the schema has no tables."""
         if not _objects(connection, self._url.schema):
             if self.readonly:
@@ -105,14 +90,14 @@ class PostgresStore(Store):
             self._create(connection, CollectionSettings.new(given))
         with connection.transaction():
             header = _header(connection, self._url)
-            require_current(_version(header, self._url), str(self._url), STEPS, FORMAT_VERSION)
-            foreign = foreign_objects(connection, self._url.schema)
+            require_current(_version(header, self._url), str(self._url), STEPS, postgres_tables.FORMAT_VERSION)
+            foreign = postgres_tables.foreign_objects(connection, self._url.schema)
         if foreign:
             names = ", ".join(map(repr, foreign[:3]))
             raise damaged(self._url, f"its tables are not those of a collection ({names})")
         return settings_of({key: value for key, value in header.items() if key not in _CHANGING}, self._url)
 
-    def _create(self, connection: Session, settings: CollectionSettings) -> None:
+    def _create(self, connection: session.Session, settings: CollectionSettings) -> None:
         """Create the tables in one transaction; of several processes that do it at once, one does."""
         with connection.transaction():
             schema = sql.Identifier(self._url.schema)
@@ -121,16 +106,18 @@ class PostgresStore(Store):
                 connection.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
             if _objects(connection, self._url.schema):
                 return
-            for statement in statements():
-                execute(connection, statement)
-            tables = PostgresTables(connection, self._url)
-            header = header_of(settings, **{_VERSION: str(FORMAT_VERSION)}) | dict.fromkeys(_CHANGING, "")
+            for statement in postgres_tables.statements():
+                session.execute(connection, statement)
+            tables = postgres_tables.PostgresTables(connection, self._url)
+            header = header_of(settings, **{_VERSION: str(postgres_tables.FORMAT_VERSION)}) | dict.fromkeys(
+                _CHANGING, ""
+            )
             tables.insert("header", header.items())
             connection.execute(_NEW_STATE)
             nothing = [0] * 7
             tables.insert("totals", [(*nothing, seal(nothing))])
 
-    def _upgrade(self, connection: Session) -> None:
+    def _upgrade(self, connection: session.Session) -> None:
         """Convert the tables to the present version, all in one transaction, or leave them unchanged."""
         if not _objects(connection, self._url.schema):
             return
@@ -138,25 +125,25 @@ class PostgresStore(Store):
             connection.execute(_LOCK)
             header = _header(connection, self._url)
             stored = _version(header, self._url)
-            if stored >= FORMAT_VERSION:  # a later version is not read, and never relabelled
+            if stored >= postgres_tables.FORMAT_VERSION:  # a later version is not read, and never relabelled
                 return
-            for version in range(stored, FORMAT_VERSION):
+            for version in range(stored, postgres_tables.FORMAT_VERSION):
                 if version not in STEPS:
-                    require_current(version, str(self._url), STEPS, FORMAT_VERSION)
-                STEPS[version](PostgresTables(connection, self._url))
+                    require_current(version, str(self._url), STEPS, postgres_tables.FORMAT_VERSION)
+                STEPS[version](postgres_tables.PostgresTables(connection, self._url))
             changing = {key: header.pop(key, "") for key in _CHANGING}
             connection.execute("DELETE FROM header")
-            now = resealed(header | {_VERSION: str(FORMAT_VERSION)}) | changing
-            PostgresTables(connection, self._url).insert("header", now.items())
+            now = resealed(header | {_VERSION: str(postgres_tables.FORMAT_VERSION)}) | changing
+            postgres_tables.PostgresTables(connection, self._url).insert("header", now.items())
 
     @contextmanager
-    def _transaction(self) -> Iterator[PostgresTables]:
-        with self._alone(), explained(self._url, self._wait):
+    def _transaction(self) -> Iterator[postgres_tables.PostgresTables]:
+        with self._alone(), session.explained(self._url, self._wait):
             connection = self._begun()
             try:
                 self._local.writer = connection
-                yield PostgresTables(connection, self._url, self._known_words)
-                execute(connection, _NEW_STATE)
+                yield postgres_tables.PostgresTables(connection, self._url, self._known_words)
+                session.execute(connection, _NEW_STATE)
                 self._commit(connection)
             except BaseException:
                 self._known_words.clear()  # some may be undone
@@ -165,7 +152,7 @@ class PostgresStore(Store):
                 self._local.writer = None
                 _roll_back(connection)
 
-    def _begun(self) -> Session:
+    def _begun(self) -> session.Session:
         """The connection that writes, within a transaction that has the lock of the only writer."""
         self._require_open()
         milliseconds = max(1, round(1000 * self._wait))
@@ -173,22 +160,22 @@ class PostgresStore(Store):
         begin += f"SELECT value FROM header WHERE key = '{_WORDS}'"
         known = self._writer
         try:
-            self._writer = connect(self._url) if known is None or known.closed else known
-            last_words = execute(self._writer, begin)
+            self._writer = session.connect(self._url) if known is None or known.closed else known
+            last_words = session.execute(self._writer, begin)
         except psycopg.Error as error:
             _roll_back(self._writer)
-            if self._writer is not known or not is_lost(error, self._writer):
+            if self._writer is not known or not session.is_lost(error, self._writer):
                 raise
-            self._writer = connect(self._url)  # the server has ended the old one
-            last_words = execute(self._writer, begin)
+            self._writer = session.connect(self._url)  # the server has ended the old one
+            last_words = session.execute(self._writer, begin)
         if last_words != self._words:
             self._known_words.clear()
             self._words = last_words
         return self._writer
 
-    def _commit(self, connection: Session) -> None:
+    def _commit(self, connection: session.Session) -> None:
         try:
-            execute(connection, "COMMIT")
+            session.execute(connection, "COMMIT")
         except psycopg.Error as error:
             if not connection.closed:
                 raise
@@ -199,12 +186,12 @@ class PostgresStore(Store):
             ) from error
 
     @contextmanager
-    def _part(self) -> Iterator[PostgresTables]:
-        connection: Session = self._local.writer
-        with explained(self._url, self._wait):
+    def _part(self) -> Iterator[postgres_tables.PostgresTables]:
+        connection: session.Session = self._local.writer
+        with session.explained(self._url, self._wait):
             try:
                 with _savepoint(connection):
-                    yield PostgresTables(connection, self._url, self._known_words)
+                    yield postgres_tables.PostgresTables(connection, self._url, self._known_words)
             except BaseException:
                 self._known_words.clear()
                 raise
@@ -213,12 +200,12 @@ class PostgresStore(Store):
     def reading(self, deadline: Deadline = UNLIMITED) -> Iterator[None]:
         """See ``Store``; the server cancels a statement at the deadline."""
         outer = getattr(self._local, "deadline", UNLIMITED)
-        writer: Session | None = getattr(self._local, "writer", None)
-        mine: Session | None = writer or getattr(self._local, "reader", None)
+        writer: session.Session | None = getattr(self._local, "writer", None)
+        mine: session.Session | None = writer or getattr(self._local, "reader", None)
         if writer is not None:
             self._flush()
         try:
-            with explained(self._url, self._wait):
+            with session.explained(self._url, self._wait):
                 if mine is None:
                     with self._snapshot(deadline):
                         yield
@@ -227,9 +214,9 @@ class PostgresStore(Store):
                 else:
                     with _savepoint(mine):
                         self._local.deadline = deadline
-                        execute(mine, f"SET LOCAL statement_timeout = {_milliseconds(deadline)}")
+                        session.execute(mine, f"SET LOCAL statement_timeout = {_milliseconds(deadline)}")
                         yield
-                        execute(mine, f"SET LOCAL statement_timeout = {_milliseconds(outer)}")
+                        session.execute(mine, f"SET LOCAL statement_timeout = {_milliseconds(outer)}")
         finally:
             self._local.deadline = outer
 
@@ -237,7 +224,7 @@ class PostgresStore(Store):
     def _snapshot(self, deadline: Deadline) -> Iterator[None]:
         """A connection that shows one state."""
         begin = f"{_SNAPSHOT}; SET LOCAL statement_timeout = {_milliseconds(deadline)}; {'; '.join(_HELD)}"
-        connection, answers = self._pooled(lambda connection: execute(connection, begin))
+        connection, answers = self._pooled(lambda connection: session.execute(connection, begin))
         try:
             self._local.held = dict(zip(_HELD, answers, strict=True))
             self._local.reader, self._local.deadline = connection, deadline
@@ -247,7 +234,7 @@ class PostgresStore(Store):
             _roll_back(connection)
             self._pool.putconn(connection)
 
-    def _pooled(self, work: Callable[[Session], T]) -> tuple[Session, T]:
+    def _pooled(self, work: Callable[[session.Session], T]) -> tuple[session.Session, T]:
         """A connection and what ``work`` returns of it; again, with another, if this one was lost."""
         self._require_open()
         while True:
@@ -255,12 +242,12 @@ class PostgresStore(Store):
             try:
                 return connection, work(connection)
             except BaseException as error:
-                lost = isinstance(error, psycopg.Error) and is_lost(error, connection)
+                lost = isinstance(error, psycopg.Error) and session.is_lost(error, connection)
                 _roll_back(connection)
                 self._pool.putconn(connection)
                 if not lost:
                     raise
-                fresh = connect(self._url)  # or an error that says why there is none
+                fresh = session.connect(self._url)  # or an error that says why there is none
                 fresh.close()
                 self._pool.check()
 
@@ -289,9 +276,9 @@ class PostgresStore(Store):
             tables.merge_all()
             tables.run(_NEW_WORDS)
             self._known_words.clear()
-        with self._alone(), explained(self._url, self._wait), connect(self._url) as connection:
-            execute(connection, f"SET lock_timeout = {max(1, round(1000 * self._wait))}")
-            execute(connection, f"VACUUM (FULL, ANALYZE) {', '.join(TABLES)}")
+        with self._alone(), session.explained(self._url, self._wait), session.connect(self._url) as connection:
+            session.execute(connection, f"SET lock_timeout = {max(1, round(1000 * self._wait))}")
+            session.execute(connection, f"VACUUM (FULL, ANALYZE) {', '.join(postgres_tables.TABLES)}")
 
     def close(self) -> None:
         """Close the connections."""
@@ -312,7 +299,7 @@ class PostgresStore(Store):
 
     def has_key(self, key: str) -> bool:
         """Whether the metadata of any document has this key, with a value."""
-        [(known,)] = self._own(HAS_KEY, key=key)
+        [(known,)] = self._own(postgres_tables.HAS_KEY, key=key)
         return bool(known)
 
     def words(self) -> Iterator[tuple[bytes, int, int]]:
@@ -321,8 +308,8 @@ class PostgresStore(Store):
 
     def facts(self) -> Iterator[tuple[str, Value, int]]:
         """See ``StoreLookups``."""
-        for name, figure, string, document in self._own(FACTS):
-            yield name, value_of(figure, string), document
+        for name, figure, string, document in self._own(postgres_tables.FACTS):
+            yield name, postgres_tables.value_of(figure, string), document
 
     def _bytes(self) -> int:
         [(size,)] = self._own(_SIZE)
@@ -340,32 +327,32 @@ class PostgresStore(Store):
         return self._word_lists().occurrences(tokens)
 
     def _compared(self, key: str, operator: Operator, value: Value) -> Int64s:
-        statement, parameter = comparison(operator, value)
+        statement, parameter = postgres_tables.comparison(operator, value)
         each_once = f"SELECT DISTINCT document FROM ({statement}) AS matching ORDER BY document"
         return self._integers([number for (number,) in self._own(each_once, key=key, value=parameter)])
 
-    def _word_lists(self) -> WordLists:
-        return WordLists(self._own, self._word_segments())
+    def _word_lists(self) -> postgres_tables.WordLists:
+        return postgres_tables.WordLists(self._own, self._word_segments())
 
     def _word_segments(self) -> Segments:
         self._flush()
-        return Segments(self._all, self._url, prefix=WORDS)
+        return Segments(self._all, self._url, prefix=postgres_tables.WORDS)
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         if statement in _HELD and not self._is_writing() and statement in getattr(self._local, "held", {}):
             rows: list[Any] = self._local.held[statement]
             return rows
-        return self._run(lambda connection: run(connection, statement, parameters))
+        return self._run(lambda connection: session.run(connection, statement, parameters))
 
     def _own(self, statement: str, *parameters: Any, **named: Any) -> list[Any]:
         """Run a statement of PostgreSQL, and return all rows."""
-        return self._run(lambda connection: fetched(connection, statement, named or parameters))
+        return self._run(lambda connection: session.fetched(connection, statement, named or parameters))
 
-    def _run(self, work: Callable[[Session], list[Any]]) -> list[Any]:
+    def _run(self, work: Callable[[session.Session], list[Any]]) -> list[Any]:
         if getattr(self._local, "deadline", UNLIMITED).passed:
             raise too_long()
         connection = getattr(self._local, "writer", None) or getattr(self._local, "reader", None)
-        with explained(self._url, self._wait):
+        with session.explained(self._url, self._wait):
             if connection is not None:
                 return work(connection)
             connection, rows = self._pooled(work)
@@ -375,26 +362,26 @@ class PostgresStore(Store):
 
 def is_there(place: DatabaseURL) -> bool:
     """Whether the schema has tables."""
-    with explained(place, 0), connect(place) as connection:
+    with session.explained(place, 0), session.connect(place) as connection:
         return _objects(connection, place.schema)
 
 
-def _exists(connection: Session, schema: str) -> bool:
-    return bool(fetched(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)))
+def _exists(connection: session.Session, schema: str) -> bool:
+    return bool(session.fetched(connection, "SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)))
 
 
-def _objects(connection: Session, schema: str) -> bool:
+def _objects(connection: session.Session, schema: str) -> bool:
     """Whether the schema has any table."""
     statement = "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = %s LIMIT 1"
-    return bool(fetched(connection, statement, (schema,)))
+    return bool(session.fetched(connection, statement, (schema,)))
 
 
-def _header(connection: Session, place: DatabaseURL) -> dict[str, str]:
+def _header(connection: session.Session, place: DatabaseURL) -> dict[str, str]:
     try:
         with connection.transaction():
             # by its full name: without the right to use the schema, the server would not find the table at all
             table = sql.Identifier(place.schema, "header").as_string(connection)
-            header = dict(fetched(connection, f"SELECT key, value FROM {table}"))
+            header = dict(session.fetched(connection, f"SELECT key, value FROM {table}"))
     except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, ValueError):
         header = {}
     if _VERSION not in header:
@@ -413,7 +400,7 @@ def _milliseconds(deadline: Deadline) -> int:
     return max(1, math.ceil(1000 * deadline.left)) if deadline.limited else 0
 
 
-def _roll_back(connection: Session | None) -> None:
+def _roll_back(connection: session.Session | None) -> None:
     """End a transaction that was not committed; a connection that cannot is closed."""
     if (
         connection is not None
@@ -427,13 +414,13 @@ def _roll_back(connection: Session | None) -> None:
 
 
 @contextmanager
-def _savepoint(connection: Session) -> Iterator[None]:
+def _savepoint(connection: session.Session) -> Iterator[None]:
     """A part of a transaction that is undone by itself when the block raises."""
     connection.execute("SAVEPOINT part")
     try:
         yield
     except BaseException:
         if not connection.closed:
-            execute(connection, "ROLLBACK TO part; RELEASE part")
+            session.execute(connection, "ROLLBACK TO part; RELEASE part")
         raise
     connection.execute("RELEASE part")

@@ -15,20 +15,8 @@ from uuid import uuid4
 
 from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.settings import CollectionSettings, GivenSettings
+from neardup.collection.store import file
 from neardup.collection.store.failures import busy, explained, explanation, is_busy, well_formed
-from neardup.collection.store.file import (
-    LOG_KEY,
-    READING,
-    WRITING,
-    checked_settings,
-    connect,
-    create_file,
-    frozen_state,
-    has_changed,
-    hold,
-    recorded,
-    require_collection,
-)
 from neardup.collection.store.segments import SegmentWriting
 from neardup.collection.store.sqlite_tables import SqliteLookups, SqliteTables
 from neardup.errors import FormatError, InputError, OutputError
@@ -117,12 +105,12 @@ class SqliteStore(SqliteLookups):
         self._writer: sqlite3.Connection | None = None
         if not path.exists():
             self._create(given)
-        held = hold(path)
+        held = file.hold(path)
         self._let_go = weakref.finalize(self, held.release)  # also for a store that was never closed
         try:
-            require_collection(held, path)
+            file.require_collection(held, path)
             with explained(path, wait), well_formed(path):
-                self.settings = checked_settings(self._connection(), path, upgrade=upgrade)
+                self.settings = file.checked_settings(self._connection(), path, upgrade=upgrade)
             self.settings.require(given, str(path))
         except BaseException:
             self.close()
@@ -133,7 +121,7 @@ class SqliteStore(SqliteLookups):
             raise InputError(
                 f"There is no collection {self._place}", "A file that neardup add or neardup.Collection made"
             )
-        create_file(self._path, CollectionSettings.new(given))
+        file.create_file(self._path, CollectionSettings.new(given))
 
     @contextmanager
     def _transaction(self) -> Iterator[SqliteTables]:
@@ -141,7 +129,7 @@ class SqliteStore(SqliteLookups):
             self._begin(connection)
             try:
                 self._local.writer = connection
-                with recorded(connection):
+                with file.recorded(connection):
                     yield SqliteTables(connection)
                 connection.execute("COMMIT")
             finally:
@@ -267,7 +255,7 @@ class SqliteStore(SqliteLookups):
         """The record of the last transaction; see ``Store``."""
         if self._is_writing() or not self._connection().in_transaction:
             return ""
-        found = self._all("SELECT value FROM header WHERE key = ?", LOG_KEY)
+        found = self._all("SELECT value FROM header WHERE key = ?", file.LOG_KEY)
         return str(found[0][0]) if found else ""
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
@@ -298,7 +286,7 @@ class SqliteStore(SqliteLookups):
     def _has_changed(self) -> bool:
         """Whether the connection of this thread shows an earlier state of the file, since it has no locks."""
         frozen = getattr(self._local, "frozen", None)
-        return frozen is not None and has_changed(self._path, frozen)
+        return frozen is not None and file.has_changed(self._path, frozen)
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of this thread: within a transaction, the one that writes."""
@@ -307,14 +295,14 @@ class SqliteStore(SqliteLookups):
             return writer
         mine: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if mine is None or self._closed or (self._has_changed() and not mine.in_transaction):
-            self._local.frozen = frozen_state(self._path) if self.readonly else None
-            mine = self._local.reader = self._connect(READING, frozen=self._local.frozen is not None)
+            self._local.frozen = file.frozen_state(self._path) if self.readonly else None
+            mine = self._local.reader = self._connect(file.READING, frozen=self._local.frozen is not None)
         return mine
 
     def _connect(self, pragmas: Sequence[str], *, frozen: bool = False) -> sqlite3.Connection:
         self._require_open()
         with explained(self._place, self._wait):
-            made = connect(self._path, pragmas, readonly=self.readonly, frozen=frozen, wait=self._wait)
+            made = file.connect(self._path, pragmas, readonly=self.readonly, frozen=frozen, wait=self._wait)
             made.execute("CREATE VIRTUAL TABLE temp.entries USING fts5vocab(main, terms, instance)")
         with self._connections_lock:
             self._connections.append(made)
@@ -325,7 +313,7 @@ class SqliteStore(SqliteLookups):
         """The connection that writes."""
         with self._alone():
             if self._writer is None or self._closed:
-                self._writer = self._connect(WRITING)
+                self._writer = self._connect(file.WRITING)
             yield self._writer
 
 

@@ -10,18 +10,8 @@ from unicodedata import normalize
 
 import numpy as np
 
+from neardup.comparison import kinds
 from neardup.comparison.alignment import LINE, LINE_ENDS, Breaks, breaks_of
-from neardup.comparison.kinds import (
-    CONTAINED,
-    IDENTICAL,
-    INSERTED,
-    MOVED,
-    NUMBERS,
-    PASSAGE,
-    QUOTED,
-    STYLE,
-    WORDING,
-)
 from neardup.comparison.kinds.blocks import Blocks, blocks_of, depths_of, has_quotes, quotes, slides
 from neardup.display import counted, number
 from neardup.tables import Bools, Int64s, UInt32s
@@ -53,7 +43,9 @@ class Kind:
     def own(self) -> int:
         """The tokens that only the larger text has; of a text that quotes the other, all that are not quoted."""
         assert self.blocks is not None
-        return self.sizes[self.larger] - self.quoted if self.name == QUOTED else self.blocks.left[self.larger]
+        return (
+            self.sizes[self.larger] - self.quoted if self.name == kinds.QUOTED else self.blocks.left[self.larger]
+        )
 
 
 def kind_of(a: Reading, b: Reading) -> Kind:
@@ -66,12 +58,12 @@ def kind_of(a: Reading, b: Reading) -> Kind:
     words = a.words, b.words
     sizes = len(words[0]), len(words[1])
     if without_form(a.text) == without_form(b.text):
-        return Kind(IDENTICAL, sizes)
+        return Kind(kinds.IDENTICAL, sizes)
     if np.array_equal(words[0].hashes, words[1].hashes):
-        return Kind(STYLE, sizes)
+        return Kind(kinds.STYLE, sizes)
     numbers = numbers_of(a), numbers_of(b)
     if same_but_for_numbers(*numbers):
-        return Kind(NUMBERS, sizes, numbers=different_numbers(*numbers))
+        return Kind(kinds.NUMBERS, sizes, numbers=different_numbers(*numbers))
     del numbers
     blocks = blocks_of(*words)
     quoted = has_quotes(a.text), has_quotes(b.text)
@@ -82,11 +74,11 @@ def kind_of(a: Reading, b: Reading) -> Kind:
         )
         quoting, tokens = quotes(blocks, *depths)
         if quoting:
-            return Kind(QUOTED, sizes, int(quoting > 0), blocks, quoted=tokens)
+            return Kind(kinds.QUOTED, sizes, int(quoting > 0), blocks, quoted=tokens)
     name: str | None = _by_blocks(words, blocks)
-    if name == WORDING:
-        name = _by_lines(words, blocks) or (None if blocks.capped else WORDING)
-    larger = int(sizes[1] > sizes[0]) if name in (CONTAINED, INSERTED) else -1
+    if name == kinds.WORDING:
+        name = _by_lines(words, blocks) or (None if blocks.capped else kinds.WORDING)
+    larger = int(sizes[1] > sizes[0]) if name in (kinds.CONTAINED, kinds.INSERTED) else -1
     return Kind(name, sizes, larger, blocks)
 
 
@@ -99,24 +91,24 @@ def _by_blocks(words: tuple[Units, Units], blocks: Blocks) -> str:
     """Return the kind by what is in no block: nothing, whole passages of one text, or anything else."""
     left = blocks.left
     if not any(left):
-        return MOVED
+        return kinds.MOVED
     if all(left):
-        return MOVED if _only_moved(words, blocks) else WORDING
+        return kinds.MOVED if _only_moved(words, blocks) else kinds.WORDING
     larger = int(left[1] > 0)
     units, rest = words[larger], blocks.rest[larger]
     inside = rest[(rest[:, 0] > 0) & (rest[:, 1] < len(units))]
-    short = inside[inside[:, 1] - inside[:, 0] < PASSAGE]
+    short = inside[inside[:, 1] - inside[:, 0] < kinds.PASSAGE]
     if len(rest) == 1 and len(inside) and not blocks.moved.any():
         begin, end = inside[0].tolist()
         left_by, right_by = slides(units.hashes, begin, end, len(units))
         if left_by == begin or right_by == len(units) - end:
-            return CONTAINED
-        return WORDING if len(short) and not _whole(units, breaks_of(units), short[0]) else INSERTED
+            return kinds.CONTAINED
+        return kinds.WORDING if len(short) and not _whole(units, breaks_of(units), short[0]) else kinds.INSERTED
     if len(short):
         breaks = breaks_of(units)
         if not all(_whole(units, breaks, stretch) for stretch in short):
-            return WORDING
-    return CONTAINED if _lines_moved(words[1 - larger], blocks, 1 - larger) else WORDING
+            return kinds.WORDING
+    return kinds.CONTAINED if _lines_moved(words[1 - larger], blocks, 1 - larger) else kinds.WORDING
 
 
 def _lines_moved(units: Units, blocks: Blocks, side: int) -> bool:
@@ -142,7 +134,7 @@ def _only_moved(words: tuple[Units, Units], blocks: Blocks) -> bool:
 def _whole(units: Units, breaks: Breaks, stretch: Int64s) -> bool:
     """Whether a stretch of units is one or more whole lines or sentences, wherever it can slide to."""
     begin, end = stretch.tolist()
-    left, right = slides(units.hashes, begin, end, PASSAGE)
+    left, right = slides(units.hashes, begin, end, kinds.PASSAGE)
     return any(breaks.kinds[begin + by] and breaks.kinds[end + by] for by in range(-left, right + 1))
 
 
@@ -154,9 +146,9 @@ def _by_lines(words: tuple[Units, Units], blocks: Blocks) -> str | None:
     lines = [_lines(units) for units in words]
     few, many = sorted(lines, key=len)
     if len(few) == len(many):
-        return MOVED if Counter(few) == Counter(many) else None
+        return kinds.MOVED if Counter(few) == Counter(many) else None
     waiting = iter(many)
-    return CONTAINED if all(line in waiting for line in few) else None
+    return kinds.CONTAINED if all(line in waiting for line in few) else None
 
 
 def _lines(units: Units) -> list[bytes]:
@@ -181,11 +173,11 @@ def sentence(kind: Kind) -> str:
     >>> sentence(kind_of(read("Pay 10 coins"), read("To all: Pay 10 coins by noon")))
     'all of A is in B; B adds 4 tokens in 2 places'
     """
-    if kind.name == IDENTICAL:
+    if kind.name == kinds.IDENTICAL:
         return "character by character"
-    if kind.name == STYLE:
+    if kind.name == kinds.STYLE:
         return f"the same {counted(kind.sizes[0], 'token')}; only case, punctuation or layout differs"
-    if kind.name == NUMBERS:
+    if kind.name == kinds.NUMBERS:
         differ, count = kind.numbers
         return f"{number(differ)} of {counted(count, 'number')} {'differs' if differ == 1 else 'differ'}"
     return UNKNOWN if kind.name is None else _block_sentence(kind)
@@ -197,16 +189,16 @@ def _block_sentence(kind: Kind) -> str:
     less, more = "AB" if kind.larger else "BA"
     moved = counted(int(blocks.moved.sum()), "passage")
     of_moved = f"{moved} moved ({counted(int(blocks.blocks[blocks.moved][:, 2].sum()), 'token')})"
-    if kind.name == CONTAINED:
+    if kind.name == kinds.CONTAINED:
         places = counted(len(blocks.rest[kind.larger]), "place")
         holds = f"all of {less} is in {more}; {more} adds {counted(kind.own, 'token')} in {places}"
         return f"{holds}; {of_moved}" if blocks.moved.any() else holds
-    if kind.name == INSERTED:
+    if kind.name == kinds.INSERTED:
         return f"{more} has one more passage, of {counted(kind.own, 'token')}"
-    if kind.name == MOVED:
+    if kind.name == kinds.MOVED:
         same = f"the same {counted(kind.sizes[0], 'token')} in another order"
         return f"{same}; {of_moved}" if blocks.moved.any() else same  # short lines are moved without blocks
-    if kind.name == QUOTED:
+    if kind.name == kinds.QUOTED:
         whole = f"{number(kind.quoted)} of {counted(kind.sizes[1 - kind.larger], 'token')}"
         return f"{more} quotes {whole} of {less} and has {number(kind.own)} of its own"
     (first, of_first), *others = [(size, side) for size, side in zip(blocks.left, "AB", strict=True) if size]

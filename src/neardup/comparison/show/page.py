@@ -17,29 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from neardup.comparison.alignment import ROW_KINDS
-from neardup.comparison.show.words import (
-    WORDS,
-    Difference,
-    base_sentence,
-    base_spans,
-    common_sentence,
-    cut_at,
-    differences_of,
-    differences_sentence,
-    flowed,
-    left_out_sentence,
-    notes_on,
-    one_sided_matches,
-    part_of,
-    restyled,
-    rows_that_differ,
-    rules_sentence,
-    style_words,
-    uncounted,
-    unit_of,
-    value_of,
-    way_to,
-)
+from neardup.comparison.show import words as wording
 from neardup.display import Line, counted, distinct, number, printable, tail, without_common
 from neardup.display.style import notebook_style, page_style
 from neardup.display.view import environment, fragment, self_contained
@@ -122,7 +100,7 @@ class ComparisonBody:
         self._found, self._flowed = record, flowed
         self._alignment: Alignment = record.alignment
         self._full = full
-        self._differing = rows_that_differ(self._alignment)
+        self._differing = wording.rows_that_differ(self._alignment)
         self.sides = tuple(zip("AB", names, strict=True))
         self.heads = tuple(zip("AB", distinct(without_common(*names)[1], HEAD), strict=True))
         self.prefix = prefix
@@ -131,9 +109,9 @@ class ComparisonBody:
         self.count = len(self._differing)
         self.most_listed = LISTED if most is None else LISTED_BRIEFLY
         self.opens_list = full or self.count <= LISTED_OPEN
-        self.notes = list(notes_on(record))
-        self.style_words = style_words(record)
-        self.uncounted = uncounted(record) or "base text" * record.ignores
+        self.notes = list(wording.notes_on(record))
+        self.style_words = wording.style_words(record)
+        self.uncounted = wording.uncounted(record) or "base text" * record.ignores
         self.proven = record.proven
 
     def html(self, macro: str, *values: object) -> Markup:
@@ -144,25 +122,25 @@ class ComparisonBody:
     def facts(self) -> Iterator[Line]:
         """Yield labelled facts about the pair."""
         record, settings = self._found, self._found.settings
-        of = {name: value_of(value)[0] for name, value in record.measures.items()}
+        of = {name: wording.value_of(value)[0] for name, value in record.measures.items()}
         alike = f"resemblance {of['resemblance']}; containment {of['containment_a']} of A in B, "
         yield "Kind", record.difference
         yield "Alike", f"{alike}{of['containment_b']} of B in A"
-        yield "In common", common_sentence(record)
+        yield "In common", wording.common_sentence(record)
         if record.ignores:
-            yield "Base text", base_sentence(record)
+            yield "Base text", wording.base_sentence(record)
         if record.leaves_out:
-            yield "Left out", left_out_sentence(record)
-        yield "Differences", differences_sentence(self._alignment)
-        read_as = f"shingles of {counted(settings['length'], unit_of(record))}, "
-        yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{rules_sentence(record)}"
+            yield "Left out", wording.left_out_sentence(record)
+        yield "Differences", wording.differences_sentence(self._alignment)
+        read_as = f"shingles of {counted(settings['length'], wording.unit_of(record))}, "
+        yield "Compared by", f"{read_as}matches of {settings['min_chunk']} or more{wording.rules_sentence(record)}"
 
     def facts_short(self) -> str:
         """Return similarity, kind and lengths on one line."""
         record = self._found
-        kind, unit = record.kind or "unknown kind", unit_of(record)
+        kind, unit = record.kind or "unknown kind", wording.unit_of(record)
         sizes = [number(len(units)) for units in (record.a, record.b)]
-        return f"{value_of(record.measures['resemblance'])[0]} · {kind} · {sizes[0]} → {sizes[1]} {unit}s"
+        return f"{wording.value_of(record.measures['resemblance'])[0]} · {kind} · {sizes[0]} → {sizes[1]} {unit}s"
 
     @cached_property
     def rows(self) -> TextRows:
@@ -177,7 +155,7 @@ class ComparisonBody:
     @cached_property
     def has_hard_lines(self) -> bool:
         """Whether a text has hard line ends inside paragraphs."""
-        return any(flowed(text) != text for text in (self._alignment.text_a, self._alignment.text_b))
+        return any(wording.flowed(text) != text for text in (self._alignment.text_a, self._alignment.text_b))
 
     def places(self) -> Iterator[tuple[int, float, str]]:
         """Yield differences with their place in the texts, 0 to 1, and kind; not those very near to one before."""
@@ -239,9 +217,9 @@ class ComparisonBody:
         """Return the number of equal rows to show beside a difference: one, if they are long."""
         return 1 if self.rows.size(max(begin, 0), end) > EQUAL_CHARACTERS else EQUAL_ROWS
 
-    def listed(self) -> Iterator[Difference]:
+    def listed(self) -> Iterator[wording.Difference]:
         """Yield the differences for the list."""
-        return differences_of(self._alignment, self.most_listed)
+        return wording.differences_of(self._alignment, self.most_listed)
 
     def linear(self) -> Iterator[LinearDifference]:
         """Yield the first differences, to read one after the other."""
@@ -250,12 +228,12 @@ class ComparisonBody:
             begin = int(spans[row, 0])
             before = tail(" ".join(text[max(0, begin - 4 * AROUND) : begin].split()), AROUND)
             kind = ROW_KINDS[self._alignment.table.kinds[row]]
-            yield LinearDifference(place, WORDS[kind][0], before, self.rows.cells(row))
+            yield LinearDifference(place, wording.WORDS[kind][0], before, self.rows.cells(row))
 
     def measures(self) -> Iterator[tuple[str, str, str, str, str]]:
         """Yield each measure: its name, its value, its 95 % interval or "", its kind, its definition."""
         for name, value, kind, sentence in self._found.described():
-            yield name, *value_of(value), kind, sentence
+            yield name, *wording.value_of(value), kind, sentence
 
 
 COLOURS = 6
@@ -330,8 +308,11 @@ class _Side:
     def parts(self, begin: int, end: int) -> list[Part]:
         """Return the characters [begin, end)."""
         if not self._base:
-            return [(part_of(self._text, begin, end), False)]
-        parts = ((part_of(self._text, *span), inside) for *span, inside in cut_at(self._base, begin, end))
+            return [(wording.part_of(self._text, begin, end), False)]
+        parts = (
+            (wording.part_of(self._text, *span), inside)
+            for *span, inside in wording.cut_at(self._base, begin, end)
+        )
         return [(part, inside and bool(part.strip())) for part, inside in parts]
 
     def units(self, begin: int, end: int) -> int:
@@ -371,23 +352,23 @@ def _at_word(text: str, place: int, end: int) -> int:
 class TextRows:
     """The rows of the table that holds the two texts; ``prefix`` makes ids unique."""
 
-    words = WORDS
+    words = wording.WORDS
 
     def __init__(self, record: ComparisonRecord, prefix: str, flow: bool, *, cut: bool) -> None:
         alignment = self._alignment = record.alignment
         self._cut = cut
-        self.prefix, self.unit = prefix, unit_of(record)
+        self.prefix, self.unit = prefix, wording.unit_of(record)
         self._kinds = alignment.table.kinds.tolist()
-        self._other_style = restyled(alignment).tolist()
+        self._other_style = wording.restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
-        self.count = len(rows_that_differ(alignment))
+        self.count = len(wording.rows_that_differ(alignment))
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
-        texts = [flowed(text) if flow else text for text in (alignment.text_a, alignment.text_b)]
-        base = (base_spans(record, which) for which in (0, 1))
+        texts = [wording.flowed(text) if flow else text for text in (alignment.text_a, alignment.text_b)]
+        base = (wording.base_spans(record, which) for which in (0, 1))
         begins = (units.spans[:, 0] for units in (record.a, record.b))
         sides = zip(texts, alignment.table.sides, base, begins, strict=True)
         self._sides = [_Side(*side, alignment.moved) for side in sides]
-        self._alone = one_sided_matches(alignment)
+        self._alone = wording.one_sided_matches(alignment)
         self._on_page = np.ones(len(alignment.table), np.bool_)
 
     def size(self, begin: int, end: int) -> int:
@@ -487,7 +468,7 @@ class TextRows:
 
     def _way(self, match: int, side: int) -> Way:
         """Return a link from the place that moved text left to the place where it is now."""
-        label = f"match {match} {way_to(self._alignment, match, side)}"
+        label = f"match {match} {wording.way_to(self._alignment, match, side)}"
         return Way(label, f"{'ab'[1 - side]}{match}" if self._is_on_page(match, 1 - side) else "")
 
     def _is_on_page(self, match: int, side: int) -> bool:

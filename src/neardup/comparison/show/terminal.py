@@ -18,22 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup.comparison.alignment import ROW_KINDS
-from neardup.comparison.show.words import (
-    base_sentence,
-    base_spans,
-    common_sentence,
-    cut_at,
-    differences_sentence,
-    left_out_sentence,
-    notes_on,
-    one_sided_matches,
-    part_of,
-    restyled,
-    style_words,
-    uncounted,
-    value_of,
-    way_to,
-)
+from neardup.comparison.show import words as wording
 from neardup.display import TAB, Fragment, aligned, columns, counted, painted, printable, tail, visible
 from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, MOVED_A, MOVED_B, SAME
 from neardup.tables import Bools
@@ -87,10 +72,10 @@ def as_text(
     """
     codes = COLOURS if colour else {}
     width = max(width, NARROWEST)
-    alignment, other_style = record.alignment, restyled(record.alignment)
+    alignment, other_style = record.alignment, wording.restyled(record.alignment)
     for line in (*_head(record, names, width, other_style), []):
         yield "".join(painted(line, codes)).rstrip()
-    base = base_spans(record, 0), base_spans(record, 1)
+    base = wording.base_spans(record, 0), wording.base_spans(record, 1)
     body = (_TwoColumns if width >= TWO_COLUMNS else _Inline)(alignment, width, codes, other_style, base)
     yield from body.head()
     yield from _rows(body, alignment.table.kinds, full)
@@ -100,15 +85,15 @@ def as_text(
 
 def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]:
     """Yield the amount of common text, the number of differences and any warnings; then the measures."""
-    facts = [("kind", record.difference), ("in common", common_sentence(record))]
-    facts.append(("differences", differences_sentence(record.alignment)))
-    facts += [("base text", base_sentence(record))] * record.ignores
-    facts += [("left out", left_out_sentence(record))] * record.leaves_out
-    for text in aligned([*facts, *(("note", note) for note in notes_on(record))], width):
+    facts = [("kind", record.difference), ("in common", wording.common_sentence(record))]
+    facts.append(("differences", wording.differences_sentence(record.alignment)))
+    facts += [("base text", wording.base_sentence(record))] * record.ignores
+    facts += [("left out", wording.left_out_sentence(record))] * record.leaves_out
+    for text in aligned([*facts, *(("note", note) for note in wording.notes_on(record))], width):
         yield from text.splitlines()
     yield ""
     shown = [each for each in record.described() if every or each[0] in MAIN_MEASURES]
-    rows = [(name, *value_of(value), kind, sentence) for name, value, kind, sentence in shown]
+    rows = [(name, *wording.value_of(value), kind, sentence) for name, value, kind, sentence in shown]
     column = max(len(value) for _, value, *_ in rows)
     table = []
     for name, value, interval, kind, sentence in rows:
@@ -129,11 +114,11 @@ def _head(record: ComparisonRecord, names: tuple[str, str], width: int, other_st
     if alignment.moved.any():
         marks.append("~ moved")
     if other_style.any():
-        marks.append(f"= equal but for {style_words(record)}")
+        marks.append(f"= equal but for {wording.style_words(record)}")
     if len(alignment.units):
         marks.append("[n] a match begins")
-    if uncounted(record):
-        marks.append(f"|:{uncounted(record)}:| does not count")
+    if wording.uncounted(record):
+        marks.append(f"|:{wording.uncounted(record)}:| does not count")
     unbroken = (mark.replace(" ", "\u00a0") for mark in marks)
     for line in wrap(", ".join(unbroken), width - 3):
         yield [("   " + line.replace("\u00a0", " "), "note")]
@@ -264,7 +249,7 @@ class MarkedRows:
         self._has_base = bool(base[0] or base[1])
         self._sides = [_Side(texts[which], pieces, which, base[which]) for which, pieces in enumerate(sides)]
         self._kinds: list[int] = alignment.table.kinds.tolist()
-        self._alone = one_sided_matches(alignment)
+        self._alone = wording.one_sided_matches(alignment)
 
     def of_side(self, row: int, which: int) -> list[Fragment]:
         """Return one side of a row (0: A, 1: B); a row without text of that side has its note."""
@@ -332,7 +317,7 @@ class MarkedRows:
     def _note(self, row: int) -> str:
         """Return the note that points to the other halves of the moved matches that begin in a row of one side."""
         return ", ".join(
-            f"[{match}] {way_to(self._alignment, match, side)}"
+            f"[{match}] {wording.way_to(self._alignment, match, side)}"
             for side, matches in enumerate(self._alone)
             for match in matches.get(row, ())
         )
@@ -386,7 +371,7 @@ class _Side:
             yield f"{before}{self._shown(begin, end)}{after}", style
             return
         yield before, style
-        for first, last, inside in cut_at(self._base, begin, end):
+        for first, last, inside in wording.cut_at(self._base, begin, end):
             yield self._shown(first, last), "base" if inside else style
         yield after, style
 
@@ -395,7 +380,7 @@ class _Side:
         return any(self._shown(*span).strip() for span in self._spans[begin:end])
 
     def _shown(self, begin: int, end: int) -> str:
-        return visible(part_of(self._text, begin, end)).replace("\t", TAB)
+        return visible(wording.part_of(self._text, begin, end)).replace("\t", TAB)
 
 
 def _ends(text: str) -> tuple[str, str, str]:

@@ -9,20 +9,7 @@ from collections.abc import Callable
 from threading import Lock
 from typing import IO, Any
 
-from neardup.io.containers.base import (
-    DIRECTORY_BYTES,
-    HEADER_BYTES,
-    LINK,
-    MEMBERS,
-    OUTSIDE,
-    REPLACED,
-    ArchiveMember,
-    MemberProperties,
-    SkippedMember,
-    absent,
-    most_unpacked,
-    safe_name,
-)
+from neardup.io.containers import base
 from neardup.io.containers.codecs import unpacked_file
 from neardup.io.containers.spools import Held, Stretch, spooled
 
@@ -38,17 +25,17 @@ class TarMembers:
     def __init__(self, path: str, codec: str | None) -> None:
         self.broken: str | None = None
         self._held = self._unpacked(path, codec)
-        self.left_out: list[SkippedMember] = []
+        self.left_out: list[base.SkippedMember] = []
         self._places: dict[str, tuple[int, int, float, int]] = {}
         self._read_headers()
         if not self._places and not self.left_out and self.broken:
             raise OSError(f"it is not a tar archive, or is damaged: {self.broken}")
-        self.members = [ArchiveMember(name, self._places[name][1]) for name in sorted(self._places)]
+        self.members = [base.ArchiveMember(name, self._places[name][1]) for name in sorted(self._places)]
 
     def _unpacked(self, path: str, codec: str | None) -> Held:
         if codec is None:
             return Held(open(path, "rb"))
-        held, self.broken = unpacked_file(path, codec, most_unpacked(os.path.getsize(path)))
+        held, self.broken = unpacked_file(path, codec, base.most_unpacked(os.path.getsize(path)))
         return held
 
     def _read_headers(self) -> None:
@@ -58,8 +45,8 @@ class TarMembers:
                 while (info := archive.next()) is not None:
                     self._add(info)
                     archive.members.clear()  # type: ignore[attr-defined]  # it would hold all headers
-                    if len(self._places) > MEMBERS:
-                        raise tarfile.ReadError(f"it holds more than {MEMBERS:,} files")
+                    if len(self._places) > base.MEMBERS:
+                        raise tarfile.ReadError(f"it holds more than {base.MEMBERS:,} files")
                 # tarfile takes a damaged header for the end
                 if self._held.at(archive.offset, tarfile.BLOCKSIZE).strip(b"\0"):
                     raise tarfile.ReadError(f"the header at byte {archive.offset:,} is damaged")
@@ -69,16 +56,16 @@ class TarMembers:
     def _add(self, info: tarfile.TarInfo) -> None:
         if info.isdir():
             return
-        name = safe_name(info.name)
+        name = base.safe_name(info.name)
         if name is None:
-            self.left_out.append(SkippedMember(info.name, OUTSIDE))
+            self.left_out.append(base.SkippedMember(info.name, base.OUTSIDE))
         elif not info.isreg() or info.issparse():
-            self.left_out.append(SkippedMember(name, LINK))
+            self.left_out.append(base.SkippedMember(name, base.LINK))
         elif info.offset_data + info.size > self._held.length:
             raise tarfile.ReadError(f"it is cut off within {name}")
         else:
             if name in self._places:
-                self.left_out.append(SkippedMember(name, REPLACED))
+                self.left_out.append(base.SkippedMember(name, base.REPLACED))
             self._places[name] = (info.offset_data, info.size, float(info.mtime), info.mode & 0o777)
 
     def open(self, name: str) -> Stretch:
@@ -94,13 +81,13 @@ class TarMembers:
 
     def _place(self, name: str) -> tuple[int, int, float, int]:
         if name not in self._places:
-            raise absent(name)
+            raise base.absent(name)
         return self._places[name]
 
-    def stored(self, name: str) -> MemberProperties:
+    def stored(self, name: str) -> base.MemberProperties:
         """Return time and permissions of a member."""
         *_, when, mode = self._places[name]
-        return MemberProperties(when, mode)
+        return base.MemberProperties(when, mode)
 
 
 class _LimitedTar:
@@ -115,7 +102,7 @@ class _LimitedTar:
         """Return the next bytes. Raises ReadError for a header that is too long."""
         # a long header is read in one piece, or from Python 3.14 on in pieces
         self._header = self._header + size if size > tarfile.BLOCKSIZE else 0
-        if not 0 <= size <= HEADER_BYTES or self._header > HEADER_BYTES:
+        if not 0 <= size <= base.HEADER_BYTES or self._header > base.HEADER_BYTES:
             raise tarfile.ReadError("a header in it is too long")
         return self._file.read(size)
 
@@ -157,17 +144,17 @@ class ZipMembers:
             self._zip = zipfile.ZipFile(_LimitedZip(held.stretch()))
         except UNUSABLE as error:
             raise OSError(f"it is not a zip archive, or is damaged: {error}") from error
-        self.left_out: list[SkippedMember] = []
+        self.left_out: list[base.SkippedMember] = []
         self._infos = self._usable()
-        most = most_unpacked(held.length)
-        self.members: list[ArchiveMember] = []
+        most = base.most_unpacked(held.length)
+        self.members: list[base.ArchiveMember] = []
         total = 0
         for name in sorted(self._infos):
             total += self._infos[name].file_size
             if total > most:
                 self.broken = f"it unpacks to more than {most >> 20} MB; the files from {name} on are left out"
                 break
-            self.members.append(ArchiveMember(name, self._infos[name].file_size))
+            self.members.append(base.ArchiveMember(name, self._infos[name].file_size))
         self._spools: dict[str, Held] = {}
 
     def _usable(self) -> dict[str, zipfile.ZipInfo]:
@@ -175,14 +162,14 @@ class ZipMembers:
         for info in self._zip.infolist():
             if info.is_dir():
                 continue
-            name, kind = safe_name(info.filename), stat.S_IFMT(info.external_attr >> 16)
+            name, kind = base.safe_name(info.filename), stat.S_IFMT(info.external_attr >> 16)
             if name is None:
-                self.left_out.append(SkippedMember(info.filename, OUTSIDE))
+                self.left_out.append(base.SkippedMember(info.filename, base.OUTSIDE))
             elif kind not in (0, stat.S_IFREG):
-                self.left_out.append(SkippedMember(name, LINK))
+                self.left_out.append(base.SkippedMember(name, base.LINK))
             else:
                 if name in found:
-                    self.left_out.append(SkippedMember(name, REPLACED))
+                    self.left_out.append(base.SkippedMember(name, base.REPLACED))
                 found[name] = info
         return found
 
@@ -190,7 +177,7 @@ class ZipMembers:
         """Open a member. Raises OSError for one that is encrypted, damaged, or packed in an unusual way."""
         info = self._infos.get(name)
         if info is None:
-            raise absent(name)
+            raise base.absent(name)
         if info.flag_bits & _ENCRYPTED:
             raise OSError("it is encrypted in the archive")
         try:
@@ -213,13 +200,15 @@ class ZipMembers:
     def size(self, name: str) -> int:
         """Return the unpacked size of a member. Raises OSError."""
         if name not in self._infos:
-            raise absent(name)
+            raise base.absent(name)
         return self._infos[name].file_size
 
-    def stored(self, name: str) -> MemberProperties:
+    def stored(self, name: str) -> base.MemberProperties:
         """Return date, permissions and method of a member."""
         info = self._infos[name]
-        return MemberProperties(info.date_time, (info.external_attr >> 16) & 0o777 or 0o644, info.compress_type)
+        return base.MemberProperties(
+            info.date_time, (info.external_attr >> 16) & 0o777 or 0o644, info.compress_type
+        )
 
 
 class _LimitedZip:
@@ -231,10 +220,10 @@ class _LimitedZip:
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes. Raises OSError for a list of too many files."""
-        if size > DIRECTORY_BYTES:
+        if size > base.DIRECTORY_BYTES:
             raise _too_many()
-        data = self._file.read(size if size >= 0 else DIRECTORY_BYTES)
-        if data.count(_ENTRY) > MEMBERS:
+        data = self._file.read(size if size >= 0 else base.DIRECTORY_BYTES)
+        if data.count(_ENTRY) > base.MEMBERS:
             raise _too_many()
         return data
 
@@ -279,4 +268,4 @@ class _Unpacked:
 
 
 def _too_many() -> OSError:
-    return OSError(f"it holds more than {MEMBERS:,} files")
+    return OSError(f"it holds more than {base.MEMBERS:,} files")

@@ -14,17 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from neardup.io.containers.base import (
-    LINE_BYTES,
-    MEMBERS,
-    MESSAGE_BYTES,
-    NAME_BYTES,
-    ArchiveMember,
-    MemberProperties,
-    SkippedMember,
-    absent,
-    most_unpacked,
-)
+from neardup.io.containers import base
 from neardup.io.containers.codecs import unpacked_file
 from neardup.io.containers.spools import Held, Stretch
 
@@ -34,7 +24,7 @@ SUFFIX = ".eml"
 _BLOCK = 8 << 20
 _FROM = b"From "
 # Enough of the text around a line "From " to judge it: the end of the line before it and two lines.
-_AHEAD, _BEHIND = 2 * LINE_BYTES, 4
+_AHEAD, _BEHIND = 2 * base.LINE_BYTES, 4
 
 # A time of day and a year, as in "From ann@example.org Fri Jul  8 12:08:34 2011"
 _DATED = re.compile(rb"From [^\n]*?\d\d?:\d\d[^\n]*?\b\d{4}\b")
@@ -60,13 +50,13 @@ def begins_of(read: Any) -> tuple[array[int], int, int]:
         while (at := _next_from(held, at, start == 0)) >= 0 and at < until:
             if _begins(held, at, start == 0):
                 places.append(start + at)
-                if len(places) > MEMBERS:
+                if len(places) > base.MEMBERS:
                     return places, start + len(held), places[0]
             at += 1
         if not block:
             break
         checked = max(checked, start + until)
-        drop = max(0, checked - start - LINE_BYTES)
+        drop = max(0, checked - start - base.LINE_BYTES)
         held, start = held[drop:], start + drop
     length = start + len(held)
     return places, length, places[0] if places else length
@@ -108,7 +98,7 @@ def number_of(name: str) -> int | None:
     (17, None, None)
     """
     digits = name.removesuffix(SUFFIX)
-    plain = name.endswith(SUFFIX) and digits.isascii() and digits.isdigit() and len(digits) < NAME_BYTES
+    plain = name.endswith(SUFFIX) and digits.isascii() and digits.isdigit() and len(digits) < base.NAME_BYTES
     return int(digits) if plain and len(digits) < 19 and not digits.startswith("0") else None
 
 
@@ -117,30 +107,30 @@ class MailboxMembers:
 
     def __init__(self, path: str, codec: str | None) -> None:
         self.broken: str | None = None
-        self.left_out: list[SkippedMember] = []
+        self.left_out: list[base.SkippedMember] = []
         if codec is None:
             self._held = Held(open(path, "rb"))  # noqa: SIM115 - closed with its last user
         else:
-            self._held, self.broken = unpacked_file(path, codec, most_unpacked(os.path.getsize(path)))
+            self._held, self.broken = unpacked_file(path, codec, base.most_unpacked(os.path.getsize(path)))
         places, length, before = begins_of(self._held.stretch().read)
         begins = np.array(places, np.int64)
         if not len(begins) and length:
             raise OSError(self.broken or 'it is not a mailbox: no message in it begins with a line "From "')
-        if len(begins) > MEMBERS:
+        if len(begins) > base.MEMBERS:
             begins, length = begins[:-1], int(begins[-1])
-            self.broken = f"it holds more than {MEMBERS:,} messages"
+            self.broken = f"it holds more than {base.MEMBERS:,} messages"
         if before and length:
-            self.left_out.append(SkippedMember("", f"{before:,} bytes before the first message"))
+            self.left_out.append(base.SkippedMember("", f"{before:,} bytes before the first message"))
         self._begins, self._ends = begins, np.append(begins[1:], length)
-        if self.broken is not None and codec is not None and len(begins) and len(begins) <= MEMBERS:
+        if self.broken is not None and codec is not None and len(begins) and len(begins) <= base.MEMBERS:
             self._begins, self._ends = begins[:-1], self._ends[:-1]  # the last message may be cut off
         sizes = (self._ends - self._begins).tolist()
-        self.members = [ArchiveMember(f"{number}{SUFFIX}", size) for number, size in enumerate(sizes, 1)]
+        self.members = [base.ArchiveMember(f"{number}{SUFFIX}", size) for number, size in enumerate(sizes, 1)]
 
     def open(self, name: str) -> io.BytesIO:
         """Open a message as it was sent. Raises OSError if there is none of that name, or it is too large."""
-        if self.size(name) > MESSAGE_BYTES:
-            raise OSError(f"it has more than {MESSAGE_BYTES >> 20} MB")
+        if self.size(name) > base.MESSAGE_BYTES:
+            raise OSError(f"it has more than {base.MESSAGE_BYTES >> 20} MB")
         return io.BytesIO(message_of(self.open_stored(name).read()))
 
     def open_stored(self, name: str) -> Stretch:
@@ -156,9 +146,9 @@ class MailboxMembers:
     def _bounds(self, name: str) -> tuple[int, int]:
         number = number_of(name)
         if number is None or number > len(self._begins):
-            raise absent(name)
+            raise base.absent(name)
         return int(self._begins[number - 1]), int(self._ends[number - 1])
 
-    def stored(self, name: str) -> MemberProperties:
+    def stored(self, name: str) -> base.MemberProperties:
         """Return nothing of interest: messages have no properties of their own in a mailbox."""
-        return MemberProperties()
+        return base.MemberProperties()

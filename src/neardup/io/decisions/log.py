@@ -15,23 +15,7 @@ from typing import Any, NamedTuple, get_args
 
 from neardup.display import counted, printable
 from neardup.errors import ChangedMeanwhileError, InputError, NeardupError
-from neardup.io.decisions.records import (
-    NO_DECISIONS,
-    Action,
-    Change,
-    ChosenRepresentative,
-    DecidedFate,
-    DecisionState,
-    Fate,
-    FateOf,
-    Id,
-    JudgedPair,
-    Judgement,
-    Represents,
-    Tag,
-    Verdict,
-    pair_of,
-)
+from neardup.io.decisions import records
 
 MOST_NAME, MOST_TAG, MOST_NOTE = 200, 200, 10_000
 """Characters of a person's name, of a tag, and of a note or a sentence."""
@@ -131,7 +115,9 @@ class DecisionLog:
         [(number,)] = self._run("SELECT coalesce(max(number), 0) FROM actions")
         return int(number)
 
-    def act(self, changes: Sequence[Change], *, by: str, what: str, seen: int | None = None) -> Action:
+    def act(
+        self, changes: Sequence[records.Change], *, by: str, what: str, seen: int | None = None
+    ) -> records.Action:
         """Store the decisions of a person, and return the action. Raises as ``DecisionStore.act`` does."""
         rows = rows_of(changes)
         if not rows:
@@ -142,7 +128,7 @@ class DecisionLog:
         self._add(number, [(row, None, self._version(row.subject), row.value is not None) for row in rows])
         return self.action(number)
 
-    def undo(self, *, by: str, action: int | None = None) -> Action | None:
+    def undo(self, *, by: str, action: int | None = None) -> records.Action | None:
         """Restore the state before an action; see ``DecisionStore.undo``."""
         undone = self.undoable(by, action)
         if undone is None:
@@ -163,13 +149,13 @@ class DecisionLog:
         version = self._version(decision.subject)
         self._add(action, [(decision, threshold, version, decision.value is not None)])
 
-    def begin_undo(self, undone: Action, by: str) -> int:
+    def begin_undo(self, undone: records.Action, by: str) -> int:
         """Store an action that undoes another one, whose decisions follow, and return its number."""
         what = f"undo action {undone.number}" if undone.undoes is None else f"redo action {undone.undoes}"
         number = self.begin(by, what, undone.changes, undone.number)
         is_undone: bool = True
         mark: int | None = number
-        target: Action | None = undone
+        target: records.Action | None = undone
         while target is not None:  # if the action undid another one, that one holds again, and so on
             sealed = seal((*self._action_row(target.number)[:-1], mark))
             self._run("UPDATE actions SET undone_by = ?, seal = ? WHERE number = ?", mark, sealed, target.number)
@@ -181,7 +167,7 @@ class DecisionLog:
         """Store that what held before some rows holds again."""
         self._add(action, [(Decided(row.subject, None, ""), None, row.after, row.before) for row in rows])
 
-    def undoable(self, by: str, action: int | None) -> Action | None:
+    def undoable(self, by: str, action: int | None) -> records.Action | None:
         """Return the action to undo: by default the last one of ``by``, None if there is none.
 
         Raises ChangedMeanwhileError if a later action decided about the same again, and InputError for an action
@@ -222,7 +208,7 @@ class DecisionLog:
                 if last.after != (None if before is None else before.after):  # not restored by an undo
                     raise self._changed_by(last.action, "Nothing was stored")
 
-    def state(self, known: DecisionState = NO_DECISIONS) -> DecisionState:
+    def state(self, known: records.DecisionState = records.NO_DECISIONS) -> records.DecisionState:
         """Return all decisions that hold; only those that changed since the state ``known`` are read."""
         number = self.last()
         if number == known.number:
@@ -237,15 +223,15 @@ class DecisionLog:
         except (ValueError, TypeError, KeyError) as error:
             raise self._damaged(f"a stored value differs from the written one ({error})") from error
 
-    def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
+    def history(self, before: int | None = None, limit: int = 50) -> tuple[records.Action, ...]:
         """Return at most ``limit`` actions of people with numbers below ``before``, the latest first."""
         below = _LARGEST if before is None else before
         where = "WHERE number < ? AND by IS NOT NULL ORDER BY number DESC LIMIT ?"
-        return tuple(Action(*row) for row in self._actions(where, below, limit))
+        return tuple(records.Action(*row) for row in self._actions(where, below, limit))
 
-    def action(self, number: int) -> Action:
+    def action(self, number: int) -> records.Action:
         """Return an action."""
-        return Action(*self._action_row(number))
+        return records.Action(*self._action_row(number))
 
     def rows_of_action(self, action: int) -> list[Logged]:
         """Return the rows of an action, in their order."""
@@ -380,7 +366,7 @@ def seal(values: Sequence[Any], more: bytes = b"") -> int:
     return zlib.crc32(blob, zlib.crc32(json.dumps(list(values), default=repr).encode()))
 
 
-def rows_of(changes: Sequence[Change]) -> list[Decided]:
+def rows_of(changes: Sequence[records.Change]) -> list[Decided]:
     """Return the changes as rows, the last one of each subject. Raises InputError for impossible ones."""
     rows = map(_row_of, changes)
     return list({row.subject: row for row in rows}.values())
@@ -407,21 +393,21 @@ def require_tag(tag: str) -> str:
     return tag
 
 
-def _row_of(change: Change) -> Decided:
+def _row_of(change: records.Change) -> Decided:
     match change:
-        case Judgement(a, b, verdict, note):
+        case records.Judgement(a, b, verdict, note):
             if a == b and type(a) is type(b):
                 raise InputError(f"{printable(a)} was judged with itself", "Two different documents")
-            _require_one_of(verdict, get_args(Verdict))
-            one, other = map(_stored_id, pair_of(a, b))
+            _require_one_of(verdict, get_args(records.Verdict))
+            one, other = map(_stored_id, records.pair_of(a, b))
             return Decided(("pair", one, other), verdict, _text(note, "note", MOST_NOTE))
-        case FateOf(id, fate, note):
-            _require_one_of(fate, get_args(Fate))
+        case records.FateOf(id, fate, note):
+            _require_one_of(fate, get_args(records.Fate))
             return Decided(("fate", _stored_id(id), ""), fate, _text(note, "note", MOST_NOTE))
-        case Represents(group, chosen):
+        case records.Represents(group, chosen):
             value = None if chosen is None else _stored_id(chosen)
             return Decided(("represents", _stored_id(group), ""), value, "")
-        case Tag(id, tag, on):
+        case records.Tag(id, tag, on):
             return Decided(("tag", _stored_id(id), require_tag(tag)), 1 if on else None, "")
     raise InputError(f"{type(change).__name__} is not a decision", "Judgement, FateOf, Represents or Tag")
 
@@ -431,7 +417,7 @@ def _require_one_of(value: str | None, allowed: Sequence[str]) -> None:
         raise InputError(f"The decision is {printable(value)}", f"One of {', '.join(allowed)}")
 
 
-def _stored_id(id: Id) -> Any:
+def _stored_id(id: records.Id) -> Any:
     """A whole number beyond 64 bits becomes bytes, which no id is."""
     if isinstance(id, bool) or not isinstance(id, int | str):
         raise InputError(f"An id is of type {type(id).__name__}", "Strings and whole numbers")
@@ -440,7 +426,7 @@ def _stored_id(id: Id) -> Any:
     return _encodable(id, "id")
 
 
-def _id_of(value: Any) -> Id:
+def _id_of(value: Any) -> records.Id:
     """Raises ValueError for a value that no id is stored as."""
     if isinstance(value, bytes):
         return int(value)
@@ -473,8 +459,8 @@ def _line(text: str, name: str, most: int) -> str:
 
 
 def _state_with(
-    before: DecisionState, number: int, subjects: Iterable[Subject], now: Iterable[InForce]
-) -> DecisionState:
+    before: records.DecisionState, number: int, subjects: Iterable[Subject], now: Iterable[InForce]
+) -> records.DecisionState:
     """Return the state after the action ``number``: ``subjects`` have changed, and ``now`` hold of them.
 
     Raises ValueError, TypeError or KeyError for values that no decision has.
@@ -496,7 +482,7 @@ def _state_with(
         else:
             maps[row.kind][_key(row.kind, row.a, row.b)] = _decision(row)
     of_ids = {id: tuple(sorted(of_id)) for id, of_id in tags.items() if of_id}
-    return DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids)
+    return records.DecisionState(number, maps["pair"], maps["fate"], maps["represents"], of_ids)
 
 
 def _tag(kind: str, b: Any) -> str:
@@ -507,11 +493,11 @@ def _key(kind: str, a: Any, b: Any) -> Any:
     return (_id_of(a), _id_of(b)) if kind == "pair" else _id_of(a)
 
 
-def _decision(row: InForce) -> JudgedPair | DecidedFate | ChosenRepresentative:
+def _decision(row: InForce) -> records.JudgedPair | records.DecidedFate | records.ChosenRepresentative:
     if row.kind == "represents":
-        return ChosenRepresentative(_id_of(row.value), row.by, row.at, row.action)
-    if row.value not in get_args(Verdict if row.kind == "pair" else Fate):
+        return records.ChosenRepresentative(_id_of(row.value), row.by, row.at, row.action)
+    if row.value not in get_args(records.Verdict if row.kind == "pair" else records.Fate):
         raise ValueError("a decision has a value that does not exist")
     if row.kind == "pair":
-        return JudgedPair(row.value, row.note, row.by, row.at, row.action)
-    return DecidedFate(row.value, row.note, row.by, row.at, row.action)
+        return records.JudgedPair(row.value, row.note, row.by, row.at, row.action)
+    return records.DecidedFate(row.value, row.note, row.by, row.at, row.action)

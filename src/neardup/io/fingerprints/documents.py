@@ -19,19 +19,7 @@ from neardup.io.fingerprints.chunk import ReadChunk
 from neardup.io.fingerprints.folder import SavedFingerprints
 from neardup.io.formats.charsets import Charset
 from neardup.io.names import path_of
-from neardup.io.readers import open_sources
-from neardup.io.readers.base import (
-    Aside,
-    Chunk,
-    Column,
-    Documents,
-    Findings,
-    Format,
-    NativeRows,
-    ReadRows,
-    RowNumbers,
-    Sink,
-)
+from neardup.io.readers import base, open_sources
 from neardup.io.readers.columns import Chosen
 from neardup.io.readers.discovery import find_files
 from neardup.io.readers.folders import Discovered
@@ -57,11 +45,11 @@ class FingerprintedDocuments:
         self.secret, self.key = secret, key_of(secret)
         first = parts[0].manifest.input
         formats = {part.manifest.input.format for part in parts}
-        self.format = cast(Format, first.format if len(formats) == 1 else "mixed")
+        self.format = cast(base.Format, first.format if len(formats) == 1 else "mixed")
         self.sources = tuple(source for part in self._parts for source in part.sources)
         in_folder = several and self.format == "text"
         self.names: tuple[str, ...] = ("input",) if in_folder else tuple(n for p in self._parts for n in p.names)
-        self.columns = tuple(Column(column.name, cast(Any, column.kind)) for column in first.columns)
+        self.columns = tuple(base.Column(column.name, cast(Any, column.kind)) for column in first.columns)
         sizes = [part.manifest.input.size_bytes for part in parts]
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
         self.findings = _findings(self._parts, several)
@@ -98,7 +86,7 @@ class FingerprintedDocuments:
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[base.Chunk]:
         """Yield the chunks of the texts, read from where they are now. Raises InputError."""
         indexes = range(self._first_chunks[-1]) if wanted is None else sorted(wanted)
         by_part: dict[int, set[int]] = {}
@@ -127,7 +115,7 @@ class FingerprintedDocuments:
         part = next(part for part in self._parts if source in part.names)
         return part.capture(part.names.index(source), number)
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> base.Sink:
         """Refuse: the rows of parts are written part by part."""
         raise NotImplementedError("the rows of saved parts are written part by part")
 
@@ -162,11 +150,13 @@ def _under_own_name(reason: str, file: str | None, sources: Sequence[Source], ro
     return reason.replace(f"cannot read {file}: ", f"cannot read {sources[row].name}: ", 1)
 
 
-def _findings(parts: "Sequence[_Part]", several: bool) -> Findings:
-    found = Findings()
+def _findings(parts: "Sequence[_Part]", several: bool) -> base.Findings:
+    found = base.Findings()
     for part in parts:
         made = part.saved.manifest.input
-        found.aside += [Aside(os.path.join(made.name, name) if several else name, why) for name, why in made.aside]
+        found.aside += [
+            base.Aside(os.path.join(made.name, name) if several else name, why) for name, why in made.aside
+        ]
         found.encodings |= {
             part.full_names.get(name, name): Charset(encoding, cast(Any, how), certainty)
             for name, (encoding, how, certainty) in made.encodings.items()
@@ -243,10 +233,10 @@ class _Part:
         return None if capture is None else capture(documents.names[position], number)
 
     @cached_property
-    def _documents(self) -> Documents:
+    def _documents(self) -> base.Documents:
         made, settings = self.saved.manifest.input, self.saved.settings
         sources = tuple(self._reachable(number) for number in range(len(self.sources)))
-        found = Discovered(cast(Format, made.format), made.name, sources)
+        found = Discovered(cast(base.Format, made.format), made.name, sources)
         documents = open_sources(found, settings.reading)
         documents.require(made.text, made.id)
         return documents
@@ -285,7 +275,7 @@ class _Part:
         table = self.places
         return dict(zip(table["file"].to_pylist(), table["digest"].to_pylist(), strict=True))
 
-    def require_digests(self, numbers: RowNumbers) -> None:
+    def require_digests(self, numbers: base.RowNumbers) -> None:
         """Raise InputError if files that are one document each, read by now, are not those of the first pass."""
         documents = self._documents
         assert isinstance(documents, TextDocuments)
@@ -329,7 +319,7 @@ class _Checked:
     """A chunk of a part whose rows are compared with those of the first pass."""
 
     index: int
-    chunk: Chunk
+    chunk: base.Chunk
     part: _Part
     rows: int
     positions: Int64s | None
@@ -343,7 +333,7 @@ class _Checked:
     def first_row(self) -> int:
         return self.chunk.first_row + self.shift
 
-    def read(self, columns: Sequence[str]) -> ReadRows:
+    def read(self, columns: Sequence[str]) -> base.ReadRows:
         found = self.chunk.read(columns)
         if found.table.num_rows != self.rows:
             self.part.refuse(Source(self.source, self.source))
@@ -353,7 +343,7 @@ class _Checked:
         if self.positions is None:
             return found
         table = found.table.take(pa.array(self.positions))
-        return ReadRows(table, found.row_numbers[self.positions])
+        return base.ReadRows(table, found.row_numbers[self.positions])
 
-    def read_native(self) -> NativeRows:
+    def read_native(self) -> base.NativeRows:
         return self.chunk.read_native()

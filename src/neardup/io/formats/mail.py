@@ -16,23 +16,12 @@ from email.utils import getaddresses, parsedate_to_datetime
 from typing import Any
 
 from neardup.errors import InputError
+from neardup.io.formats import content as contents
 from neardup.io.formats.charsets import decode
-from neardup.io.formats.content import (
-    FILE_BYTES,
-    LISTS,
-    NESTED_PARTS,
-    VALUES,
-    Content,
-    Metadata,
-    attached,
-    described,
-    missing,
-    utc,
-)
 from neardup.io.formats.web import html_text, read_html
 
 # Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
-_LIST_CHARACTERS = 100 * VALUES
+_LIST_CHARACTERS = 100 * contents.VALUES
 
 # Types whose text is read, unless the part is attached as a file.
 _TEXTS = ("text/plain", "text/html")
@@ -41,7 +30,7 @@ _TEXTS = ("text/plain", "text/html")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 
 
-def read_eml(data: bytes) -> Content:
+def read_eml(data: bytes) -> contents.Content:
     r"""Return the subject, an empty line and the visible text; metadata: from, to, cc, date, subject.
 
     Of several alternatives, uses the plain text, else the HTML. The text excludes attachments and attached
@@ -60,14 +49,14 @@ def read_eml(data: bytes) -> Content:
     body = "\n".join(_shown(mail, 0))
     subject = header_text(str(mail["Subject"])) if "Subject" in mail else ""
     text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
-    said = {**head_metadata(mail), **described(lambda: {"subject": subject})}
-    return Content(text, said, attached(_attachments(mail, 0)))
+    said = {**head_metadata(mail), **contents.described(lambda: {"subject": subject})}
+    return contents.Content(text, said, contents.attached(_attachments(mail, 0)))
 
 
-def head_metadata(mail: Message) -> Metadata:
+def head_metadata(mail: Message) -> contents.Metadata:
     """Return the metadata in the header of a mail: from, to, cc, date."""
-    said = [described(lambda key=key: {key: people(str(mail[key] or ""))}) for key in LISTS]  # type: ignore[misc]
-    said.append(described(lambda: {"date": utc(parsedate_to_datetime(str(mail["Date"])))}))
+    said = [contents.described(lambda key=key: {key: people(str(mail[key] or ""))}) for key in contents.LISTS]  # type: ignore[misc]
+    said.append(contents.described(lambda: {"date": contents.utc(parsedate_to_datetime(str(mail["Date"])))}))
     return dict(item for found in said for item in found.items())
 
 
@@ -93,7 +82,7 @@ def people(raw: str) -> list[str]:
 
 def _shown(part: Message, depth: int) -> list[str]:
     """Return the texts of a part that appear in the body, in order."""
-    if depth > NESTED_PARTS:
+    if depth > contents.NESTED_PARTS:
         raise _too_deep()
     kind = part.get_content_type()
     if _is_attached(part) or part.get_content_maintype() == "message":
@@ -124,7 +113,7 @@ def _one_of(alternatives: list[Message], depth: int) -> list[str]:
 
 def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
     """Yield name, size and SHA-256 of the parts outside the text, including images within the text."""
-    if depth > NESTED_PARTS:
+    if depth > contents.NESTED_PARTS:
         raise _too_deep()
     kind, named = part.get_content_type(), part.get_filename()
     content = part.get_payload()
@@ -142,7 +131,7 @@ def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
 
 def _content(part: Message, depth: int) -> Iterator[bytes]:
     """Yield the content of a part; for an attached message, its headers and its parts."""
-    if depth > NESTED_PARTS:
+    if depth > contents.NESTED_PARTS:
         raise _too_deep()
     payload = part.get_payload()
     if not isinstance(payload, list):
@@ -166,7 +155,9 @@ def _is_attached(part: Message) -> bool:
 
 def _too_deep() -> InputError:
     return InputError(
-        f"Its parts are nested more than {NESTED_PARTS} deep", "A mail that people send", "Leave this file out"
+        f"Its parts are nested more than {contents.NESTED_PARTS} deep",
+        "A mail that people send",
+        "Leave this file out",
     )
 
 
@@ -191,7 +182,7 @@ _PROPERTY_HEADER, _PROPERTY_BYTES = 32, 16
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 
 
-def read_msg(data: bytes) -> Content:
+def read_msg(data: bytes) -> contents.Content:
     """Return the subject, an empty line, and the body (plain text, else HTML); from, to, cc, date, subject.
 
     Attachments are listed and excluded from the text. Raises InputError for data that is not an Outlook message,
@@ -200,7 +191,7 @@ def read_msg(data: bytes) -> Content:
     try:
         import olefile
     except ImportError as error:
-        raise missing("An Outlook message", "olefile", error) from None
+        raise contents.missing("An Outlook message", "olefile", error) from None
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as ole:
             message = _Message(ole)
@@ -213,8 +204,8 @@ def read_msg(data: bytes) -> Content:
                     "A message with a body as plain text or HTML",
                     "Save it as .eml or as text",
                 )
-            metadata = {**_metadata(message), **described(lambda: {"subject": subject})}
-            attachments = attached(message.attachments())
+            metadata = {**_metadata(message), **contents.described(lambda: {"subject": subject})}
+            attachments = contents.attached(message.attachments())
     except InputError:
         raise
     except Exception as error:  # damaged files make olefile fail in many ways: struct.error, OSError, TypeError …
@@ -223,16 +214,18 @@ def read_msg(data: bytes) -> Content:
             "A complete .msg file",
             "Save the message again",
         ) from error
-    return Content("\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments)
+    return contents.Content(
+        "\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments
+    )
 
 
-def _metadata(message: "_Message") -> Metadata:
+def _metadata(message: "_Message") -> contents.Metadata:
     """Return the metadata of the header the mail arrived with; for a mail never sent, the values Outlook shows."""
     return {
-        **described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
-        **described(lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}),
-        **described(lambda: {"date": utc(message.time(_SENT, _DELIVERED))}),
-        **described(lambda: head_metadata(message_from_string(message.string(_HEAD)))),
+        **contents.described(lambda: {"from": [_person(message.string(number)) for number in _FROM]}),
+        **contents.described(lambda: {"to": message.string(_TO).split(";"), "cc": message.string(_CC).split(";")}),
+        **contents.described(lambda: {"date": contents.utc(message.time(_SENT, _DELIVERED))}),
+        **contents.described(lambda: head_metadata(message_from_string(message.string(_HEAD)))),
     }
 
 
@@ -261,7 +254,7 @@ class _Message:
 
     def _read(self, name: str) -> bytes:
         # a damaged size must not make olefile read more than the file could hold
-        if self._ole.get_size(name) > FILE_BYTES:
+        if self._ole.get_size(name) > contents.FILE_BYTES:
             raise InputError(f"{name} in it claims to be too large", "A complete .msg file", "Save it again")
         content: bytes = self._ole.openstream(name).read()
         return content

@@ -16,16 +16,7 @@ from typing import Any
 from xml.parsers import expat
 
 from neardup.errors import InputError
-from neardup.io.formats.content import (
-    TEXT_CHARACTERS,
-    UNPACKED_BYTES,
-    VALUE_CHARACTERS,
-    Content,
-    described,
-    missing,
-    too_long,
-    utc,
-)
+from neardup.io.formats import content as contents
 
 UNUSABLE = (
     zipfile.BadZipFile,
@@ -56,7 +47,7 @@ def require_sound(archive: zipfile.ZipFile, *, doctypes: bool) -> None:
     For archives that a library is about to parse. Raises InputError, and the errors of damaged archives.
     """
     total = sum(info.file_size for info in archive.infolist())  # zipfile unpacks no part further than it claims
-    if total > UNPACKED_BYTES:
+    if total > contents.UNPACKED_BYTES:
         raise _too_large("It")
     for info in () if doctypes else archive.infolist():
         if info.filename.lower().endswith((".xml", ".rels", ".vml")):
@@ -100,11 +91,11 @@ def properties(archive: zipfile.ZipFile) -> dict[str, object]:
 
     def characters(text: str) -> None:
         key = _DESCRIBED.get(inside[-1]) if inside else None
-        if key and len(found.get(key, "")) < VALUE_CHARACTERS:
+        if key and len(found.get(key, "")) < contents.VALUE_CHARACTERS:
             found[key] = found.get(key, "") + text
 
     parse_part(archive, name, lambda element, _: inside.append(element), lambda _: inside.clear(), characters)
-    date = described(lambda: {"date": utc(datetime.fromisoformat(found.pop("date")))})
+    date = contents.described(lambda: {"date": contents.utc(datetime.fromisoformat(found.pop("date")))})
     return {**found, **date}
 
 
@@ -125,7 +116,7 @@ def parse_part(
     with archive.open(name) as part:
         while block := part.read(_BLOCK_BYTES):
             unpacked += len(block)
-            if unpacked > UNPACKED_BYTES:
+            if unpacked > contents.UNPACKED_BYTES:
                 raise _too_large(f"{name} in it")
             parser.Parse(block, False)
     parser.Parse(b"", True)
@@ -139,7 +130,7 @@ def _refuse_doctype(*_: Any) -> None:
 
 def _too_large(what: str) -> InputError:
     return InputError(
-        f"{what} unpacks to more than {UNPACKED_BYTES >> 20} MB",
+        f"{what} unpacks to more than {contents.UNPACKED_BYTES >> 20} MB",
         "Documents that people write",
         "Leave this file out if it is a zip bomb",
     )
@@ -150,7 +141,7 @@ _SLIDE = re.compile(r"<!-- Slide number: \d+ -->\n?")
 _EMPTY_CELL = re.compile(r"(?<=\| )(?:NaN|Unnamed: \d+)(?= \|)")
 
 
-def read_pptx(data: bytes) -> Content:
+def read_pptx(data: bytes) -> contents.Content:
     """Return the slides of a presentation in order: titles, texts, tables, notes; title, author, date.
 
     Raises InputError for data that is not a PPTX file, is damaged, protected or unpacks to more than the limit,
@@ -159,7 +150,7 @@ def read_pptx(data: bytes) -> Content:
     return _read(data, "PptxConverter", ".pptx", "A presentation", lambda text: _SLIDE.sub("", text))
 
 
-def read_xlsx(data: bytes) -> Content:
+def read_xlsx(data: bytes) -> contents.Content:
     """Return the sheets of a workbook as tables, each below its name; title, author, date.
 
     Raises InputError as ``read_pptx`` does.
@@ -167,7 +158,7 @@ def read_xlsx(data: bytes) -> Content:
     return _read(data, "XlsxConverter", ".xlsx", "A spreadsheet", lambda text: _EMPTY_CELL.sub("", text))
 
 
-def read_epub(data: bytes) -> Content:
+def read_epub(data: bytes) -> contents.Content:
     """Return title, authors and chapters of an e-book, in reading order.
 
     Raises InputError as ``read_pptx`` does.
@@ -181,32 +172,32 @@ def load() -> None:
         import markitdown.converters  # noqa: F401
 
 
-def _read(data: bytes, converter: str, suffix: str, what: str, cleaned: Callable[[str], str]) -> Content:
+def _read(data: bytes, converter: str, suffix: str, what: str, cleaned: Callable[[str], str]) -> contents.Content:
     try:
         from markitdown import MissingDependencyException, StreamInfo, converters
     except ImportError as error:
-        raise missing(what, "markitdown", error, "office") from None
+        raise contents.missing(what, "markitdown", error, "office") from None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             # pages of e-books declare document types, and are not parsed as XML
             require_sound(archive, doctypes=suffix == ".epub")
-            said = described(lambda: properties(archive))
+            said = contents.described(lambda: properties(archive))
         made = getattr(converters, converter)().convert(io.BytesIO(data), StreamInfo(extension=suffix))
     except (InputError, MemoryError):
         raise
     except MissingDependencyException:
         package = f"markitdown[{suffix[1:]}]"
-        raise missing(what, package, ModuleNotFoundError(name=package), "office") from None
+        raise contents.missing(what, package, ModuleNotFoundError(name=package), "office") from None
     except Exception as error:  # the libraries behind it fail in many ways on damaged files
         raise InputError(
             f"It is damaged, or not a file of the type {suffix[1:].upper()}: {type(error).__name__}: {error}",
             "A complete file without a password",
             "Open it in its program and save it again",
         ) from error
-    if len(made.markdown) > TEXT_CHARACTERS:
-        raise too_long()
-    title = described(lambda: {"title": made.title})
-    return Content(cleaned(made.markdown).strip(), {**title, **said})
+    if len(made.markdown) > contents.TEXT_CHARACTERS:
+        raise contents.too_long()
+    title = contents.described(lambda: {"title": made.title})
+    return contents.Content(cleaned(made.markdown).strip(), {**title, **said})
 
 
 # Namespaces of ECMA-376, transitional and strict.
@@ -226,7 +217,7 @@ _SKIPPED = {"moveFrom", "rt"}
 _INSTEAD = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 
 
-def read_docx(data: bytes) -> Content:
+def read_docx(data: bytes) -> contents.Content:
     """Return paragraphs, tables, text boxes, then footnotes and endnotes of a DOCX file; title, author, date.
 
     Headers, footers, comments, deleted and hidden text are left out. Raises InputError for data that is not a DOCX
@@ -241,7 +232,7 @@ def read_docx(data: bytes) -> Content:
             words = _Words()
             for name in (main, *(note for note in notes if note in archive.namelist())):
                 parse_part(archive, name, words.start, words.end, words.characters)
-            return Content(words.text(), described(lambda: properties(archive)))
+            return contents.Content(words.text(), contents.described(lambda: properties(archive)))
     except UNUSABLE as error:
         raise _damaged(error) from error
 
@@ -308,8 +299,8 @@ class _Words:
             return
         self._parts.append(text)
         self._length += len(text)
-        if self._length > TEXT_CHARACTERS:
-            raise too_long()
+        if self._length > contents.TEXT_CHARACTERS:
+            raise contents.too_long()
 
 
 def _local(name: str, namespaces: tuple[str, ...]) -> str | None:

@@ -13,28 +13,15 @@ from typing import Any
 import pyarrow as pa
 
 from neardup.errors import InputError, OutputError
+from neardup.io.readers import base
 from neardup.io.readers.arrow import plain_type
-from neardup.io.readers.base import (
-    Chunk,
-    Column,
-    FailedChunk,
-    Findings,
-    Format,
-    Kind,
-    NativeRows,
-    Natives,
-    ReadRows,
-    RowNumbers,
-    Separate,
-    Sink,
-)
 from neardup.io.readers.columns import offer_fields, text_here, types_of
 from neardup.io.readers.fields import FieldPath, VirtualColumns
 from neardup.io.readers.files import FileDocuments
 
-_ARROW: dict[Kind, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "truth": pa.bool_()}
+_ARROW: dict[base.Kind, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "truth": pa.bool_()}
 """The types of columns whose format has none; all others are strings."""
-_NUMBERS: frozenset[Kind] = frozenset(("integer", "number"))
+_NUMBERS: frozenset[base.Kind] = frozenset(("integer", "number"))
 
 
 class CompositeDocuments:
@@ -44,7 +31,7 @@ class CompositeDocuments:
     list of the kinds: they can be labels and ids, but give no order.
     """
 
-    format: Format = "mixed"
+    format: base.Format = "mixed"
 
     def __init__(self, inputs: Sequence[FileDocuments]) -> None:
         self.inputs = tuple(inputs)
@@ -53,18 +40,18 @@ class CompositeDocuments:
         self.names = tuple(source.name for source in self.sources)
         sizes = [one.size_bytes for one in inputs]
         self.size_bytes = None if None in sizes else sum(size or 0 for size in sizes)
-        self.findings = Findings()
+        self.findings = base.Findings()
         for one in inputs:
             self.findings.notes += one.findings.notes
             self.findings.aside += one.findings.aside
             self.findings.encodings |= one.findings.encodings
             one.findings = self.findings
         self.unnameable = tuple(name for one in inputs for name in getattr(one, "unnameable", ()))
-        kinds: dict[str, dict[Kind, str]] = {}
+        kinds: dict[str, dict[base.Kind, str]] = {}
         for one in inputs:
             for column in one.columns:
                 kinds.setdefault(column.name, {}).setdefault(column.kind, one.names[0])
-        self.columns = tuple(Column(name, _common(tuple(of))) for name, of in kinds.items())
+        self.columns = tuple(base.Column(name, _common(tuple(of))) for name, of in kinds.items())
         counts = {name: sum(_has(one, name) for one in inputs) for name in kinds}
         self.partial = frozenset(name for name in kinds if counts[name] < len(inputs))
         self.conflicts = {
@@ -114,18 +101,18 @@ class CompositeDocuments:
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[base.Chunk]:
         """Yield the chunks of all inputs in order."""
 
-        def of_one(one: FileDocuments, mine: Collection[int] | None) -> Iterator[Chunk]:
+        def of_one(one: FileDocuments, mine: Collection[int] | None) -> Iterator[base.Chunk]:
             return one.chunks(mine, None if columns is None else [name for name in columns if _has(one, name)])
 
         for first, chunk in self._in_turn(wanted, of_one):
             yield self._numbered(first, chunk)
 
-    def _numbered(self, first: int, chunk: Any) -> Chunk:
+    def _numbered(self, first: int, chunk: Any) -> base.Chunk:
         """A chunk of an input under its number in all of them; ``first`` is that of the first one."""
-        if isinstance(chunk, FailedChunk):
+        if isinstance(chunk, base.FailedChunk):
             return replace(chunk, index=first + chunk.index)
         return _Chunk(first + chunk.index, chunk, self)
 
@@ -155,14 +142,14 @@ class CompositeDocuments:
         """Return a column for rows of an input that lacks it."""
         if name in self.schema.names:
             return pa.nulls(rows, plain_type(self.schema.field(name).type))
-        kind: Kind = next((column.kind for column in self.columns if column.name == name), "text")
+        kind: base.Kind = next((column.kind for column in self.columns if column.name == name), "text")
         return pa.nulls(rows, _ARROW.get(kind, pa.large_string()))
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> base.Sink:
         """Refuse: the rows of each file are written apart."""
         raise OutputError("Several formats have no file in common", "Files like those of the input")
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+    def separate(self, extra: Any, threads: int, judged: bool) -> base.Separate:
         """Return how to write the rows of each file apart, in its own form; see ``SeparateFiles.separate``."""
         parts = {one: one.separate(extra, threads, judged) for one in self.inputs}
         firsts = dict(zip(self.inputs, _before(len(one.sources) for one in self.inputs), strict=True))
@@ -172,23 +159,23 @@ class CompositeDocuments:
             for chunk, load in parts[one].natives(mine):
                 yield chunk, partial(_moved, load, firsts[one])
 
-        def natives(wanted: Collection[int] | None) -> Natives:
+        def natives(wanted: Collection[int] | None) -> base.Natives:
             for first, (chunk, load) in self._in_turn(wanted, of_one):
                 yield self._numbered(first, chunk), load
 
-        def opened(position: int, path: Path) -> Sink | None:
+        def opened(position: int, path: Path) -> base.Sink | None:
             one, place = owner[position]
             sink = parts[one].open(place, path)
             return None if sink is None else _OfOne(sink, firsts[one])
 
-        return Separate(natives, opened)
+        return base.Separate(natives, opened)
 
 
 def _has(one: FileDocuments, name: str) -> bool:
     return name in getattr(one, "virtual", ()) or any(column.name == name for column in one.columns)
 
 
-def _common(kinds: tuple[Kind, ...]) -> Kind:
+def _common(kinds: tuple[base.Kind, ...]) -> base.Kind:
     """The kind of a column that has these in some inputs."""
     if len(set(kinds)) == 1:
         return kinds[0]
@@ -204,17 +191,17 @@ def _before(counts: Iterator[int]) -> Iterator[int]:
         total += count
 
 
-def _moved(load: Callable[[], Any], first: int) -> NativeRows:
+def _moved(load: Callable[[], Any], first: int) -> base.NativeRows:
     """Native rows of an input, with the position of their file among all files."""
     native = load()
-    moved: NativeRows = replace(native, position=native.position + first)
+    moved: base.NativeRows = replace(native, position=native.position + first)
     return moved
 
 
 class _OfOne:
     """The sink of a file of an input whose first file is the one at ``first`` among all files."""
 
-    def __init__(self, sink: Sink, first: int) -> None:
+    def __init__(self, sink: base.Sink, first: int) -> None:
         self.path, self._first = sink.path, first
         self._sink, self.write, self.close = sink, sink.write, sink.close
 
@@ -241,20 +228,20 @@ class _Chunk:
         """Number within the file of the first row, good or not."""
         return int(self.chunk.first_row)
 
-    def read(self, columns: Sequence[str]) -> ReadRows:
+    def read(self, columns: Sequence[str]) -> base.ReadRows:
         """Return the requested columns; those that the input lacks are null."""
         present = [name for name in columns if _has(self.chunk.owner, name)]
-        rows: ReadRows = self.chunk.read(present)
+        rows: base.ReadRows = self.chunk.read(present)
         if len(present) == len(columns):
             return rows
-        numbers: RowNumbers = rows.row_numbers
+        numbers: base.RowNumbers = rows.row_numbers
         arrays = [
             rows.table.column(present.index(name)) if name in present else self.owner.null(name, len(numbers))
             for name in columns
         ]
         return replace(rows, table=pa.table(arrays, list(columns)))
 
-    def read_native(self) -> NativeRows:
+    def read_native(self) -> base.NativeRows:
         """Return the good rows with all their content, as in the file."""
-        native: NativeRows = self.chunk.read_native()
+        native: base.NativeRows = self.chunk.read_native()
         return native

@@ -22,26 +22,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from neardup.errors import InputError
+from neardup.io.readers import base
 from neardup.io.readers.arrow import valid_strings
-from neardup.io.readers.base import (
-    CHUNK_BYTES,
-    RAW_CHARACTERS,
-    ROW_BYTES,
-    Chunk,
-    Column,
-    Format,
-    Kind,
-    NativeRows,
-    NativeTable,
-    Problem,
-    ReadRows,
-    RowNumbers,
-    Sink,
-    failure_text,
-    named,
-    refuse_columns,
-    too_long,
-)
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE, FileChunk
 from neardup.io.readers.lines import BYTE_ORDER_MARK, HEAD_BYTES, Stream, StreamDocuments
@@ -75,11 +57,11 @@ _FAR = 4
 class CsvDocuments(StreamDocuments):
     """CSV or TSV files that all have the same header."""
 
-    format: Format = "csv"
+    format: base.Format = "csv"
     failure = "cannot read the header"
 
     def __init__(
-        self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, reading: ReadingSettings = AUTO
+        self, sources: Sequence[Source], chunk_bytes: int = base.CHUNK_BYTES, reading: ReadingSettings = AUTO
     ) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
@@ -114,7 +96,7 @@ class CsvDocuments(StreamDocuments):
         except UNREADABLE:
             return Dialect(usual_delimiter(source))  # the failure recurs when the header is read
         dialect = dialect_of(source, head, asked)
-        refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
+        base.refuse_columns(source.name, head.split(b"\n", 1)[0].count(dialect.delimiter.encode()) + 1)
         return dialect
 
     def _dialect_notes(self) -> list[str]:
@@ -123,7 +105,7 @@ class CsvDocuments(StreamDocuments):
             if dialect.sniffed:
                 sniffed.setdefault(dialect.delimiter, []).append(name)
         return [
-            f"delimiter: {'tab' if delimiter == TAB else delimiter} (guessed from {named(names)}; "
+            f"delimiter: {'tab' if delimiter == TAB else delimiter} (guessed from {base.named(names)}; "
             "set it with --delimiter)"
             for delimiter, names in sniffed.items()
         ]
@@ -132,7 +114,7 @@ class CsvDocuments(StreamDocuments):
         try:
             return header_of(partial(self.stream, position), self.dialects[position])
         except UNREADABLE as error:
-            self.failures[position] = failure_text(error)
+            self.failures[position] = base.failure_text(error)
             return ()
 
     def _common_header(self) -> tuple[str, ...]:
@@ -148,19 +130,19 @@ class CsvDocuments(StreamDocuments):
             _check_header(self.names[good[0]], first, self.names[i], self.headers[i])
         return first
 
-    def _kinds(self) -> tuple[Column, ...]:
+    def _kinds(self) -> tuple[base.Column, ...]:
         for chunk in islice(self.chunks(), len(self.sources)):
             table = chunk.read(self.header).table.slice(0, SAMPLE_ROWS)
             if table.num_rows:
-                return tuple(Column(name, _kind(table[name])) for name in self.header)
-        return tuple(Column(name, "text") for name in self.header)
+                return tuple(base.Column(name, _kind(table[name])) for name in self.header)
+        return tuple(base.Column(name, "text") for name in self.header)
 
     @property
     def kept_name(self) -> str:
         """``kept.csv`` or ``kept.tsv``, compressed like the input."""
         return f"kept{'.tsv' if self.delimiter == TAB else '.csv'}{suffix_of(self.compression)}"
 
-    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> base.Sink:
         """Open a file for records; those of one file have its order, delimiter and compression."""
         if position is None:
             return CsvSink(path, extended(self.schema, extra), self.delimiter, self.compression)
@@ -170,7 +152,7 @@ class CsvDocuments(StreamDocuments):
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Yield the chunks of one file."""
         names = self.header if columns is None else tuple(self.virtual.roots(columns))
         stream = CsvStream(
@@ -196,27 +178,27 @@ class _RecordsChunk(FileChunk):
     owner: CsvDocuments
     batch: "Batch"
 
-    def read(self, columns: Sequence[str]) -> ReadRows:
+    def read(self, columns: Sequence[str]) -> base.ReadRows:
         table = self.owner.virtual.table(self.batch.table, columns)
         if self.owner.text is not None:
             table = valid_strings(table, self.owner.text)
-        return ReadRows(table, self._row_numbers(), self.batch.rejected)
+        return base.ReadRows(table, self._row_numbers(), self.batch.rejected)
 
-    def read_native(self, *, own: bool = False) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> base.NativeRows:
         table = self.batch.table
         if own:
             table = table.select(list(self.owner.headers[self.position]))
         for field in () if own else self.owner.partition:
             table = table.append_column(field, constant(self.owner.sources[self.position], field, table.num_rows))
-        return NativeTable(self._row_numbers(), table, (), self.position)
+        return base.NativeTable(self._row_numbers(), table, (), self.position)
 
-    def _row_numbers(self) -> RowNumbers:
+    def _row_numbers(self) -> base.RowNumbers:
         good = np.ones(self.batch.records, np.bool_)
         good[[problem.row - self.first_row for problem in self.batch.rejected if problem.row is not None]] = False
         return np.flatnonzero(good) + self.batch.first
 
 
-def _kind(column: Any) -> Kind:
+def _kind(column: Any) -> base.Kind:
     """Return integer or number if all non-empty values can be parsed as such."""
     values = column.filter(pc.not_equal(pc.binary_length(column), 0))
     for kind, type_ in (("integer", pa.int64()), ("number", pa.float64())):
@@ -306,7 +288,7 @@ class Batch:
     first: int
     records: int
     table: Any
-    rejected: tuple[Problem, ...] = ()
+    rejected: tuple[base.Problem, ...] = ()
 
 
 class CsvStream:
@@ -372,17 +354,17 @@ class CsvStream:
         width, columns = len(self._header), [list(self._header).index(name) for name in self._names]
         first, begun = self.records, 0
         rows: list[list[str]] = []
-        rejected: list[Problem] = []
+        rejected: list[base.Problem] = []
         with closing(_Records(self._opened, self._dialect)) as records:
             each = records.fields(width)
             for _ in range(self.records + 1):  # the header is a record, too
                 next(each)
             for fields in each:
                 if isinstance(fields, str):
-                    rejected.append(Problem(self._name, self.records, fields, ""))
+                    rejected.append(base.Problem(self._name, self.records, fields, ""))
                 elif len(fields) != width:
                     reason = f"{len(fields)} fields instead of {width}"
-                    rejected.append(Problem(self._name, self.records, reason, records.raw))
+                    rejected.append(base.Problem(self._name, self.records, reason, records.raw))
                 else:
                     rows.append([fields[column] for column in columns])
                 self.records += 1
@@ -445,7 +427,7 @@ class _Records:
 
     def __init__(self, opened: Callable[[], Stream], dialect: Dialect) -> None:
         # The limit is one of the whole process, and only ever rises; a record is measured before it is reached.
-        csv.field_size_limit(max(csv.field_size_limit(), 2 * ROW_BYTES))
+        csv.field_size_limit(max(csv.field_size_limit(), 2 * base.ROW_BYTES))
         self._opened, self._dialect = opened, dialect
         self._open()
 
@@ -468,7 +450,7 @@ class _Records:
                 lines[0], self.offset = lines[0].removeprefix(_MARK), len(_MARK)
             self._read, self._end = [*self._read[self._end :], *lines], 0
             yield from lines
-            if sum(map(len, self._read[self._end :])) > ROW_BYTES:
+            if sum(map(len, self._read[self._end :])) > base.ROW_BYTES:
                 raise _TooLongError
 
     @property
@@ -484,8 +466,8 @@ class _Records:
     @property
     def raw(self) -> str:
         """The beginning of the last record."""
-        text = "".join(self._lines)[: 4 * RAW_CHARACTERS].rstrip("\r\n")
-        return text.encode("latin-1").decode("utf-8", "replace")[:RAW_CHARACTERS]
+        text = "".join(self._lines)[: 4 * base.RAW_CHARACTERS].rstrip("\r\n")
+        return text.encode("latin-1").decode("utf-8", "replace")[: base.RAW_CHARACTERS]
 
     @property
     def _quotes(self) -> int:
@@ -504,15 +486,15 @@ class _Records:
         while (fields := self._next()) is not None:
             if fields:  # an empty line is no record, nor is it for Arrow
                 yield fields
-            elif (start := self.start) + ROW_BYTES < self.offset:
+            elif (start := self.start) + base.ROW_BYTES < self.offset:
                 if self._skip():
-                    yield f"{too_long('the record')}; bytes {start:,} to {self.offset - 1:,} are left out"
+                    yield f"{base.too_long('the record')}; bytes {start:,} to {self.offset - 1:,} are left out"
                     continue
-                whole = self._whole(start + ROW_BYTES, width)
+                whole = self._whole(start + base.ROW_BYTES, width)
                 end = self.start if whole else self.offset
                 yield (
-                    f"{too_long('the text after an unclosed quote')}; bytes {start:,} to {end - 1:,} are left out "
-                    "with all rows in them, and reading goes on at the next whole record"
+                    f"{base.too_long('the text after an unclosed quote')}; bytes {start:,} to {end - 1:,} are "
+                    "left out with all rows in them, and reading goes on at the next whole record"
                 )
                 if whole:
                     yield whole
@@ -529,7 +511,7 @@ class _Records:
         except csv.Error as error:
             fields = str(error)
         self._take(reader.line_num - before)
-        return fields if self.offset - self.start <= ROW_BYTES else []
+        return fields if self.offset - self.start <= base.ROW_BYTES else []
 
     def _take(self, count: int) -> None:
         self._lines = self._read[self._end : self._end + count]
@@ -540,7 +522,7 @@ class _Records:
         """Read to the end of a long record, in which quotes come in pairs; return whether its end is found."""
         quotes, ended = self._quotes, self._lines[-1].endswith(_LINE_END)
         while quotes % 2 or not ended:
-            if quotes % 2 and self.offset - self.start > _FAR * ROW_BYTES:
+            if quotes % 2 and self.offset - self.start > _FAR * base.ROW_BYTES:
                 return False
             line = next(self._given, "")
             if not line:
@@ -575,7 +557,7 @@ def _line_blocks(stream: Stream) -> Iterator[list[str]]:
         if others:
             yield [rest.decode("latin-1"), *[line.decode("latin-1") for line in others[:-1]]]
             rest = bytearray(others[-1])
-        if rest.endswith(b"\n") or len(rest) > ROW_BYTES:
+        if rest.endswith(b"\n") or len(rest) > base.ROW_BYTES:
             yield [rest.decode("latin-1")]
             rest.clear()
     if rest:

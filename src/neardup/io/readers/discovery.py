@@ -14,20 +14,8 @@ from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
 from neardup.io.names import reaching, shown_name, without_password, without_secrets
+from neardup.io.readers import folders
 from neardup.io.readers.base import Aside, Format, aside_note, named
-from neardup.io.readers.folders import (
-    HIDDEN,
-    RESULT,
-    SUFFIXES,
-    Discovered,
-    decide,
-    format_of,
-    is_result,
-    not_input,
-    partition_of,
-    result_around,
-    walk,
-)
 from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, refuse_part, refuse_remote, table_source
 from neardup.io.storage.systems import asked, filesystem
@@ -62,7 +50,7 @@ def matching(folder: str, parts: Sequence[str], allowed: Callable[[str], bool]) 
     except OSError:  # no folder, or one that may not be listed
         return
     for entry in entries:
-        hidden = not_input(entry.name) and not first.startswith(".")
+        hidden = folders.not_input(entry.name) and not first.startswith(".")
         if hidden or not (deep or fnmatch(entry.name, first)) or not allowed(os.path.realpath(entry.path)):
             continue
         if entry.is_dir():
@@ -111,7 +99,7 @@ def is_index(container: str, name: str) -> bool:
     (True, False, False)
     """
     web = container.lower().endswith(WEB_ARCHIVE)
-    return web and not (name.startswith("archive/") and format_of(name) == "warc")
+    return web and not (name.startswith("archive/") and folders.format_of(name) == "warc")
 
 
 def is_lost(source: Source) -> bool:
@@ -146,20 +134,20 @@ def holds_several(name: str, path: str) -> InputError:
 def _not_input(name: str) -> str | None:
     parts = name.split("/")
     if parts[0] == _MAC:
-        return HIDDEN
-    return next(filter(None, map(not_input, parts)), None)
+        return folders.HIDDEN
+    return next(filter(None, map(folders.not_input, parts)), None)
 
 
 _CHECK = "Check the spelling; quote a pattern so that the shell leaves it alone"
 
-SUFFIXES_OF_FILES = (*SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
+SUFFIXES_OF_FILES = (*folders.SUFFIXES, *DOCUMENT_SUFFIXES, *COMPRESSIONS)
 """Suffixes of the files that are input."""
 
 # Texts without such a suffix are looked up only if they are few and short enough to be names.
 _FEW, _LONGEST_NAME = 1000, 4096
 
 
-def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> Discovered:
+def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> folders.Discovered:
     """Return the files that the names refer to; data files may be of several formats.
 
     ``without``: local files that are never input, even if a name matches them.
@@ -176,10 +164,12 @@ def find_files(names: Sequence[str | Path], without: Collection[Path] = ()) -> D
         for item in part.aside
     )
     notes = (*aside_note(aside), *(note for part in parts for note in part.notes))
-    return Discovered(format, first.name if len(parts) == 1 else "input", tuple(unique.values()), aside, notes)
+    return folders.Discovered(
+        format, first.name if len(parts) == 1 else "input", tuple(unique.values()), aside, notes
+    )
 
 
-def _under_own_name(part: Discovered) -> Iterator[Source]:
+def _under_own_name(part: folders.Discovered) -> Iterator[Source]:
     """Put the folder before the names of its text files, since two folders may have files of the same name."""
     for source in part.sources:
         yield replace(source, name=name_among(part.name, source.name)) if part.format == "text" else source
@@ -269,15 +259,15 @@ def find_file(name: str | Path) -> Source:
     return local_source(shown, path)
 
 
-def _find(name: str, left_out: frozenset[str]) -> Discovered:
+def _find(name: str, left_out: frozenset[str]) -> folders.Discovered:
     if "://" in name:
         return _find_remote(name)
     if name == STDIN:
-        return Discovered("jsonl", "stdin", (Source("stdin", STDIN, read_stdin()),))
+        return folders.Discovered("jsonl", "stdin", (Source("stdin", STDIN, read_stdin()),))
     path = os.path.expanduser(name)
     table = table_source(name, path)
     if table is not None:
-        return Discovered("table", table.name, (table,))
+        return folders.Discovered("table", table.name, (table,))
     refuse_part(name, path)
     if os.path.isdir(path):
         return _find_folder(name, path, left_out)
@@ -295,8 +285,8 @@ def _find(name: str, left_out: frozenset[str]) -> Discovered:
     return _find_pattern(name, path, left_out)
 
 
-def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
-    if is_result(path, os.listdir(path)):
+def _find_folder(name: str, path: str, left_out: frozenset[str]) -> folders.Discovered:
+    if folders.is_result(path, os.listdir(path)):
         kept = [entry for entry in sorted(os.listdir(path)) if entry.startswith("kept")]
         documents = f"its kept documents are {os.path.join(name, kept[0])}" if kept else "it has no kept documents"
         raise InputError(
@@ -305,13 +295,13 @@ def _find_folder(name: str, path: str, left_out: frozenset[str]) -> Discovered:
             f"Look at it with neardup report {name} or nd.load; {documents}",
         )
     aside: list[Aside] = []
-    sources = [local_source(below, found) for below, found in walk(path, left_out, aside)]
+    sources = [local_source(below, found) for below, found in folders.walk(path, left_out, aside)]
     aside.sort(key=lambda item: item.name)
     sources.sort(key=lambda source: source.name)
     return _folder(name, [found for source in sources for found in unfolded(source, aside)], aside)
 
 
-def _find_inside(name: str, path: str) -> Discovered:
+def _find_inside(name: str, path: str) -> folders.Discovered:
     """Find the documents in an archive or mailbox."""
     aside: list[Aside] = []
     sources = unfolded(local_source(os.path.basename(path), path), aside)
@@ -325,7 +315,7 @@ def _find_inside(name: str, path: str) -> Discovered:
     return _folder(name, sources, aside)
 
 
-def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
+def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> folders.Discovered:
     found = (hit for hit in glob.glob(path, recursive=True) if os.path.isfile(hit))
     hits = sorted(hit for hit in found if os.path.realpath(hit) not in left_out)
     if not hits:
@@ -333,18 +323,18 @@ def _find_pattern(name: str, path: str, left_out: frozenset[str]) -> Discovered:
     fixed = _fixed_part(path)
     # a pattern that contains "kept" refers to the kept documents of a run
     means_kept = any(part.startswith("kept") for part in path.split(os.sep))
-    results = {folder: result_around(folder, fixed) for folder in {os.path.dirname(hit) for hit in hits}}
+    results = {folder: folders.result_around(folder, fixed) for folder in {os.path.dirname(hit) for hit in hits}}
     sources, aside = [], {}
     for folder in results:
         refuse_part(name, os.path.join(folder, ""))
     for hit in hits:
         inside = None if means_kept else results[os.path.dirname(hit)]
-        why = RESULT if inside else not_input(os.path.basename(hit))
+        why = folders.RESULT if inside else folders.not_input(os.path.basename(hit))
         if why:
             aside[os.path.relpath(inside, fixed or ".") if inside else hit] = why
         else:
             source = local_source(hit, hit)
-            sources.append(replace(source, partition=partition_of(os.path.relpath(hit, fixed or "."))))
+            sources.append(replace(source, partition=folders.partition_of(os.path.relpath(hit, fixed or "."))))
     left = [Aside(item, why) for item, why in aside.items()]
     if not sources:
         raise InputError(f"No input matches {name}; {aside_note(left)[0]}", "Files of documents", _CHECK)
@@ -387,20 +377,22 @@ def local_source(name: str, path: str) -> Source:
     return Source(shown_name(name), os.path.abspath(path), size)
 
 
-def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> Discovered:
+def _folder(name: str, sources: list[Source], aside: Sequence[Aside]) -> folders.Discovered:
     """Treat a folder as data, or as one document per file."""
     if not sources:
         left = f" that are input; {aside_note(aside)[0]}" if aside else ""
         raise InputError(f"The folder {name} has no files{left}", "At least one visible file", _CHECK)
     lost = [source for source in sources if is_lost(source)]
-    decided = decide(name, [source for source in sources if not is_lost(source)])
+    decided = folders.decide(name, [source for source in sources if not is_lost(source)])
     found = decided.sources
     if lost:  # where they are among the others
         places = {source.path: place for place, source in enumerate(sources)}
         found = tuple(sorted((*found, *lost), key=lambda source: places[source.path]))
     if decided.format != "text":
         found = tuple(
-            replace(source, name=_joined(shown_name(name), source.name), partition=partition_of(source.name))
+            replace(
+                source, name=_joined(shown_name(name), source.name), partition=folders.partition_of(source.name)
+            )
             for source in found
         )
     return replace(decided, sources=found, aside=(*decided.aside, *aside))
@@ -410,9 +402,9 @@ def _joined(folder: str, name: str) -> str:
     return f"{folder.rstrip('/')}/{name}" if "://" in folder else name_among(folder, name)
 
 
-def _files(name: str, sources: list[Source]) -> Discovered:
-    format = _common_format([(format_of(source.path), source) for source in sources])
-    return Discovered(format, shown_name(name), tuple(sources))
+def _files(name: str, sources: list[Source]) -> folders.Discovered:
+    format = _common_format([(folders.format_of(source.path), source) for source in sources])
+    return folders.Discovered(format, shown_name(name), tuple(sources))
 
 
 def _common_format(inputs: Sequence[tuple[Format, Source]]) -> Format:
@@ -432,7 +424,7 @@ def _common_format(inputs: Sequence[tuple[Format, Source]]) -> Format:
     return "mixed"
 
 
-def _find_remote(url: str) -> Discovered:
+def _find_remote(url: str) -> folders.Discovered:
     system, path = filesystem(url)
     if glob.has_magic(path):
         hits: dict[str, dict[str, Any]] = asked(url, lambda: system.glob(path, detail=True))
@@ -483,7 +475,7 @@ def _below(system: Any, root: str, aside: list[Aside]) -> list[Source]:
     sources = []
     for path, info in files.items():
         name = path[len(root.rstrip("/")) + 1 :]
-        why = next(filter(None, map(not_input, name.split("/"))), None)
+        why = next(filter(None, map(folders.not_input, name.split("/"))), None)
         if why:
             aside.append(Aside(name, why))
         else:

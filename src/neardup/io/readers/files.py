@@ -9,22 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from neardup.io.readers import base
 from neardup.io.readers.arrow import no_rows_of
-from neardup.io.readers.base import (
-    Chunk,
-    Column,
-    FailedChunk,
-    Findings,
-    Format,
-    NativeRows,
-    NativeTable,
-    Problem,
-    Separate,
-    Sink,
-    failure_text,
-    no_rows,
-    own_natives,
-)
 from neardup.io.readers.sources import Source, Stamp, require_same
 
 UNREADABLE = (OSError, EOFError, pa.ArrowException, UnicodeDecodeError)
@@ -37,14 +23,14 @@ class FileDocuments(ABC):
     be opened, by position; ``failure`` begins the sentences about them.
     """
 
-    format: Format
-    columns: tuple[Column, ...] = ()
+    format: base.Format
+    columns: tuple[base.Column, ...] = ()
     schema: Any
     failure: str
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self.sources = tuple(sources)
-        self.findings = Findings()
+        self.findings = base.Findings()
         self.names = tuple(source.name for source in self.sources)
         self.failures: dict[int, str] = {}
         self._stamps: dict[int, Stamp | None] = {}
@@ -81,12 +67,12 @@ class FileDocuments(ABC):
     @abstractmethod
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Yield the chunks of one file, numbered from ``first``; an unwanted one may be None."""
 
-    def no_native(self) -> NativeRows:
+    def no_native(self) -> base.NativeRows:
         """Return native rows of this format without any row."""
-        return NativeTable(no_rows(), no_rows_of(self.schema))
+        return base.NativeTable(base.no_rows(), no_rows_of(self.schema))
 
     @property
     @abstractmethod
@@ -94,24 +80,24 @@ class FileDocuments(ABC):
         """The name of a file with the kept rows of all files."""
 
     @abstractmethod
-    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> base.Sink:
         """Open a file for native rows of the file at a position, as that file is; None: of all files."""
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> base.Sink:
         """Open the file ``kept_name``; see ``Documents.sink``."""
         return self.open_sink(folder / self.kept_name, None, extra, threads)
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+    def separate(self, extra: Any, threads: int, judged: bool) -> base.Separate:
         """Return how to write the rows of each file apart; see ``SeparateFiles.separate``."""
 
-        def opened(position: int, path: Path) -> Sink | None:
+        def opened(position: int, path: Path) -> base.Sink | None:
             return None if position in self.failures else self.open_sink(path, position, extra, threads)
 
-        return Separate(lambda wanted: own_natives(self.chunks(wanted, None)), opened)
+        return base.Separate(lambda wanted: base.own_natives(self.chunks(wanted, None)), opened)
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[base.Chunk]:
         """Yield the chunks of all files in order."""
         chosen = None if wanted is None else frozenset(wanted)
         last = None if chosen is None else max(chosen, default=-1)
@@ -129,7 +115,7 @@ class FileDocuments(ABC):
 
     def _pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         if position in self.failures:
             yield self.failed(position, first, f"{self.failure}: {self.failures[position]}")
         else:
@@ -137,7 +123,7 @@ class FileDocuments(ABC):
 
     def _one_file(
         self, position: int, first: int, chosen: frozenset[int] | None, columns: Sequence[str] | None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[base.Chunk]:
         """Yield the wanted chunks of one file, and count all of them unless the end is not needed."""
         index = first
         last = None if chosen is None else max(chosen)
@@ -152,23 +138,23 @@ class FileDocuments(ABC):
         except UNREADABLE as error:
             self.require_unchanged(position)
             if chosen is None or index in chosen:
-                yield self.failed(position, index, f"cannot read the file: {failure_text(error)}")
+                yield self.failed(position, index, f"cannot read the file: {base.failure_text(error)}")
             index += 1
         self.require_unchanged(position)
         self._counts[position] = index - first
 
     def failed(
         self, position: int, index: int, reason: str, row: int | None = None, raw: str | None = None
-    ) -> FailedChunk:
+    ) -> base.FailedChunk:
         """Return a chunk that only carries a problem of the file."""
         name = self.names[position]
-        return FailedChunk(index, name, Problem(name, row, reason, raw), self.no_native())
+        return base.FailedChunk(index, name, base.Problem(name, row, reason, raw), self.no_native())
 
     def rest_lost(
         self, position: int, index: int, error: BaseException, row: int, raw: str | None = None
-    ) -> FailedChunk:
+    ) -> base.FailedChunk:
         """Return a chunk with the problem of a file that can be read up to a row."""
-        reason = f"reading stopped here, the rest of the file is lost: {failure_text(error)}"
+        reason = f"reading stopped here, the rest of the file is lost: {base.failure_text(error)}"
         return self.failed(position, index, reason, row, raw)
 
 

@@ -22,37 +22,11 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.readers import base
+from neardup.io.readers import lines as line_files
 from neardup.io.readers.arrow import kind_of
-from neardup.io.readers.base import (
-    CHUNK_BYTES,
-    Chunk,
-    Column,
-    Format,
-    Kind,
-    LineProblems,
-    NativeLines,
-    NativeRows,
-    ReadRows,
-    Sink,
-    failure_text,
-    no_rows,
-    shown,
-    too_long,
-)
 from neardup.io.readers.fields import EACH, JOINED, FieldPath, Step, VirtualColumns, unnameable
 from neardup.io.readers.files import UNREADABLE, FileChunk
-from neardup.io.readers.lines import (
-    BYTE_ORDER_MARK,
-    LongLine,
-    Positions,
-    Span,
-    StreamDocuments,
-    count_lines,
-    line_blocks,
-    line_bounds,
-    read_span,
-    with_keys,
-)
 from neardup.io.readers.sources import Source, suffix_of
 from neardup.io.writers.kept_formats import LinesSink
 
@@ -77,16 +51,18 @@ _SHORT = 64
 _LINES_AT_ONCE = 1 << 16
 
 
-class JsonlDocuments(StreamDocuments):
+class JsonlDocuments(line_files.StreamDocuments):
     """Files of one JSON object per line."""
 
-    format: Format = "jsonl"
+    format: base.Format = "jsonl"
 
-    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES, encoding: str = "auto") -> None:
+    def __init__(
+        self, sources: Sequence[Source], chunk_bytes: int = base.CHUNK_BYTES, encoding: str = "auto"
+    ) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self.find_charsets(encoding)
-        self._spans: dict[int, list[Span]] = {}
+        self._spans: dict[int, list[line_files.Span]] = {}
         self.types: dict[str, Any] = {}
         self.unnameable: tuple[str, ...] = ()
         self.columns = self._guess()
@@ -110,13 +86,13 @@ class JsonlDocuments(StreamDocuments):
         """``kept.jsonl``, compressed like the input."""
         return f"kept.jsonl{suffix_of(self.compression)}"
 
-    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> base.Sink:
         """Open a file for lines; those of one file are compressed like it."""
         return LinesSink(path, self.compression if position is None else self.sources[position].compression)
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Yield the chunks of one file."""
         known = self._spans.get(position)
         if known is None:
@@ -124,7 +100,7 @@ class JsonlDocuments(StreamDocuments):
             return
         path = self.sources[position].path
         for index, span in enumerate(known, first):
-            load = partial(read_span, path, span)
+            load = partial(line_files.read_span, path, span)
             if not want(index):
                 yield None
             elif span.too_long is not None:
@@ -132,20 +108,20 @@ class JsonlDocuments(StreamDocuments):
             else:
                 yield LinesChunk(index, self, position, span.first_row, load)
 
-    def _too_long(self, position: int, index: int, row: int, beginning: bytes) -> Chunk:
-        return self.failed(position, index, too_long("the line"), row, shown(beginning))
+    def _too_long(self, position: int, index: int, row: int, beginning: bytes) -> base.Chunk:
+        return self.failed(position, index, base.too_long("the line"), row, base.shown(beginning))
 
-    def _first_pass(self, position: int, first: int, want: Callable[[int], bool]) -> Iterator[Chunk | None]:
+    def _first_pass(self, position: int, first: int, want: Callable[[int], bool]) -> Iterator[base.Chunk | None]:
         source = self.sources[position]
         stream = self.stream(position)
-        spans: list[Span] = []
+        spans: list[line_files.Span] = []
         row = offset = 0
         tail = b""
         try:
-            for index, block in enumerate(line_blocks(stream.read, self._chunk_bytes), first):
-                if isinstance(block, LongLine):
+            for index, block in enumerate(line_files.line_blocks(stream.read, self._chunk_bytes), first):
+                if isinstance(block, line_files.LongLine):
                     yield self._too_long(position, index, row, block.beginning) if want(index) else None
-                    spans.append(Span(offset, block.length, row, block.beginning))
+                    spans.append(line_files.Span(offset, block.length, row, block.beginning))
                     row, offset = row + 1, offset + block.length
                     continue
                 if stream.error is not None and not block.endswith(b"\n"):
@@ -153,13 +129,13 @@ class JsonlDocuments(StreamDocuments):
                     break
                 load = partial(bytes, block)
                 yield LinesChunk(index, self, position, row, load) if want(index) else None
-                spans.append(Span(offset, len(block), row))
-                row, offset = row + count_lines(block), offset + len(block)
+                spans.append(line_files.Span(offset, len(block), row))
+                row, offset = row + line_files.count_lines(block), offset + len(block)
         finally:
             stream.close()
         if stream.error is not None:
             index = first + len(spans)
-            lost = self.rest_lost(position, index, stream.error, row, shown(tail) or None)
+            lost = self.rest_lost(position, index, stream.error, row, base.shown(tail) or None)
             yield lost if want(index) else None
         elif source.is_local and not source.compression and self.is_utf8(position):
             self._spans[position] = spans
@@ -170,11 +146,11 @@ class JsonlDocuments(StreamDocuments):
         told = {key: value for key, value in self.sources[position].partition if key not in known}
         return msgspec.json.encode(told) if told else None
 
-    def no_native(self) -> NativeRows:
+    def no_native(self) -> base.NativeRows:
         """Return no lines."""
-        return NativeLines(no_rows(), b"", no_rows(), no_rows())
+        return base.NativeLines(base.no_rows(), b"", base.no_rows(), base.no_rows())
 
-    def _guess(self) -> tuple[Column, ...]:
+    def _guess(self) -> tuple[base.Column, ...]:
         """Return the keys of the first good lines of the first file that has any."""
         bad, without_keys, cut_off = "", False, False
         for position in range(len(self.sources)):
@@ -184,7 +160,7 @@ class JsonlDocuments(StreamDocuments):
                 without_keys = without_keys or empty
             except UNREADABLE as error:
                 cut_off = cut_off or not bad
-                bad = bad or failure_text(error)
+                bad = bad or base.failure_text(error)
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
                 self.types = guess_types(objects)
@@ -194,7 +170,7 @@ class JsonlDocuments(StreamDocuments):
                     names = ", ".join(f'"{printable(name)}"' for name in self.unnameable)
                     self.findings.notes.append(f"fields that cannot be the text or the id by their names: {names}")
                 return tuple(column for column in columns if column.name not in self.unnameable)
-            bad = bad or (f"its first line is {shown(lines[0])[:80]!r}" if lines else "")
+            bad = bad or (f"its first line is {base.shown(lines[0])[:80]!r}" if lines else "")
         if bad and not without_keys:
             raise InputError(
                 f"{self.names[0]} holds no JSON object in its first lines: {bad}",
@@ -213,10 +189,10 @@ class JsonlDocuments(StreamDocuments):
         stream, lines, empty = self.stream(position), list[bytes](), False
         read = used = 0
         try:
-            for block in line_blocks(stream.read, _SAMPLE_BYTES):
+            for block in line_files.line_blocks(stream.read, _SAMPLE_BYTES):
                 read += 1
                 if isinstance(block, bytes):
-                    data = block.removeprefix(BYTE_ORDER_MARK) if read == 1 else block
+                    data = block.removeprefix(line_files.BYTE_ORDER_MARK) if read == 1 else block
                     empty = empty or _WITHOUT_KEYS in data
                     if not data.strip(_NO_VALUE):
                         continue
@@ -238,36 +214,38 @@ class LinesChunk(FileChunk):
     owner: JsonlDocuments
     load: Callable[[], bytes]
 
-    def read(self, columns: Sequence[str]) -> ReadRows:
+    def read(self, columns: Sequence[str]) -> base.ReadRows:
         """Parse the lines and return the requested fields."""
         block = self._block()
         parsed = self.owner.parser.parse(block, tuple(dict.fromkeys(columns)))
         arrays = [parsed.column(name) for name in columns]
         table = pa.Table.from_arrays(arrays, names=list(columns))
-        return ReadRows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
+        return base.ReadRows(table, self.first_row + parsed.lines, self._problems(block, parsed), parsed.replaced)
 
-    def read_native(self, *, own: bool = False) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> base.NativeRows:
         """Return the good lines unchanged, with the partition keys of their folders added unless ``own``."""
         block = self._block()
         parsed = self.owner.parser.parse(block, ())
         starts, ends = parsed.starts[parsed.lines], parsed.stops[parsed.lines]
         keys = None if own else self.owner.partition(self.position)
         if keys is not None:
-            lines = [with_keys(block[s:e], keys) for s, e in zip(starts.tolist(), ends.tolist(), strict=True)]
+            lines = [
+                line_files.with_keys(block[s:e], keys) for s, e in zip(starts.tolist(), ends.tolist(), strict=True)
+            ]
             block, ends = b"".join(lines), np.cumsum([len(line) for line in lines], dtype=np.int64)
             starts = ends - np.array([len(line) for line in lines], np.int64)
-        return NativeLines(self.first_row + parsed.lines, block, starts, ends, (), self.position)
+        return base.NativeLines(self.first_row + parsed.lines, block, starts, ends, (), self.position)
 
     def _block(self) -> bytes:
         block = self.load()
-        return block.removeprefix(BYTE_ORDER_MARK) if self.first_row == 0 else block
+        return block.removeprefix(line_files.BYTE_ORDER_MARK) if self.first_row == 0 else block
 
-    def _problems(self, block: bytes, parsed: "Parsed") -> LineProblems:
+    def _problems(self, block: bytes, parsed: "Parsed") -> base.LineProblems:
         lines = parsed.rejected
         bounds = zip(parsed.starts[lines].tolist(), parsed.stops[lines].tolist(), strict=True)
         same: dict[str, str] = {}
-        raw = [_shared(shown(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
-        return LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
+        raw = [_shared(base.shown(block[start:stop].rstrip(b"\r\n")), same) for start, stop in bounds]
+        return base.LineProblems(self.source, self.first_row + lines, parsed.reasons, raw)
 
 
 def _shared(raw: str, same: dict[str, str]) -> str:
@@ -280,15 +258,15 @@ class Parsed:
     """The lines of a block: the good ones by number, the rejected ones with their reasons."""
 
     names: tuple[str, ...]
-    kinds: dict[str, Kind]
+    kinds: dict[str, base.Kind]
     id: str | None
     fields: "JsonFields"
     records: list[Any]
-    lines: Positions
-    rejected: Positions
+    lines: line_files.Positions
+    rejected: line_files.Positions
     reasons: list[str]
-    starts: Positions
-    stops: Positions
+    starts: line_files.Positions
+    stops: line_files.Positions
     replaced: int = 0
 
     def column(self, name: str) -> Any:
@@ -314,13 +292,13 @@ class Parser:
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[base.Column],
         text: str | None = None,
         id: str | None = None,
         fields: Mapping[str, tuple[FieldPath, pa.DataType]] | None = None,
     ) -> None:
         self._given = columns, text, id
-        self._kinds: dict[str, Kind] = {column.name: column.kind for column in columns}
+        self._kinds: dict[str, base.Kind] = {column.name: column.kind for column in columns}
         virtual = VirtualColumns.of(self._kinds, text, id).with_values(fields or {})
         self.virtual = virtual
         self._kinds |= {name: kind_of(type_) for name, type_ in virtual.types.items()}
@@ -344,7 +322,7 @@ class Parser:
         plain = (name for name in names if name not in self._fields.columns)
         names = (*self._required, *(name for name in plain if name not in self._required))
         decoder = _decoder(names, tuple(self._required.items()), self._text)
-        starts, ends, stops = line_bounds(block)
+        starts, ends, stops = line_files.line_bounds(block)
         lines = np.flatnonzero(ends > starts)
         records = _parse_at_once(decoder, block, starts[lines], ends[lines])
         rejected, reasons = np.empty(0, np.int64), list[str]()
@@ -372,7 +350,9 @@ def _decoder(names: tuple[str, ...], required: tuple[tuple[str, Any], ...], text
     return msgspec.json.Decoder(record)
 
 
-def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Positions) -> list[Any] | None:
+def _parse_at_once(
+    decoder: Any, block: bytes, starts: line_files.Positions, ends: line_files.Positions
+) -> list[Any] | None:
     """Parse a block in one call, or return None when some line must be parsed separately.
 
     The call parses values, not lines. It is exact when every line begins with ``{`` and ends with ``}`` and there
@@ -392,8 +372,8 @@ def _parse_at_once(decoder: Any, block: bytes, starts: Positions, ends: Position
 
 
 def _parse_each(
-    decoder: Any, block: bytes, starts: Positions, ends: Positions
-) -> tuple[list[Any], Positions, Positions, list[str]]:
+    decoder: Any, block: bytes, starts: line_files.Positions, ends: line_files.Positions
+) -> tuple[list[Any], line_files.Positions, line_files.Positions, list[str]]:
     """Parse line by line: return the good records, their lines, the rejected lines and the reasons.
 
     A million lines may be rejected for the same reason, or be identical: repeats cost no object and no parsing.
@@ -420,7 +400,7 @@ def _parse_each(
     return records, np.array(good, np.int64), np.array(bad, np.int64), reasons
 
 
-def _bounds(starts: Positions, ends: Positions) -> Iterator[tuple[int, int]]:
+def _bounds(starts: line_files.Positions, ends: line_files.Positions) -> Iterator[tuple[int, int]]:
     """Yield starts and ends as Python numbers, created a few at a time."""
     for first in range(0, len(starts), _LINES_AT_ONCE):
         some = slice(first, first + _LINES_AT_ONCE)
@@ -490,7 +470,7 @@ def _id_array(values: list[Any]) -> Any:
     return pa.array([_string(value) for value in values], pa.large_string())
 
 
-def _array(values: list[Any], kind: Kind) -> Any:
+def _array(values: list[Any], kind: base.Kind) -> Any:
     if kind == "integer":
         return pa.array([v if type(v) is int and -(2**63) <= v < 2**63 else None for v in values], pa.int64())
     if kind == "number":
@@ -523,7 +503,7 @@ def parsed_objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
             continue
 
 
-def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
+def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[base.Column, ...]:
     """Return the keys of the objects in order of appearance, with their kinds."""
     values: dict[str, list[Any]] = {}
     for item in objects:
@@ -531,7 +511,7 @@ def guess_columns(objects: Sequence[dict[str, Any]]) -> tuple[Column, ...]:
             values.setdefault(name, [])
             if value is not None:
                 values[name].append(value)
-    return tuple(Column(name, _kind(found)) for name, found in values.items())
+    return tuple(base.Column(name, _kind(found)) for name, found in values.items())
 
 
 def guess_types(objects: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -551,7 +531,7 @@ def _type(values: list[Any]) -> Any:
         return None
 
 
-def _kind(values: list[Any]) -> Kind:
+def _kind(values: list[Any]) -> base.Kind:
     """Return the kind of most values; the few of another type are rejected or become null when read."""
     strings, integers, floats = (sum(type(v) is t for v in values) for t in (str, int, float))
     if 2 * (strings + integers + floats) < len(values):

@@ -11,24 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from neardup.io.readers import base
 from neardup.io.readers.arrow import no_rows_of, row_lengths
-from neardup.io.readers.base import (
-    CHUNK_BYTES,
-    DICTIONARY_BYTES,
-    PAGE_BYTES,
-    PAGE_RATIO,
-    ROW_BYTES,
-    Chunk,
-    Format,
-    Problem,
-    ReadRows,
-    RowNumbers,
-    Separate,
-    Sink,
-    failure_text,
-    no_rows,
-    too_long,
-)
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.parquet_pages import (
     CopiedText,
@@ -165,11 +149,11 @@ def _unpacked(stored: FooterGroup, group: int, file: Any) -> int:
                 size += page.unpacked
                 if page.is_dictionary and column.is_bytes:
                     continue  # decoded_size has a limit for it
-                if page.unpacked > max(PAGE_BYTES, PAGE_RATIO * page.stored):
+                if page.unpacked > max(base.PAGE_BYTES, base.PAGE_RATIO * page.stored):
                     raise _TooLargeError(
                         f"a page of column {column.path} in row group {group} has {page.stored:,} bytes and "
-                        f"unpacks to {page.unpacked:,}; at most {PAGE_BYTES >> 20} MB are unpacked, or "
-                        f"{PAGE_RATIO} times the stored bytes"
+                        f"unpacks to {page.unpacked:,}; at most {base.PAGE_BYTES >> 20} MB are unpacked, or "
+                        f"{base.PAGE_RATIO} times the stored bytes"
                     )
         except (OSError, ValueError, pa.ArrowException):
             continue  # a damaged column is reported when it is read
@@ -201,13 +185,13 @@ def _repeated(file: Any, column: StoredColumn, dictionaries: Callable[[str], Any
     first = next(found, None)
     if first is None or not first.is_dictionary:
         return Decoded(0)
-    if first.unpacked > DICTIONARY_BYTES:
+    if first.unpacked > base.DICTIONARY_BYTES:
         raise _TooLargeError(
             f"the different values of its column {column.path} take {first.unpacked >> 20} MB, "
-            f"at most {DICTIONARY_BYTES >> 20} MB are read"
+            f"at most {base.DICTIONARY_BYTES >> 20} MB are read"
         )
-    if first.unpacked > (ROW_BYTES + _LENGTH_BYTES) * max(1, first.values):
-        raise _TooLargeError(too_long(f"a value of its column {column.path}"))
+    if first.unpacked > (base.ROW_BYTES + _LENGTH_BYTES) * max(1, first.values):
+        raise _TooLargeError(base.too_long(f"a value of its column {column.path}"))
     if first.unpacked * column.values <= BIG_GROUP_BYTES:
         return Decoded(0)  # however often they are repeated
     coded = sum(page.values for page in takewhile(_is_coded, found))
@@ -223,7 +207,7 @@ def _measured(dictionaries: Callable[[str], Any], column: StoredColumn, group: i
     name = column.path
     size = largest = seen = 0
     if "." in name:  # inside a list or a struct, where Arrow returns no dictionary: assume the worst
-        return Decoded(column.unpacked * max(1, column.values), ROW_BYTES)
+        return Decoded(column.unpacked * max(1, column.values), base.ROW_BYTES)
     with dictionaries(name) as file:
         for batch in file.iter_batches(min(coded, _ROWS_AT_ONCE) or 1, [group], [name], use_threads=False):
             lengths = row_lengths(pa.Table.from_batches([batch]))
@@ -231,8 +215,8 @@ def _measured(dictionaries: Callable[[str], Any], column: StoredColumn, group: i
             largest = max(largest, int(lengths.max(initial=0)))
             if seen >= coded:
                 break
-    if largest > ROW_BYTES:
-        raise _TooLargeError(too_long(f"a value of its column {name}"))
+    if largest > base.ROW_BYTES:
+        raise _TooLargeError(base.too_long(f"a value of its column {name}"))
     return Decoded(size, largest)
 
 
@@ -267,11 +251,11 @@ class ParquetDocuments(TableDocuments):
     They are read, not mapped: truncating a mapped file during the read ends the process.
     """
 
-    format: Format = "parquet"
+    format: base.Format = "parquet"
     failure = "not a Parquet file"
     kept_name = "kept.parquet"
 
-    def __init__(self, sources: Sequence[Source], chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(self, sources: Sequence[Source], chunk_bytes: int = base.CHUNK_BYTES) -> None:
         super().__init__(sources)
         self._chunk_bytes = chunk_bytes
         self._plans: dict[int, list[RowGroups]] = {}
@@ -281,7 +265,7 @@ class ParquetDocuments(TableDocuments):
 
     def open_sink(
         self, path: Path, position: int | None, extra: Any, threads: int, text: CopiedText | None = None
-    ) -> Sink:
+    ) -> base.Sink:
         """Open a file laid out like that at a position, None: like the first; pages of a ``text`` are copied."""
         more = () if extra is None else extra.names
         if position is None:
@@ -296,21 +280,21 @@ class ParquetDocuments(TableDocuments):
             return ParquetSink(path, schema, layout, threads)
         return PagesSink(path, schema, layout, threads, text)
 
-    def copying_sink(self, folder: Path, extra: Any, threads: int) -> Sink | None:
+    def copying_sink(self, folder: Path, extra: Any, threads: int) -> base.Sink | None:
         """Open ``kept.parquet`` so that pages of text whose rows all stay are copied; None if they cannot be."""
         text = self._copied_text
         return None if text is None else self.open_sink(folder / self.kept_name, None, extra, threads, text)
 
-    def separate(self, extra: Any, threads: int, judged: bool) -> Separate:
+    def separate(self, extra: Any, threads: int, judged: bool) -> base.Separate:
         """Return how to write the row groups of each file apart; if the rows are ``judged``, pages are copied."""
         text = replace(self._pages, apart=True) if judged and self._pages else None
         if text is None or not text.is_worthwhile:
             return super().separate(extra, threads, judged)
 
-        def opened(position: int, path: Path) -> Sink | None:
+        def opened(position: int, path: Path) -> base.Sink | None:
             return None if position in self.failures else self.open_sink(path, position, extra, threads, text)
 
-        return Separate(text.natives, opened)
+        return base.Separate(text.natives, opened)
 
     @property
     def _copied_text(self) -> CopiedText | None:
@@ -344,7 +328,7 @@ class ParquetDocuments(TableDocuments):
         refused = any(part.refused for part in self._plan(position))
         return not refused and sum(size for _, size in decoded) <= sum(stated) + _REPEATED_BYTES
 
-    def some_texts(self, wanted: Mapping[int, RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
+    def some_texts(self, wanted: Mapping[int, base.RowNumbers]) -> Iterator[tuple[int, Callable[[], Any]]] | None:
         """See ``SomeTexts``: only the pages with these rows are decoded.
 
         None before a pass over all chunks has ended: the file of a chunk is not known yet.
@@ -353,9 +337,9 @@ class ParquetDocuments(TableDocuments):
         return None if text is None else self._some_texts(text, wanted)
 
     def _some_texts(
-        self, text: CopiedText, wanted: Mapping[int, RowNumbers]
+        self, text: CopiedText, wanted: Mapping[int, base.RowNumbers]
     ) -> Iterator[tuple[int, Callable[[], Any]]]:
-        of_files: dict[int, list[RowNumbers]] = {}
+        of_files: dict[int, list[base.RowNumbers]] = {}
         for chunk in sorted(wanted):
             of_files.setdefault(self.file_of(chunk), []).append(wanted[chunk])
         for position, numbers in of_files.items():
@@ -370,7 +354,7 @@ class ParquetDocuments(TableDocuments):
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Yield the chunks of one file."""
         index = first
         for part in self._plan(position):
@@ -386,7 +370,7 @@ class ParquetDocuments(TableDocuments):
             else:
                 yield from self._stream(position, part, indexes, want, columns)
 
-    def row(self, row: int, columns: Sequence[str]) -> ReadRows | None:
+    def row(self, row: int, columns: Sequence[str]) -> base.ReadRows | None:
         """Decode a row of the first file: its row group up to the row. None for a row that is not there."""
         if self.failures:
             return None
@@ -398,10 +382,10 @@ class ParquetDocuments(TableDocuments):
             return next(self._rows_in(group, np.array([row]), columns), None)
         except UNREADABLE as error:
             end = int(ends[group])
-            problem = Problem(self.names[0], row, lost_rows(end - self.footers[0][group].rows, end, error))
-            return ReadRows(self.empty(0), no_rows(), (problem,))
+            problem = base.Problem(self.names[0], row, lost_rows(end - self.footers[0][group].rows, end, error))
+            return base.ReadRows(self.empty(0), base.no_rows(), (problem,))
 
-    def some_rows(self, rows: RowNumbers, columns: Sequence[str]) -> Iterator[ReadRows]:
+    def some_rows(self, rows: base.RowNumbers, columns: Sequence[str]) -> Iterator[base.ReadRows]:
         """Decode rows (ascending) of the first file, each row group once; unreadable ones are left out."""
         groups = np.searchsorted(np.cumsum([group.rows for group in self.footers[0]]), rows, side="right")
         for group in np.unique(groups).tolist():
@@ -410,7 +394,7 @@ class ParquetDocuments(TableDocuments):
             except UNREADABLE:  # ``row`` gives the reason
                 continue
 
-    def _rows_in(self, group: int, rows: RowNumbers, columns: Sequence[str]) -> Iterator[ReadRows]:
+    def _rows_in(self, group: int, rows: base.RowNumbers, columns: Sequence[str]) -> Iterator[base.ReadRows]:
         """Decode a row group of the first file up to the last of ``rows`` (ascending), and yield these."""
         with self.sources[0].open_raw() as raw:
             part = plan_group(self.footers[0], group, raw, partial(self.open, 0))
@@ -449,7 +433,7 @@ class ParquetDocuments(TableDocuments):
         indexes: range,
         want: Callable[[int], bool],
         columns: Sequence[str] | None,
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Decode a big row group here, a batch at a time: its pages can only be read in order."""
         assert part.batch_rows is not None
         last = max(filter(want, indexes))
@@ -483,7 +467,7 @@ class ParquetDocuments(TableDocuments):
         want: Callable[[int], bool],
         row: int,
         error: BaseException,
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Yield the problem and, so that later chunks keep their numbers, chunks without rows."""
         assert part.batch_rows is not None
         failed, *rest = indexes[(row - part.first_row) // part.batch_rows :]
@@ -509,7 +493,7 @@ class _GroupsChunk(TableChunk):
     owner: ParquetDocuments
     part: RowGroups
 
-    def decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
+    def decode(self, columns: list[str] | None) -> tuple[Any, Any, tuple[base.Problem, ...]]:
         """Return the rows that can be decoded, their numbers in the file, and the problems of the others."""
         part = self.part
         self.owner.require_unchanged(self.position)
@@ -521,9 +505,9 @@ class _GroupsChunk(TableChunk):
             return self._rescue(columns)
         return table, np.arange(part.first_row, part.first_row + part.rows), ()
 
-    def _rescue(self, columns: list[str] | None) -> tuple[Any, Any, tuple[Problem, ...]]:
+    def _rescue(self, columns: list[str] | None) -> tuple[Any, Any, tuple[base.Problem, ...]]:
         """Read the row groups one by one, so that a damaged one does not affect the others."""
-        tables, numbers, problems = [self._empty(columns)], [no_rows()], []
+        tables, numbers, problems = [self._empty(columns)], [base.no_rows()], []
         row = self.part.first_row
         for group in self.part.groups:
             end = row + self.owner.footers[self.position][group].rows
@@ -533,7 +517,7 @@ class _GroupsChunk(TableChunk):
                     tables.append(found if columns is None else found.select(columns))
                 numbers.append(np.arange(row, end))
             except UNREADABLE as error:
-                problems.append(Problem(self.source, row, lost_rows(row, end, error)))
+                problems.append(base.Problem(self.source, row, lost_rows(row, end, error)))
             row = end
         return pa.concat_tables(tables), np.concatenate(numbers), tuple(problems)
 
@@ -557,5 +541,5 @@ def open_parquet(source: Source, metadata: Any = None, dictionary: str | None = 
 
 def lost_rows(start: int, end: int, error: BaseException | str) -> str:
     """Return the reason that lists the rows lost with a damaged row group."""
-    why = error if isinstance(error, str) else failure_text(error)
+    why = error if isinstance(error, str) else base.failure_text(error)
     return f"rows {start} to {end - 1} are lost, their row group cannot be read: {why}"

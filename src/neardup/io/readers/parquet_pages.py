@@ -15,18 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from neardup.io.readers import thrift
+from neardup.io.readers import base, thrift
 from neardup.io.readers.arrow import chosen, is_bytes, no_rows_of, row_lengths, size_of
-from neardup.io.readers.base import (
-    ROW_BYTES,
-    Chunk,
-    Natives,
-    NativeWithoutText,
-    Problem,
-    RowNumbers,
-    no_rows,
-    too_long,
-)
 from neardup.io.readers.sources import Source
 from neardup.io.readers.tables import TableChunk, TableDocuments
 from neardup.tables import Bools, Int64s
@@ -394,29 +384,32 @@ class CopiedText:
         plain = sum(page.values for column in columns for page in column.pages if page.plain)
         return 2 * plain >= sum(column.rows for column in columns)
 
-    def natives(self, wanted: Collection[int] | None) -> Natives:
+    def natives(self, wanted: Collection[int] | None) -> base.Natives:
         """Yield each wanted chunk, and a function that reads its native rows without the text."""
         names = [name for name in self.others.names if name not in self.owner.partition_names]
         for chunk in self.owner.chunks(wanted, names):
             yield chunk, partial(self._native, chunk, names)
 
-    def _native(self, chunk: Chunk, names: list[str]) -> NativeWithoutText:
+    def _native(self, chunk: base.Chunk, names: list[str]) -> base.NativeWithoutText:
         """Read the native rows of a chunk, without rows that are too long."""
         if not isinstance(chunk, TableChunk):
-            return NativeWithoutText(no_rows(), no_rows_of(self.others))
+            return base.NativeWithoutText(base.no_rows(), no_rows_of(self.others))
         position, owner = chunk.position, self.owner
         table, numbers, problems = chunk.decode(names)
         common = owner.common(position, table, self.others_of(position))
         long = self._too_long(position, common, numbers)
         if len(long):
             name = owner.names[position]
-            problems = (*problems, *(Problem(name, row, too_long("the row")) for row in numbers[long].tolist()))
+            problems = (
+                *problems,
+                *(base.Problem(name, row, base.too_long("the row")) for row in numbers[long].tolist()),
+            )
             fits = np.ones(len(numbers), np.bool_)
             fits[long] = False
             common, numbers = chosen(common, fits) if common.num_columns else common, numbers[fits]
-        return NativeWithoutText(numbers, common, problems, position)
+        return base.NativeWithoutText(numbers, common, problems, position)
 
-    def texts(self, position: int, numbers: RowNumbers) -> Iterator[tuple[int, Callable[[], pa.Array]]]:
+    def texts(self, position: int, numbers: base.RowNumbers) -> Iterator[tuple[int, Callable[[], pa.Array]]]:
         """Yield, for some rows (ascending) of a file, how many texts follow, and a function that reads these."""
         for column in self.pages[position]:
             first, end = np.searchsorted(numbers, (column.first, column.first + column.rows)).tolist()
@@ -425,23 +418,25 @@ class CopiedText:
                 some = mine[slice(*np.searchsorted(mine, column.firsts[[begin, end]]).tolist())]
                 yield len(some), partial(self._some, position, column, begin, end, some)
 
-    def _some(self, position: int, column: PagedColumn, begin: int, end: int, numbers: RowNumbers) -> pa.Array:
+    def _some(
+        self, position: int, column: PagedColumn, begin: int, end: int, numbers: base.RowNumbers
+    ) -> pa.Array:
         self.owner.require_unchanged(position)
         found = [values for _, values in column.chosen(begin, end, numbers)]
         texts = pa.concat_arrays(found)
         stored = self.owner.schema.field(self.name).type
         return texts if is_bytes(stored) else texts.view(pa.string())
 
-    def _too_long(self, position: int, table: Any, numbers: RowNumbers) -> RowNumbers:
+    def _too_long(self, position: int, table: Any, numbers: base.RowNumbers) -> base.RowNumbers:
         """Return the places of the rows that are longer than a row may be."""
         largest = max((column.largest for column in self.pages[position]), default=0)
-        if size_of(table) + largest <= ROW_BYTES:
+        if size_of(table) + largest <= base.ROW_BYTES:
             return np.empty(0, np.int64)
         lengths = row_lengths(table) if table.num_columns else np.zeros(len(numbers), np.int64)
-        doubtful = np.flatnonzero(lengths + largest > ROW_BYTES)
-        return doubtful[lengths[doubtful] + self._lengths(position, numbers[doubtful]) > ROW_BYTES]
+        doubtful = np.flatnonzero(lengths + largest > base.ROW_BYTES)
+        return doubtful[lengths[doubtful] + self._lengths(position, numbers[doubtful]) > base.ROW_BYTES]
 
-    def _lengths(self, position: int, numbers: RowNumbers) -> RowNumbers:
+    def _lengths(self, position: int, numbers: base.RowNumbers) -> base.RowNumbers:
         """Return the lengths of the texts of some rows."""
         lengths = np.zeros(len(numbers), np.int64)
         for column in self.pages[position]:

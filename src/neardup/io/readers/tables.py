@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from neardup.errors import InputError
+from neardup.io.readers import base
 from neardup.io.readers.arrow import (
     chosen,
     is_bytes,
@@ -22,19 +23,6 @@ from neardup.io.readers.arrow import (
     schema_columns,
     size_of,
     valid_strings,
-)
-from neardup.io.readers.base import (
-    ROW_BYTES,
-    Kind,
-    NativeRows,
-    NativeTable,
-    Problem,
-    ReadRows,
-    RowNumbers,
-    failure_text,
-    named,
-    refuse_columns,
-    too_long,
 )
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import FieldPath, VirtualColumns, require_paths
@@ -83,7 +71,7 @@ def partition_columns(sources: Sequence[Source], known: Sequence[str]) -> tuple[
     for key, found in values.items():
         whole = all(value is None or _is_whole(value) for value in found) and any(found)
         fields.append(pa.field(key, pa.int64() if whole else pa.string()))
-    return fields, [f"columns from the names of folders: {named(values)}"] if values else []
+    return fields, [f"columns from the names of folders: {base.named(values)}"] if values else []
 
 
 def constant(source: Source, field: Any, rows: int) -> Any:
@@ -146,8 +134,8 @@ def _require_same_names(schema: Any, other: Any, first: str, name: str) -> None:
             )
 
 
-_OF_TEXT: tuple[Kind, ...] = ("text",)
-_OF_ID: tuple[Kind, ...] = ("text", "integer")
+_OF_TEXT: tuple[base.Kind, ...] = ("text",)
+_OF_ID: tuple[base.Kind, ...] = ("text", "integer")
 
 
 class TableDocuments(FileDocuments):
@@ -172,7 +160,7 @@ class TableDocuments(FileDocuments):
             try:
                 heads.append(read(position))
             except UNREADABLE as error:
-                self.failures[position] = failure_text(error)
+                self.failures[position] = base.failure_text(error)
                 heads.append(None)
         if len(self.failures) == len(self.sources):
             raise InputError(
@@ -186,7 +174,7 @@ class TableDocuments(FileDocuments):
         """Find the schema of the whole input; ``schemas`` has one for each file, None for an unreadable one."""
         good = [i for i, schema in enumerate(schemas) if schema is not None]
         for i in good:
-            refuse_columns(self.names[i], len(schemas[i]))
+            base.refuse_columns(self.names[i], len(schemas[i]))
             schema_columns(schemas[i], self.names[i])
         self._stored, self.mixed, mixed_notes = unified([self.names[i] for i in good], [schemas[i] for i in good])
         self._schemas = schemas
@@ -218,7 +206,7 @@ class TableDocuments(FileDocuments):
         """Offer fields of records as columns."""
         self.virtual = self.virtual.with_values(fields)
 
-    def _require_kinds(self, column: str, kinds: Sequence[Kind]) -> None:
+    def _require_kinds(self, column: str, kinds: Sequence[base.Kind]) -> None:
         mixed = self.mixed.get(column)
         if not mixed:
             return
@@ -260,22 +248,24 @@ class TableDocuments(FileDocuments):
                 table = table.append_column(root, column)
         return self.virtual.table(table, [name]).column(0)
 
-    def rows(self, position: int, table: Any, numbers: RowNumbers, columns: Sequence[str]) -> ReadRows:
+    def rows(self, position: int, table: Any, numbers: base.RowNumbers, columns: Sequence[str]) -> base.ReadRows:
         """Return the requested columns of decoded rows, without rows that are too long."""
         asked = plain(self.shaped(position, table, columns))
         asked, numbers, problems = self.without_long(position, asked, numbers)
         if self.text is not None:
             asked = valid_strings(asked, self.text)
-        return ReadRows(asked, numbers, problems)
+        return base.ReadRows(asked, numbers, problems)
 
-    def native(self, position: int, table: Any, numbers: RowNumbers, *, own: bool = False) -> NativeTable:
+    def native(
+        self, position: int, table: Any, numbers: base.RowNumbers, *, own: bool = False
+    ) -> base.NativeTable:
         """Return decoded rows in the common column order and types, without rows that are too long.
 
         With ``own`` they have the columns and types of their file instead, and no partition.
         """
         schema = self.own_schema(position) if own else self.schema
         whole, numbers, problems = self.without_long(position, self.common(position, table, schema), numbers)
-        return NativeTable(numbers, whole, problems, position)
+        return base.NativeTable(numbers, whole, problems, position)
 
     def own_schema(self, position: int) -> Any:
         """Return the schema of a readable file."""
@@ -292,18 +282,18 @@ class TableDocuments(FileDocuments):
         return _table(columns, schema)
 
     def without_long(
-        self, position: int, table: Any, numbers: RowNumbers
-    ) -> tuple[Any, RowNumbers, tuple[Problem, ...]]:
+        self, position: int, table: Any, numbers: base.RowNumbers
+    ) -> tuple[Any, base.RowNumbers, tuple[base.Problem, ...]]:
         """Leave out rows that are longer than a row may be."""
-        if size_of(table) <= ROW_BYTES:
+        if size_of(table) <= base.ROW_BYTES:
             return table, numbers, ()
         lengths = row_lengths(table)
-        long = np.flatnonzero(lengths > ROW_BYTES)
+        long = np.flatnonzero(lengths > base.ROW_BYTES)
         if not len(long):
             return table, numbers, ()
         name = self.names[position]
-        problems = tuple(Problem(name, int(numbers[i]), too_long("the row")) for i in long)
-        fits = lengths <= ROW_BYTES
+        problems = tuple(base.Problem(name, int(numbers[i]), base.too_long("the row")) for i in long)
+        fits = lengths <= base.ROW_BYTES
         return chosen(table, fits), numbers[fits], problems
 
 
@@ -314,17 +304,17 @@ class TableChunk(FileChunk):
     owner: TableDocuments
     table: Any
 
-    def decode(self, columns: list[str] | None) -> tuple[Any, RowNumbers, tuple[Problem, ...]]:
+    def decode(self, columns: list[str] | None) -> tuple[Any, base.RowNumbers, tuple[base.Problem, ...]]:
         """Return the rows that can be decoded, their numbers in the file, and the problems of the others."""
         return self.table, np.arange(self.first_row, self.first_row + self.table.num_rows), ()
 
-    def read(self, columns: Sequence[str]) -> ReadRows:
+    def read(self, columns: Sequence[str]) -> base.ReadRows:
         """Return the requested columns."""
         table, numbers, problems = self.decode(self.owner.in_file(columns))
         rows = self.owner.rows(self.position, table, numbers, columns)
         return replace(rows, problems=(*problems, *rows.problems)) if problems else rows
 
-    def read_native(self, *, own: bool = False) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> base.NativeRows:
         """Return the rows with all their columns; ``own``: those of the file alone."""
         table, numbers, problems = self.decode(None)
         native = self.owner.native(self.position, table, numbers, own=own)

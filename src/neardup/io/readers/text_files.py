@@ -23,20 +23,8 @@ from neardup.io.formats.content import FILE_BYTES, LISTS, METADATA, SECONDS, SEC
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, NotTextError, refuse_kind
 from neardup.io.names import without_query
+from neardup.io.readers import base
 from neardup.io.readers.arrow import cut_by_bytes
-from neardup.io.readers.base import (
-    CHUNK_BYTES,
-    Chunk,
-    Column,
-    Findings,
-    Format,
-    NativeFiles,
-    NativeRows,
-    Problem,
-    ReadRows,
-    Sink,
-    failure_text,
-)
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import VirtualColumns
 from neardup.io.readers.files import UNREADABLE
@@ -96,24 +84,24 @@ class TextDocuments:
     The metadata of the files are columns, too; null where a file lacks a value.
     """
 
-    format: Format = "text"
+    format: base.Format = "text"
     columns = (
-        Column("id", "text"),
-        Column("text", "text"),
-        *(Column(name, "other") for name in (*METADATA, *PLACE, ATTACHMENTS)),
+        base.Column("id", "text"),
+        base.Column("text", "text"),
+        *(base.Column(name, "other") for name in (*METADATA, *PLACE, ATTACHMENTS)),
     )
 
     def __init__(
         self,
         name: str,
         sources: Sequence[Source],
-        chunk_bytes: int = CHUNK_BYTES,
+        chunk_bytes: int = base.CHUNK_BYTES,
         encoding: str = "auto",
         pages: str = "all",
         text_suffix: str = "auto",
     ) -> None:
         self.names = (name,)
-        self.findings = Findings()
+        self.findings = base.Findings()
         self.sources = tuple(sources)
         sizes = [source.size for source in self.sources]
         self.size_bytes: int | None = sum(size or 0 for size in sizes)
@@ -135,7 +123,7 @@ class TextDocuments:
 
     def chunks(
         self, wanted: Collection[int] | None = None, columns: Sequence[str] | None = None
-    ) -> Iterator[Chunk]:
+    ) -> Iterator[base.Chunk]:
         """Yield the files in groups."""
         chosen = None if wanted is None else frozenset(wanted)
         for index, (start, end) in enumerate(pairwise(self._bounds)):
@@ -146,7 +134,7 @@ class TextDocuments:
         """Return the digest of a file, made when it was first read; None if it was not read."""
         return self._known.digests.get(position)
 
-    def sink(self, folder: Path, extra: Any, threads: int = 1) -> Sink:
+    def sink(self, folder: Path, extra: Any, threads: int = 1) -> base.Sink:
         """Make the folder ``kept``, for copies of the files; an archive or mailbox for members of one."""
         return document_sink(folder, self.sources)
 
@@ -154,7 +142,7 @@ class TextDocuments:
 class _Remembered(msgspec.Struct, array_like=True):
     """The results of the first read of a file, except its content."""
 
-    problem: Problem | None
+    problem: base.Problem | None
     digest: bytes | None
     charset: Charset | None
 
@@ -170,13 +158,13 @@ class _Known:
 
     encoding: str
     pages: str
-    findings: Findings
+    findings: base.Findings
     beside: Mapping[int, tuple[Attachment, ...]]
     others: Mapping[int, tuple[Source, ...]]
     parts: frozenset[int]
     charsets: dict[int, Charset] = field(default_factory=dict)
     stamps: dict[int, Stamp | None] = field(default_factory=dict)
-    reasons: dict[int, Problem | None] = field(default_factory=dict)
+    reasons: dict[int, base.Problem | None] = field(default_factory=dict)
     texts: ExtractedTexts = field(default_factory=ExtractedTexts)
     digests: dict[int, bytes] = field(default_factory=dict)
 
@@ -202,7 +190,7 @@ class _FilesChunk:
     known: _Known
     virtual: VirtualColumns
 
-    def read(self, columns: Sequence[str]) -> ReadRows:
+    def read(self, columns: Sequence[str]) -> base.ReadRows:
         contents, good = self._load()
         roots = self.virtual.roots(columns)
         values: dict[str, Any] = {
@@ -218,9 +206,9 @@ class _FilesChunk:
         for name in set(roots) & set(PLACE):
             values[name] = place_column(name, [self.files[i] for i in good])
         table = pa.Table.from_arrays([values[name] for name in roots], names=roots)
-        return ReadRows(self.virtual.table(table, columns), self._numbers(good), self._problems())
+        return base.ReadRows(self.virtual.table(table, columns), self._numbers(good), self._problems())
 
-    def read_native(self) -> NativeRows:
+    def read_native(self) -> base.NativeRows:
         rows = [
             row for row in range(self.first_row, self.first_row + len(self.files)) if row not in self.known.parts
         ]
@@ -239,7 +227,7 @@ class _FilesChunk:
                 aside += [self.files[row - self.first_row]] * (problem.kind is not None)
                 aside += others.get(row, ())
         beside = tuple(others.get(self.first_row + i, ()) for i in good)
-        return NativeFiles(
+        return base.NativeFiles(
             self._numbers(good), tuple(file.name for file in files), files, problems, tuple(aside), beside
         )
 
@@ -263,7 +251,7 @@ class _FilesChunk:
     def _numbers(self, good: list[int]) -> Any:
         return self.first_row + np.array(good, np.int64)
 
-    def _problems(self) -> tuple[Problem, ...]:
+    def _problems(self) -> tuple[base.Problem, ...]:
         found = (self.known.reasons.get(row) for row in range(self.first_row, self.first_row + len(self.files)))
         return tuple(problem for problem in found if problem is not None)
 
@@ -292,12 +280,12 @@ class _FilesChunk:
         try:
             content = self._extracted(row, file, extractor, SECONDS_AGAIN if row in reasons else SECONDS)
         except (*UNREADABLE, InputError) as error:
-            reason = f"cannot read {file.name}: {failure_text(error)}"
+            reason = f"cannot read {file.name}: {base.failure_text(error)}"
             if row in reasons:
-                raise changed(file.path, failure_text(error)) from error
+                raise changed(file.path, base.failure_text(error)) from error
             kind = error.kind if isinstance(error, NotTextError) else NOT_EXTRACTED
             readable = isinstance(error, InputError)
-            reasons[row] = Problem(self.source, row, reason, None, file.name, kind if readable else None)
+            reasons[row] = base.Problem(self.source, row, reason, None, file.name, kind if readable else None)
             return None
         reasons[row] = None
         return content

@@ -33,18 +33,7 @@ from neardup.io.formats.charsets import charset_of, decode, decoded
 from neardup.io.formats.content import SECONDS, SECONDS_AGAIN
 from neardup.io.formats.extractor import Extractor
 from neardup.io.formats.kinds import HEAD_BYTES, NOT_EXTRACTED, RESOURCE, NotTextError, refuse_kind
-from neardup.io.readers.base import (
-    Capture,
-    Chunk,
-    Format,
-    NativeRecords,
-    NativeRows,
-    Problem,
-    RowNumbers,
-    Sink,
-    failure_text,
-    no_rows,
-)
+from neardup.io.readers import base
 from neardup.io.readers.files import UNREADABLE
 from neardup.io.readers.sources import Source, changed, suffix_of
 from neardup.io.readers.tables import TableChunk, TableDocuments
@@ -85,9 +74,9 @@ class _Stretch:
     """The records of a chunk: their places in the file, the event of each, and which are documents and damaged."""
 
     first_row: int
-    starts: RowNumbers
-    ends: RowNumbers
-    events: RowNumbers
+    starts: base.RowNumbers
+    ends: base.RowNumbers
+    events: base.RowNumbers
     documents: Bools
     damaged: Bools
 
@@ -108,7 +97,7 @@ class _Stretch:
 class _Known:
     """The results of the first read of each document, by file and record, with which later reads agree."""
 
-    reasons: dict[tuple[int, int], Problem | None] = field(default_factory=dict)
+    reasons: dict[tuple[int, int], base.Problem | None] = field(default_factory=dict)
     texts: ExtractedTexts = field(default_factory=ExtractedTexts)
 
 
@@ -119,7 +108,7 @@ class WarcDocuments(TableDocuments):
     working file first. ``reading``: how bytes become texts.
     """
 
-    format: Format = "warc"
+    format: base.Format = "warc"
     failure = "not a WARC file"
 
     def __init__(self, sources: Sequence[Source], chunk_bytes: int, reading: ReadingSettings) -> None:
@@ -197,12 +186,12 @@ class WarcDocuments(TableDocuments):
         suffix = suffix_of(self.sources[0].compression)
         return f"kept{Path(self.sources[0].path.lower().removesuffix(suffix)).suffix}{suffix}"
 
-    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> Sink:
+    def open_sink(self, path: Path, position: int | None, extra: Any, threads: int) -> base.Sink:
         """Open a file for records, compressed as those of the file (None: the first one)."""
         compression, members = self.sources[position or 0].compression, self.is_packed(position or 0)
         return RecordsSink(path, compression, members=members, removals=self.removals)
 
-    def capture(self, source: str, number: int) -> Capture | None:
+    def capture(self, source: str, number: int) -> base.Capture | None:
         """Return the parts of a record that a revisit names; None for a file with a lost rest."""
         position = self.names.index(source)
         if position not in self._stretches:
@@ -215,13 +204,15 @@ class WarcDocuments(TableDocuments):
                 return capture_of(next(self.records(position, start, end, number)))
         return None
 
-    def no_native(self) -> NativeRows:
+    def no_native(self) -> base.NativeRows:
         """Return no records."""
-        return NativeRecords(no_rows(), b"", no_rows(), no_rows(), no_rows(), no_rows())
+        return base.NativeRecords(
+            base.no_rows(), b"", base.no_rows(), base.no_rows(), base.no_rows(), base.no_rows()
+        )
 
     def pieces(
         self, position: int, first: int, want: Callable[[int], bool], columns: Sequence[str] | None
-    ) -> Iterator[Chunk | None]:
+    ) -> Iterator[base.Chunk | None]:
         """Yield the chunks of one file."""
         known = self._stretches.get(position)
         if known is not None:
@@ -305,7 +296,7 @@ class WarcChunk(TableChunk):
     stretch: _Stretch
     first_read: tuple[WarcRecord, ...] | None = None
 
-    def decode(self, columns: list[str] | None) -> tuple[Any, RowNumbers, tuple[Problem, ...]]:
+    def decode(self, columns: list[str] | None) -> tuple[Any, base.RowNumbers, tuple[base.Problem, ...]]:
         """Return the documents whose text can be read, their numbers, and the problems of the others."""
         records = [record for record in self._records() if record.fault is not None or record.is_document]
         rows: list[tuple[WarcRecord, ReadContent]] = []
@@ -320,7 +311,7 @@ class WarcChunk(TableChunk):
         problems = (self.owner.known.reasons[self.position, record.number] for record in records)
         return table, np.array([record.number for record, _ in rows], np.int64), tuple(filter(None, problems))
 
-    def read_native(self, *, own: bool = False) -> NativeRows:
+    def read_native(self, *, own: bool = False) -> base.NativeRows:
         """Return all records that are whole; those whose text was read are the rows."""
         stretch, reasons = self.stretch, self.owner.known.reasons
         numbers = self.first_row + np.arange(len(stretch.starts))
@@ -330,7 +321,7 @@ class WarcChunk(TableChunk):
         good = np.array([number for number in documents if reasons[self.position, number] is None], np.int64)
         whole = np.flatnonzero(~stretch.damaged)
         begin, end = (int(stretch.starts[0]), int(stretch.ends[-1])) if len(stretch.starts) else (0, 0)
-        return NativeRecords(
+        return base.NativeRecords(
             good,
             self.owner.between(self.position, begin, end),
             stretch.starts[whole] - begin,
@@ -363,20 +354,20 @@ class WarcChunk(TableChunk):
             content = self._read(record, extractor, SECONDS_AGAIN if again else SECONDS)
         except (*UNREADABLE, InputError) as error:
             if again:
-                raise changed(self.owner.sources[self.position].path, failure_text(error)) from error
+                raise changed(self.owner.sources[self.position].path, base.failure_text(error)) from error
             known.reasons[key] = self._problem(record, error)
             return None
         known.reasons[key] = None
         return content
 
-    def _problem(self, record: WarcRecord, error: BaseException) -> Problem:
+    def _problem(self, record: WarcRecord, error: BaseException) -> base.Problem:
         """Return the problem of a record; one without a text is a document that is not judged."""
         name = record.url or f"{self.source}#{record.number}"
         if record.fault is not None or not isinstance(error, InputError):
-            return Problem(self.source, record.number, f"cannot read the record: {failure_text(error)}")
+            return base.Problem(self.source, record.number, f"cannot read the record: {base.failure_text(error)}")
         kind = error.kind if isinstance(error, NotTextError) else NOT_EXTRACTED
-        reason = f"cannot read {name}: {failure_text(error)}"
-        return Problem(self.source, record.number, reason, None, name, kind)
+        reason = f"cannot read {name}: {base.failure_text(error)}"
+        return base.Problem(self.source, record.number, reason, None, name, kind)
 
     def _read(self, record: WarcRecord, extractor: Extractor, seconds: float) -> ReadContent:
         message = message_of(record)

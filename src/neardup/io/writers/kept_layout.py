@@ -17,20 +17,8 @@ import numpy.typing as npt
 from neardup.errors import OutputError
 from neardup.io.containers.spools import STDIN
 from neardup.io.names import name_below, shown_name
+from neardup.io.readers import base
 from neardup.io.readers.arrow import cut_by_bytes, row_lengths
-from neardup.io.readers.base import (
-    LISTED,
-    Documents,
-    NativeLines,
-    NativeRecords,
-    Natives,
-    NativeTable,
-    Separate,
-    SeparateFiles,
-    Sink,
-    SizedSink,
-    have_columns,
-)
 from neardup.io.readers.folders import NULL_PARTITION, format_of_source
 from neardup.io.readers.sources import Source
 from neardup.io.writers.kept_parquet import GROUP_BYTES, PagesSink
@@ -38,7 +26,7 @@ from neardup.tables import Int64s
 
 Form = Literal["one file", "as the input", "shards", "by value"]
 
-_Rows = NativeTable | NativeLines | NativeRecords
+_Rows = base.NativeTable | base.NativeLines | base.NativeRecords
 
 KEPT = "kept"
 OPEN_FILES = 64
@@ -60,7 +48,7 @@ class KeptLayout:
     name: str = KEPT
 
     @classmethod
-    def of(cls, documents: Documents, shard_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":
+    def of(cls, documents: base.Documents, shard_size: int = 0, by: Sequence[str] = ()) -> "KeptLayout":
         """Return the layout for documents: files of about ``shard_size`` bytes, else as many as the input has.
 
         The rows of a single file, and files of one size, are in the folders ``by`` of their values, if any.
@@ -74,10 +62,10 @@ class KeptLayout:
                     "Parquet, JSONL, CSV or Arrow with --shard-size",
                     "Leave out --shard-size: the files that stay are copied",
                 )
-            split = tuple(by) if have_columns(documents) else ()
+            split = tuple(by) if base.have_columns(documents) else ()
             return cls("by value" if split else "shards", shard_size, split)
-        several = isinstance(documents, SeparateFiles) and len(documents.sources) > 1
-        if by and not several and have_columns(documents):
+        several = isinstance(documents, base.SeparateFiles) and len(documents.sources) > 1
+        if by and not several and base.have_columns(documents):
             return cls("by value", 0, tuple(by))
         return cls("as the input" if several else "one file")
 
@@ -95,20 +83,26 @@ ONE_FILE = KeptLayout()
 class OpenedKept:
     """An opened sink, how to read the rows that it expects, and after its end the files it has written."""
 
-    sink: Sink
-    natives: Callable[[Collection[int] | None], Natives]
+    sink: base.Sink
+    natives: Callable[[Collection[int] | None], base.Natives]
     account: Callable[[], dict[str, Any]]
 
 
 def opened_kept(
-    layout: KeptLayout, folder: Path, documents: Documents, extra: Any, threads: int, judged: bool, some: range
+    layout: KeptLayout,
+    folder: Path,
+    documents: base.Documents,
+    extra: Any,
+    threads: int,
+    judged: bool,
+    some: range,
 ) -> OpenedKept:
     """Open the sink of a layout in a folder; ``some`` are the values to write. Raises OSError."""
 
-    def whole(wanted: Collection[int] | None) -> Natives:
+    def whole(wanted: Collection[int] | None) -> base.Natives:
         return ((chunk, chunk.read_native) for chunk in documents.chunks(wanted, None))
 
-    if layout.form == "as the input" and isinstance(documents, SeparateFiles):
+    if layout.form == "as the input" and isinstance(documents, base.SeparateFiles):
         separate = documents.separate(extra, threads, judged)
         places = places_of(documents.sources, documents.findings.roots)
         paths = [name_below(place, source.path) for place, source in zip(places, documents.sources, strict=True)]
@@ -124,21 +118,21 @@ def opened_kept(
         shards = ShardsSink(folder / "kept", one, layout.size)
         return OpenedKept(shards, whole, lambda: _account("shards", shards.names, shards.rows))
     copying = getattr(documents, "copying_sink", None) if judged else None
-    sink: Sink | None = copying(folder, extra, threads) if copying else None
+    sink: base.Sink | None = copying(folder, extra, threads) if copying else None
     if isinstance(sink, PagesSink):
         return OpenedKept(sink, sink.text.natives, _one_file)
     sink = documents.sink(folder, extra, threads) if sink is None else sink
     return OpenedKept(sink, whole, _one_file)
 
 
-def _one_sized(documents: Documents, extra: Any, threads: int, folder: Path) -> SizedSink:
+def _one_sized(documents: base.Documents, extra: Any, threads: int, folder: Path) -> base.SizedSink:
     sink = documents.sink(folder, extra, threads)
-    if not isinstance(sink, SizedSink):
+    if not isinstance(sink, base.SizedSink):
         raise OutputError(f"{documents.format} cannot be written in several files", "Parquet, JSONL, CSV or Arrow")
     return sink
 
 
-def _of_value(layout: KeptLayout, one: Callable[[Path], SizedSink], folder: Path) -> Sink:
+def _of_value(layout: KeptLayout, one: Callable[[Path], base.SizedSink], folder: Path) -> base.Sink:
     """Open the file of a value in its folder, or its files of one size."""
     if layout.size:
         return ShardsSink(folder, one, layout.size, min(layout.size, _EXPECTED))
@@ -158,10 +152,10 @@ def _one_file() -> dict[str, Any]:
 
 def _account(form: Form, names: list[str], rows: list[int]) -> dict[str, Any]:
     listed = [{"file": f"kept/{name}", "rows": count} for name, count in zip(names, rows, strict=True)]
-    return {"form": form, "files": len(names), "listed": listed[:LISTED]}
+    return {"form": form, "files": len(names), "listed": listed[: base.LISTED]}
 
 
-def _of_inputs(documents: SeparateFiles, places: list[str], rows: list[int]) -> dict[str, Any]:
+def _of_inputs(documents: base.SeparateFiles, places: list[str], rows: list[int]) -> dict[str, Any]:
     found = _account("as the input", places, rows)
     listed = [
         {"input": source.name, **one} for source, one in zip(documents.sources, found["listed"], strict=False)
@@ -175,17 +169,17 @@ class SeparateSink:
     A file whose rows all go becomes a file without rows, so that each readable file has its output.
     """
 
-    def __init__(self, path: Path, separate: Separate, places: Sequence[str]) -> None:
+    def __init__(self, path: Path, separate: base.Separate, places: Sequence[str]) -> None:
         self.path = path
         self._separate, self._places = separate, places
         self._position = -1
-        self._sink: Sink | None = None
+        self._sink: base.Sink | None = None
         self.rows = [0] * len(places)
         path.mkdir()
 
     def prepare(self, native: _Rows, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the rows; they are chosen when their file is open."""
-        return (native, keep, extra) if keep.any() or isinstance(native, NativeRecords) else None
+        return (native, keep, extra) if keep.any() or isinstance(native, base.NativeRecords) else None
 
     def write(self, item: Any) -> None:
         """Write the kept rows into the output of their file."""
@@ -211,7 +205,7 @@ class SeparateSink:
             if self._position < len(self._places):
                 self._sink = self._opened(self._position)
 
-    def _opened(self, position: int) -> Sink | None:
+    def _opened(self, position: int) -> base.Sink | None:
         path = self.path / self._places[position]
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():  # names that differ in case alone are one name on some file systems
@@ -246,10 +240,12 @@ def _quoted(text: str) -> str:
 class SplitSink:
     """Writes the rows of some values, each into the file of its value; ``open_one`` opens it in a folder."""
 
-    def __init__(self, path: Path, open_one: Callable[[Path], Sink], folders: Sequence[str], first: int) -> None:
+    def __init__(
+        self, path: Path, open_one: Callable[[Path], base.Sink], folders: Sequence[str], first: int
+    ) -> None:
         self.path = path
         self._open_one, self._folders, self._first = open_one, folders, first
-        self._sinks: dict[int, Sink] = {}
+        self._sinks: dict[int, base.Sink] = {}
         self.rows: dict[int, int] = {}
         path.mkdir(exist_ok=True)
 
@@ -276,7 +272,7 @@ class SplitSink:
         for sink in self._sinks.values():
             sink.close()
 
-    def _opened(self, code: int) -> Sink:
+    def _opened(self, code: int) -> base.Sink:
         folder = self.path / self._folders[code - self._first]
         folder.mkdir()
         self._sinks[code] = self._open_one(folder)
@@ -297,24 +293,26 @@ class ShardsSink:
     ``expected`` bytes (0: ``size``). The sizes of files follow from the rows alone.
     """
 
-    def __init__(self, path: Path, open_one: Callable[[Path], SizedSink], size: int, expected: int = 0) -> None:
+    def __init__(
+        self, path: Path, open_one: Callable[[Path], base.SizedSink], size: int, expected: int = 0
+    ) -> None:
         self.path = path
         self._open_one, self._size, self._expected = open_one, size, expected or size
         self._portion = min(max(size // _PARTS, 1), _MOST)
         path.mkdir(exist_ok=True)
         self.names: list[str] = []
         self.rows: list[int] = []
-        self._sink: SizedSink | None = None
+        self._sink: base.SizedSink | None = None
 
     def prepare(self, native: _Rows, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the rows; they are chosen when their file is open."""
-        return (native, keep, extra) if keep.any() or isinstance(native, NativeRecords) else None
+        return (native, keep, extra) if keep.any() or isinstance(native, base.NativeRecords) else None
 
     def write(self, item: Any) -> None:
         """Write the kept rows into the current file, and begin the next when it is full."""
         native, keep, extra = item
         for begin, end in self._portions(native):
-            if not keep[begin:end].any() and not isinstance(native, NativeRecords):
+            if not keep[begin:end].any() and not isinstance(native, base.NativeRecords):
                 continue
             if self._sink is not None and self._sink.size >= self._size:
                 self._end_file()
@@ -333,14 +331,14 @@ class ShardsSink:
             self._end_file()
 
     def _portions(self, native: _Rows) -> Iterator[tuple[int, int]]:
-        if isinstance(native, NativeRecords):  # other records are between the rows
+        if isinstance(native, base.NativeRecords):  # other records are between the rows
             yield 0, len(native.rows)
             return
-        lines = isinstance(native, NativeLines)
+        lines = isinstance(native, base.NativeLines)
         lengths = native.ends - native.starts if lines else row_lengths(native.table)  # type: ignore[union-attr]
         yield from pairwise([0, *cut_by_bytes(np.maximum(lengths, 1), self._portion)])
 
-    def _next(self) -> SizedSink:
+    def _next(self) -> base.SizedSink:
         folder = self.path / f".{len(self.rows):05}"
         folder.mkdir()
         self._sink = self._open_one(folder)
@@ -358,10 +356,10 @@ class ShardsSink:
 
 
 def _slice(native: _Rows, begin: int, end: int) -> _Rows:
-    if isinstance(native, NativeRecords):
+    if isinstance(native, base.NativeRecords):
         return native
     numbers = native.row_numbers[begin:end]
-    if isinstance(native, NativeLines):
+    if isinstance(native, base.NativeLines):
         return replace(native, row_numbers=numbers, starts=native.starts[begin:end], ends=native.ends[begin:end])
     return replace(native, row_numbers=numbers, table=native.table.slice(begin, end - begin))
 

@@ -17,20 +17,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from neardup.errors import OutputError
+from neardup.io.readers import base
 from neardup.io.readers.arrow import is_bytes, plain, size_of, valid_strings
-from neardup.io.readers.base import (
-    Chunk,
-    Documents,
-    NativeLines,
-    NativeRecords,
-    NativeRows,
-    Natives,
-    NativeTable,
-    Sink,
-    formats_of,
-    have_columns,
-    rows_alone,
-)
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_formats import kept_rows, line_pieces
 from neardup.io.writers.kept_layout import KEPT, ONE_FILE, KeptLayout, OpenedKept, SplitSink, opened_kept
@@ -44,9 +32,9 @@ class KeptWriter:
     Also a context manager: on an exception it stops its thread and writes no more.
     """
 
-    def __init__(self, opened: OpenedKept, documents: Documents) -> None:
+    def __init__(self, opened: OpenedKept, documents: base.Documents) -> None:
         self._opened, sink = opened, opened.sink
-        self._sink: Sink = sink
+        self._sink: base.Sink = sink
         self.rows = 0
         self._bytes_in = documents.size_bytes or 0
         self._open = True
@@ -57,7 +45,7 @@ class KeptWriter:
         """The file or folder that is written."""
         return self._sink.path
 
-    def natives(self, wanted: Collection[int] | None = None) -> Natives:
+    def natives(self, wanted: Collection[int] | None = None) -> base.Natives:
         """Yield each wanted chunk (None: all), and a function that reads the rows that ``write`` expects."""
         return self._opened.natives(wanted)
 
@@ -71,7 +59,7 @@ class KeptWriter:
         return one if found.get("form") == "one file" else found
 
     def write(
-        self, native: NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None, values: Int64s | None = None
+        self, native: base.NativeRows, keep: npt.NDArray[np.bool_], extra: Any = None, values: Int64s | None = None
     ) -> None:
         """Write the rows of a chunk for which ``keep`` is true, with their rows of ``extra`` as columns.
 
@@ -122,7 +110,7 @@ class ChunkRows:
     keep: Bools
     extra: Any = None
     values: Int64s | None = None
-    native: NativeRows | None = None
+    native: base.NativeRows | None = None
 
 
 @dataclass(frozen=True)
@@ -136,8 +124,8 @@ class WrittenRows:
 
 def write_kept(
     folder: OutputFolder,
-    documents: Documents,
-    rows_of: Callable[[Chunk, NativeRows], ChunkRows],
+    documents: base.Documents,
+    rows_of: Callable[[base.Chunk, base.NativeRows], ChunkRows],
     threads: int,
     advance: Advance,
     *,
@@ -161,7 +149,7 @@ def write_kept(
             for chunk, native in ordered_map(read_native, writer.natives(judged), threads):
                 rows = rows_of(chunk, native)
                 native = rows.native or native
-                writer.write(native if others else rows_alone(native), rows.keep, rows.extra, rows.values)
+                writer.write(native if others else base.rows_alone(native), rows.keep, rows.extra, rows.values)
                 if not some.start:  # the other passes read the same
                     read, kept = read + len(rows.keep), kept + int(rows.keep.sum())
                     advance(len(rows.keep))
@@ -190,7 +178,7 @@ def _rename(place: Path, name: str) -> None:
     hidden.rmdir()
 
 
-def read_native(item: tuple[Chunk, Callable[[], NativeRows]]) -> tuple[Chunk, NativeRows]:
+def read_native(item: tuple[base.Chunk, Callable[[], base.NativeRows]]) -> tuple[base.Chunk, base.NativeRows]:
     """Return a chunk and its native rows; in any thread."""
     chunk, read = item
     return chunk, read()
@@ -198,7 +186,7 @@ def read_native(item: tuple[Chunk, Callable[[], NativeRows]]) -> tuple[Chunk, Na
 
 def open_kept(
     folder: OutputFolder,
-    documents: Documents,
+    documents: base.Documents,
     extra: Any = None,
     threads: int = 0,
     *,
@@ -227,10 +215,10 @@ def open_kept(
         raise _failed(folder.target / "kept", error) from error
 
 
-def check_extra(documents: Documents, extra: Sequence[str]) -> None:
+def check_extra(documents: base.Documents, extra: Sequence[str]) -> None:
     """Raise OutputError if these columns cannot be added to the documents."""
-    if not have_columns(documents):
-        rows = "WARC records" if "warc" in formats_of(documents) else "Text files"
+    if not base.have_columns(documents):
+        rows = "WARC records" if "warc" in base.formats_of(documents) else "Text files"
         raise OutputError(
             f"{rows} have no place for further columns",
             "Parquet, JSONL, CSV or a table",
@@ -246,11 +234,11 @@ def check_extra(documents: Documents, extra: Sequence[str]) -> None:
         )
 
 
-def _weight(native: NativeRows) -> int:
+def _weight(native: base.NativeRows) -> int:
     """Return how much memory the rows use while they wait to be written."""
-    if isinstance(native, NativeTable):
+    if isinstance(native, base.NativeTable):
         return size_of(native.table)
-    return len(native.data) if isinstance(native, NativeLines | NativeRecords) else 0
+    return len(native.data) if isinstance(native, base.NativeLines | base.NativeRecords) else 0
 
 
 def _size(path: Path) -> int:
@@ -378,9 +366,9 @@ class StreamSink:
         self._stream, self._text = stream, text
         self._encode = msgspec.json.Encoder(enc_hook=str).encode
 
-    def prepare(self, native: NativeTable | NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
+    def prepare(self, native: base.NativeTable | base.NativeLines, keep: npt.NDArray[np.bool_], extra: Any) -> Any:
         """Return the kept lines."""
-        if isinstance(native, NativeLines):
+        if isinstance(native, base.NativeLines):
             return line_pieces(native, keep, extra)
         table = kept_rows(native.table, keep, extra)
         if table is None:
@@ -403,16 +391,16 @@ class StreamSink:
         self._stream.flush()
 
 
-def stream_natives(documents: Documents, wanted: Collection[int] | None) -> Natives:
+def stream_natives(documents: base.Documents, wanted: Collection[int] | None) -> base.Natives:
     """Yield each wanted chunk and a function that reads its rows; documents that are files become id and text."""
     columns = {"text": ["id", "text"], "warc": [column.name for column in documents.columns]}.get(documents.format)
     for chunk in documents.chunks(wanted, columns):
         yield chunk, chunk.read_native if columns is None else partial(_rows_of, chunk, columns)
 
 
-def _rows_of(chunk: Chunk, columns: Sequence[str]) -> NativeRows:
+def _rows_of(chunk: base.Chunk, columns: Sequence[str]) -> base.NativeRows:
     read = chunk.read(columns)
-    return NativeTable(read.row_numbers, read.table, tuple(read.problems))
+    return base.NativeTable(read.row_numbers, read.table, tuple(read.problems))
 
 
 def _plain(table: pa.Table, text: str | None) -> pa.Table:

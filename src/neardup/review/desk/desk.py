@@ -16,6 +16,8 @@ from neardup.comparison.kinds import KINDS
 from neardup.display import counted, printable, similarity
 from neardup.errors import InputError
 from neardup.io.decisions.records import Action, Change, Fate, FateOf, Judgement, Represents, Tag, Verdict
+from neardup.review import source
+from neardup.review.desk import views
 from neardup.review.desk.differences import Kernels
 from neardup.review.desk.facets import Facets
 from neardup.review.desk.filters import GroupFields, compares_documents, filtered, kinds_named
@@ -26,37 +28,6 @@ from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject,
 from neardup.review.desk.texts import LAST_WAIT, Ahead, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
-from neardup.review.desk.views import (
-    Ordered,
-    Queues,
-    group_view,
-    in_group,
-    keys_of,
-    near_of,
-    neighbours,
-    page,
-    pair_view,
-    panes_view,
-    quotes_view,
-    related,
-)
-from neardup.review.source import (
-    Acted,
-    Decide,
-    GroupList,
-    GroupView,
-    Key,
-    KindCounts,
-    KindSample,
-    PairList,
-    PairView,
-    Panes,
-    Question,
-    Queue,
-    QuotesView,
-    Reviewed,
-    ThresholdView,
-)
 from neardup.run.exchange import Exported
 from neardup.run.findings import load
 from neardup.tables import Bools, Int64s
@@ -77,7 +48,7 @@ class Judgements:
         return [Judgement(id(a), id(b), verdict, note) for a, b in self.pairs]
 
 
-def judgements(lines: Lines, decision: Decide, listed: Bools | None = None) -> Judgements:
+def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = None) -> Judgements:
     """Return the judgements of a decision; ``listed`` are the groups that its filter finds.
 
     Raises InputError if it names nothing, or no pair.
@@ -142,7 +113,7 @@ def kinds_said(kind: str) -> str:
     return " or ".join(KINDS[number] for number in kinds_named(kind))
 
 
-def _of_pair(lines: Lines, decision: Decide) -> Judgements:
+def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     if decision.pair is None:
         raise InputError("The decision names no pair", "The keys of two documents")
     a, b = (lines.index.documents.at(key) for key in decision.pair)
@@ -155,7 +126,7 @@ def _of_pair(lines: Lines, decision: Decide) -> Judgements:
     return Judgements(((a, b),), f"{said(decision.verdict)}: {named(a)} and {named(b)}")
 
 
-def _of_kind(lines: Lines, decision: Decide, listed: Bools | None) -> Judgements:
+def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Judgements:
     places = places_of_kind(lines, decision.kind, listed, decided=decision.verdict is None)
     if not len(places):
         state = "with" if decision.verdict is None else "without"
@@ -234,8 +205,8 @@ class Desk:
         self._fields = GroupFields(index, self._made, whereabouts, metadata, self._bring_kinds, other)
         self._facets = Facets(index, self._made, metadata, self._fields.of_groups)
         self._words = WordIndex(index.documents, self._reader, index.members)
-        self._ordered = Ordered(index)
-        self._queues = Queues(self._lines, self._ordered)
+        self._ordered = views.Ordered(index)
+        self._queues = views.Queues(self._lines, self._ordered)
         self._thresholds = Thresholds(result, self._lines)
         self._threads[:] = (self._ahead, self._kinds, self._words, self._thresholds)
 
@@ -254,74 +225,78 @@ class Desk:
         self._stop()
         self._subject.close()
 
-    def about(self) -> Reviewed:
+    def about(self) -> source.Reviewed:
         """Return the name, the size and the settings of the subject."""
         with self._lock:
             self._refresh()
             return self._subject.about(self._fields.names, self._reader.fault())
 
-    def groups(self, question: Question) -> GroupList:
+    def groups(self, question: source.Question) -> source.GroupList:
         """Return a page of the list of groups; a filter waits for the texts that it needs."""
         with self._lock:
             self._ahead.give([])  # it would compete for the processor
             listed = self._listed_in_time(question.filter, question)
             places = np.flatnonzero(listed.groups)
             description = f"{question.order} {listed.meaning}"
-            chosen, next = page(listed.keys[places], question.after, question.limit, description)
+            chosen, next = views.page(listed.keys[places], question.after, question.limit, description)
             budget = self._reader.budget()
             lines = self._lines.groups(places[chosen].tolist(), budget)
             self._look_ahead(listed.keys[places], chosen, places)
             pending = listed.partial or budget.short
             facets = () if listed.partial else self._facets.of(listed.groups)
-            return GroupList(
+            return source.GroupList(
                 lines, len(places), next, listed.meaning, listed.notes, listed.partial, pending, facets
             )
 
-    def group(self, key: Key, question: Question | None = None) -> GroupView:
+    def group(self, key: source.Key, question: source.Question | None = None) -> source.GroupView:
         """Return a group; ``question`` is the list the reader came from."""
         with self._lock:
             self._refresh()
             group = self._index.at(key)
-            question_of = question or Question()
+            question_of = question or source.Question()
             listed = self._listed(question_of.filter, question_of)
-            around = neighbours(listed.keys, listed.groups, group)
+            around = views.neighbours(listed.keys, listed.groups, group)
             before, after = (None if other is None else self._index.key(other) for other in around)
-            return group_view(self._lines, group, before, after)
+            return views.group_view(self._lines, group, before, after)
 
-    def in_time(self, a: Key, b: Key) -> tuple[Key, Key]:
+    def in_time(self, a: source.Key, b: source.Key) -> tuple[source.Key, source.Key]:
         """Return the keys of two documents, the earlier document first."""
         with self._lock:
             earlier = self._lines.is_earlier(self._index.documents.at(a), self._index.documents.at(b))
             return (a, b) if earlier else (b, a)
 
-    def pair(self, a: Key, b: Key, queue: Queue | None = None, **how: Any) -> PairView:
+    def pair(self, a: source.Key, b: source.Key, queue: source.Queue | None = None, **how: Any) -> source.PairView:
         """Return two documents side by side; ``how`` are the keywords of ``compare``."""
         with self._lock:
             self._refresh()
             lines = self._lines
             one, other = self._index.documents.at(a), self._index.documents.at(b)
-            around = in_group(lines, one, other) if queue is None else self._queues.around(queue, one, other)
+            around = views.in_group(lines, one, other) if queue is None else self._queues.around(queue, one, other)
         comparison = self._subject.compare(lines.reader.look(one), lines.reader.look(other), how)
-        return pair_view(lines, one, other, around, comparison)
+        return views.pair_view(lines, one, other, around, comparison)
 
-    def quotes(self, key: Key, length: int) -> QuotesView:
+    def quotes(self, key: source.Key, length: int) -> source.QuotesView:
         """Return the passages of at least ``length`` tokens of a document that others have, too."""
         with self._lock:
             self._refresh()
             lines, document = self._lines, self._index.documents.at(key)
-            others = related(lines, document)[:QUOTING]
+            others = views.related(lines, document)[:QUOTING]
         looked = (lines.reader.look(other) for other in others)
-        return quotes_view(lines, document, *self._subject.passages(lines.reader.look(document), looked, length))
+        return views.quotes_view(
+            lines, document, *self._subject.passages(lines.reader.look(document), looked, length)
+        )
 
-    def panes(self, key: Key, question: Question) -> Panes:
+    def panes(self, key: source.Key, question: source.Question) -> source.Panes:
         """Return the panes beside a group or a pair; ``question`` is the list the reader came from."""
         with self._lock:
             self._refresh()
             listed = self._listed(question.filter, question)
             keys = self._ordered.keys("stake", self._made) if question.order == "undecided" else listed.keys
-            return panes_view(self._lines, keys, listed.groups, self._index.at(key))
+            return views.panes_view(self._lines, keys, listed.groups, self._index.at(key))
 
-    def undecided(self, pair: tuple[Key, Key], question: Question, queue: Queue | None) -> tuple[Key, Key] | None:
+    def undecided(
+        self, pair: tuple[source.Key, source.Key], question: source.Question, queue: source.Queue | None
+    ) -> tuple[source.Key, source.Key] | None:
         """Return the next pair without a verdict after a pair, in the list or queue the reader came from."""
         with self._lock:
             self._refresh()
@@ -340,63 +315,63 @@ class Desk:
     def _waiting(self, group: int) -> Iterator[int]:
         """Yield the members of a group without a verdict, in its order."""
         verdict, place = self._made.verdict, self._index.member_of
-        return (member for member in near_of(self._lines, group) if verdict[place[member]] < 0)
+        return (member for member in views.near_of(self._lines, group) if verdict[place[member]] < 0)
 
-    def queue(self, queue: Queue, after: str = "", limit: int = 50) -> PairList:
+    def queue(self, queue: source.Queue, after: str = "", limit: int = 50) -> source.PairList:
         """Return a page of a queue."""
         with self._lock:
             self._refresh()
             return self._queues.page(queue, after, limit)
 
-    def threshold(self, value: float | None = None) -> ThresholdView:
+    def threshold(self, value: float | None = None) -> source.ThresholdView:
         """Return the histogram, and pairs around ``value`` (the threshold of the run unless given)."""
         with self._lock:
             self._refresh()
         return self._thresholds.view(value)
 
-    def kinds(self, filter: str = "") -> KindCounts:
+    def kinds(self, filter: str = "") -> source.KindCounts:
         """Return the kinds of the pairs in the groups that a filter finds, the most frequent first."""
         with self._lock:
-            listed = self._listed_in_time(filter, Question(), kinds=True)
+            listed = self._listed_in_time(filter, source.Question(), kinds=True)
             verdicts = self._made
             wanted = verdicts.near & listed.groups[self._index.group] & (verdicts.kinds >= 0)
             every = np.bincount(verdicts.kinds[wanted], minlength=len(KINDS))
             left = np.bincount(verdicts.kinds[wanted & (verdicts.verdict < 0)], minlength=len(KINDS))
             order = np.argsort(-every, kind="stable").tolist()
             counts = tuple((KINDS[kind], int(left[kind]), int(every[kind])) for kind in order if every[kind])
-            return KindCounts(counts, listed.notes, listed.partial)
+            return source.KindCounts(counts, listed.notes, listed.partial)
 
-    def sample_of_kind(self, kind: str, filter: str = "") -> KindSample:
+    def sample_of_kind(self, kind: str, filter: str = "") -> source.KindSample:
         """Return the pairs without a verdict that a decision for a kind would concern."""
         with self._lock:
-            listed = self._listed_in_time(filter, Question(), kinds=True)
+            listed = self._listed_in_time(filter, source.Question(), kinds=True)
             places = places_of_kind(self._lines, kind, listed.groups)
             drawn, budget = spread(places, SAMPLED), self._reader.budget()
             lines = self._lines.pairs([(a, b, "") for a, b in pairs_at(self._lines, drawn)], budget)
-            return KindSample(kinds_said(kind), len(places), lines, listed.notes, listed.partial)
+            return source.KindSample(kinds_said(kind), len(places), lines, listed.notes, listed.partial)
 
-    def decide(self, decision: Decide) -> Acted:
+    def decide(self, decision: source.Decide) -> source.Acted:
         """Store a decision."""
         with self._lock:
             self._refresh()
-            listed = self._listed(decision.filter, Question()) if decision.filter.strip() else None
+            listed = self._listed(decision.filter, source.Question()) if decision.filter.strip() else None
             if decision.asked == "kind":
-                listed = self._listed_in_time(decision.filter, Question(), kinds=True)
+                listed = self._listed_in_time(decision.filter, source.Question(), kinds=True)
                 listed.require_whole()
             judgements_made = judgements(self._lines, decision, None if listed is None else listed.groups)
             changes = judgements_made.changes(self._lines, decision.verdict, decision.note)
-            judged = keys_of(self._lines, judgements_made.pairs[-1])
+            judged = views.keys_of(self._lines, judgements_made.pairs[-1])
             assert judged is not None
             group = int(self._index.group_of[judgements_made.pairs[-1][0]])
             place = int(self._ordered.keys("stake", self._made)[group]) if group >= 0 else -1
             action = self._act(changes, decision.by, judgements_made.sentence, decision.seen)
             if decision.queue is not None:
-                return Acted(action, self._next_in_queue(decision.queue, judged))
+                return source.Acted(action, self._next_in_queue(decision.queue, judged))
             if decision.filter.strip():
-                listed = self._listed(decision.filter, Question())
-            return Acted(action, self._next(judged[0], place, listed))
+                listed = self._listed(decision.filter, source.Question())
+            return source.Acted(action, self._next(judged[0], place, listed))
 
-    def represent(self, group: Key, document: Key, by: str, seen: int) -> Acted:
+    def represent(self, group: source.Key, document: source.Key, by: str, seen: int) -> source.Acted:
         """Make another member the representative of a group; that of the result withdraws the change."""
         with self._lock:
             number, chosen = self._index.at(group), self._index.documents.at(document)
@@ -407,21 +382,21 @@ class Desk:
             change = Represents(id(head), None if chosen == head else id(chosen))
             named = self._index.documents.named
             what = f"{named(chosen)} represents the group of {named(head)}"
-            return Acted(self._act([change], by, what, seen))
+            return source.Acted(self._act([change], by, what, seen))
 
-    def keep(self, document: Key, fate: Fate | None, by: str, seen: int) -> Acted:
+    def keep(self, document: source.Key, fate: Fate | None, by: str, seen: int) -> source.Acted:
         """Store the fate of one document."""
         number = self._index.documents.at(document)
         what = f"{fate or 'fate withdrawn'}: {self._index.documents.named(number)}"
-        return Acted(self._act([FateOf(self._index.documents.id(number), fate)], by, what, seen))
+        return source.Acted(self._act([FateOf(self._index.documents.id(number), fate)], by, what, seen))
 
-    def tag(self, document: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+    def tag(self, document: source.Key, tag: str, on: bool, by: str, seen: int) -> source.Acted:
         """Add a tag to a document, or take it away."""
         number = self._index.documents.at(document)
         what = f"tag {tag.strip()} {'on' if on else 'taken from'} {self._index.documents.named(number)}"
-        return Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
+        return source.Acted(self._act([Tag(self._index.documents.id(number), tag, on)], by, what, seen))
 
-    def tag_group(self, group: Key, tag: str, on: bool, by: str, seen: int) -> Acted:
+    def tag_group(self, group: source.Key, tag: str, on: bool, by: str, seen: int) -> source.Acted:
         """Add a tag to all members of a group, or take it away, as one action.
 
         Raises InputError if all have it already, or none.
@@ -436,9 +411,9 @@ class Desk:
                 raise InputError(given, "A tag that changes something")
             head = self._index.documents.named(int(self._index.heads[number]))
             what = f"tag {tag} {'on' if on else 'taken from'} the group of {head}"
-            return Acted(self._act(changes, by, what, seen))
+            return source.Acted(self._act(changes, by, what, seen))
 
-    def undo(self, by: str, action: int | None = None) -> Acted | None:
+    def undo(self, by: str, action: int | None = None) -> source.Acted | None:
         """Undo an action, or the last one of this reviewer; None if there is none.
 
         The pair to look at now is one that lost or regained its verdict.
@@ -450,7 +425,7 @@ class Desk:
             if undone is None:
                 return None
             self._refresh()
-            return Acted(undone, keys_of(self._lines, self._made.changed_since(before)))
+            return source.Acted(undone, views.keys_of(self._lines, self._made.changed_since(before)))
 
     def history(self, before: int | None = None, limit: int = 50) -> tuple[Action, ...]:
         """Return actions, the latest first."""
@@ -487,7 +462,7 @@ class Desk:
             self._refresh()
         return action
 
-    def _listed_in_time(self, filter: str, question: Question, *, kinds: bool = False) -> _Listed:
+    def _listed_in_time(self, filter: str, question: source.Question, *, kinds: bool = False) -> _Listed:
         """Return a list of groups; if it needs texts that are not read yet, wait for them for a while.
 
         ``kinds``: the kinds of difference are needed, whatever the filter. The lock, held once, is given back
@@ -507,7 +482,7 @@ class Desk:
             listed = self._listed(filter, question, kinds=kinds)
         return listed
 
-    def _listed(self, filter: str, question: Question, *, kinds: bool = False) -> _Listed:
+    def _listed(self, filter: str, question: source.Question, *, kinds: bool = False) -> _Listed:
         self._read, self._partial = [], False
         if kinds:
             self._bring_kinds()
@@ -562,15 +537,19 @@ class Desk:
         self._read.append(reading)
         self._partial = self._partial or reading.pending
 
-    def _next_in_queue(self, queue: Queue, judged: tuple[Key, Key]) -> tuple[Key, Key] | None:
+    def _next_in_queue(
+        self, queue: source.Queue, judged: tuple[source.Key, source.Key]
+    ) -> tuple[source.Key, source.Key] | None:
         """Return the next pair of a queue to judge."""
         try:
             pair = self._index.documents.at(judged[0]), self._index.documents.at(judged[1])
         except InputError:  # after the verdict, a document is in no group of the collection
             pair = -1, -1
-        return keys_of(self._lines, self._queues.next(queue, *pair))
+        return views.keys_of(self._lines, self._queues.next(queue, *pair))
 
-    def _next(self, judged: Key, own: int, listed: _Listed | None, skipped: int = -1) -> tuple[Key, Key] | None:
+    def _next(
+        self, judged: source.Key, own: int, listed: _Listed | None, skipped: int = -1
+    ) -> tuple[source.Key, source.Key] | None:
         """Return the next member to judge: in its group, then in the undecided groups after it, then before it.
 
         ``own`` is the place of the group in the order of stake; −1 for a pair of different groups. The group
@@ -585,7 +564,7 @@ class Desk:
         if not waits.any():
             return None
         group = int(np.argmin(np.where(waits, behind, len(index) + 2)))
-        order = {int(rows[member]): place for place, member in enumerate(near_of(self._lines, group))}
+        order = {int(rows[member]): place for place, member in enumerate(views.near_of(self._lines, group))}
         waiting = list(self._waiting(group))
         after = (member for member in waiting if order[int(rows[member])] > order.get(judged, -1))
         return int(rows[next(after, waiting[0])]), int(rows[verdicts.heads[group]])

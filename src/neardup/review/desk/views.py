@@ -14,26 +14,11 @@ from neardup.comparison.compare import Comparison
 from neardup.display import counted, distinct, number, printable, similarity, without_common
 from neardup.errors import InputError
 from neardup.io.decisions.records import Id
+from neardup.review import source
 from neardup.review.desk.index import ResultIndex, StoredPairs
 from neardup.review.desk.lines import Lines
 from neardup.review.desk.texts import Budget
 from neardup.review.desk.verdicts import VerdictIndex
-from neardup.review.source import (
-    ORDERS,
-    QUEUES,
-    GroupView,
-    Key,
-    MemberLine,
-    Order,
-    OutsideLine,
-    PairList,
-    PairView,
-    Panes,
-    Queue,
-    Quoted,
-    QuotesView,
-    Quoting,
-)
 from neardup.tables import Bools, Int64s
 
 TABLE_MEMBERS = 30
@@ -44,7 +29,7 @@ GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 32
 """In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
 
 
-def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) -> GroupView:
+def group_view(lines: Lines, group: int, before: source.Key | None, after: source.Key | None) -> source.GroupView:
     """Return the page of a group."""
     index, verdicts = lines.index, lines.made
     head, budget = int(verdicts.heads[group]), lines.reader.budget()
@@ -57,7 +42,7 @@ def group_view(lines: Lines, group: int, before: Key | None, after: Key | None) 
     members = tuple(replace(lines.member(document, head, budget), step=steps.get(document)) for document in listed)
     count = len(documents)
     note = f"The first {number(len(listed))} of {number(count)} members, exact copies last."
-    return GroupView(
+    return source.GroupView(
         index.key(group),
         index.documents.id(int(index.heads[group])),
         members,
@@ -103,7 +88,7 @@ def versions_of(lines: Lines, group: int) -> list[int]:
     return members
 
 
-def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> Panes:
+def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> source.Panes:
     """Return the panes beside a group or a pair; ``keys`` order the ``listed`` groups."""
     places = np.flatnonzero(listed)
     order = places[np.argsort(keys[places])]
@@ -115,7 +100,7 @@ def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> Panes:
     short = distinct(names, NAME_BESIDE)
     steps = lines.steps(versions_of(lines, group)[:MEMBERS_BESIDE])
     named = zip(members, short, strict=True)
-    return Panes(
+    return source.Panes(
         lines.index.key(group),
         int(lines.index.documents.rows[head]),
         lines.briefs(order[begin : begin + GROUPS_BESIDE].tolist()),
@@ -135,7 +120,7 @@ def _table(lines: Lines, documents: list[int], budget: Budget) -> tuple[tuple[fl
     return tuple(tuple(lines.between(a, b, budget) for b in documents) for a in documents)
 
 
-def _weakest(lines: Lines, group: int, members: tuple[MemberLine, ...]) -> str:
+def _weakest(lines: Lines, group: int, members: tuple[source.MemberLine, ...]) -> str:
     """Describe the member that resembles the representative least, of all or of those listed."""
     index, verdicts = lines.index, lines.made
     inside = index.slice(group)
@@ -183,11 +168,11 @@ def outside_of(lines: Lines, members: list[int], limit: int = OUTSIDE) -> list[t
     return list(nearest.values())[:limit]
 
 
-def _outside(lines: Lines, near: list[tuple[int, float, int]], budget: Budget) -> tuple[OutsideLine, ...]:
+def _outside(lines: Lines, near: list[tuple[int, float, int]], budget: Budget) -> tuple[source.OutsideLine, ...]:
     index = lines.index
     group_of = index.group_of
     return tuple(
-        OutsideLine(
+        source.OutsideLine(
             int(index.documents.rows[other]),
             index.documents.id(other),
             lines.words(other, budget),
@@ -218,12 +203,12 @@ class PairPlace:
     place: str = ""
 
 
-def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Comparison) -> PairView:
+def pair_view(lines: Lines, a: int, b: int, around: PairPlace, comparison: Comparison) -> source.PairView:
     """Return two documents side by side, without the next undecided pair."""
     index = lines.index
     judged = lines.judged(a, b)
     group = int(index.group_of[a])
-    return PairView(
+    return source.PairView(
         lines.member(a, b),
         lines.member(b, a),
         index.key(group) if group >= 0 and group == index.group_of[b] else None,
@@ -246,23 +231,25 @@ def related(lines: Lines, document: int) -> list[int]:
     return [other for other in dict.fromkeys((*nearest, *members)) if other != document]
 
 
-def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str) -> QuotesView:
+def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str) -> source.QuotesView:
     """Return the passages of a document that others have; those with the same place are one."""
 
     own, places = lines.date(document), dict[tuple[int, int], list[SharedPassage]]()
     for passage in shared.passages:
         places.setdefault((passage.begin, passage.end), []).append(passage)
 
-    def quoting(id: Id) -> Quoting:
+    def quoting(id: Id) -> source.Quoting:
         number = lines.index.documents.number(id)
         if number is None:
-            return Quoting(None, id, "", "")
+            return source.Quoting(None, id, "", "")
         date = lines.date(number)
         order: Literal["earlier", "later", ""] = "earlier" if date < own else "later" if own < date else ""
-        return Quoting(int(lines.index.documents.rows[number]), id, date[:10], order if own and date else "")
+        return source.Quoting(
+            int(lines.index.documents.rows[number]), id, date[:10], order if own and date else ""
+        )
 
     passages = tuple(
-        Quoted(
+        source.Quoted(
             same[0].tokens,
             same[0].text + "…" * (end - begin > len(same[0].text)),
             tuple(quoting(passage.id) for passage in same),
@@ -270,10 +257,10 @@ def quotes_view(lines: Lines, document: int, shared: SharedPassages, which: str)
         for (begin, end), same in places.items()
     )
     note = f"compared with {counted(shared.compared, 'document')} {which}"
-    return QuotesView(passages, shared.shared, shared.tokens, shared.compared, note)
+    return source.QuotesView(passages, shared.shared, shared.tokens, shared.compared, note)
 
 
-def keys_of(lines: Lines, pair: tuple[int, int] | None) -> tuple[Key, Key] | None:
+def keys_of(lines: Lines, pair: tuple[int, int] | None) -> tuple[source.Key, source.Key] | None:
     """Return the keys of two documents."""
     rows = lines.index.documents.rows
     return None if pair is None else (int(rows[pair[0]]), int(rows[pair[1]]))
@@ -304,10 +291,10 @@ class Ordered:
     def __init__(self, index: ResultIndex) -> None:
         self._index = index
 
-    def keys(self, order: Order, decided: VerdictIndex) -> Int64s:
+    def keys(self, order: source.Order, decided: VerdictIndex) -> Int64s:
         """Return int64[groups], ascending in the order of the list. Raises InputError for an unknown order."""
-        if order not in ORDERS:
-            raise InputError(f"There is no order {order!r}", ", ".join(ORDERS))
+        if order not in source.ORDERS:
+            raise InputError(f"There is no order {order!r}", ", ".join(source.ORDERS))
         if order == "undecided":  # groups move behind all others when they are decided
             return self._by_stake + np.where(decided.open, 0, len(self._index))
         return {
@@ -414,16 +401,16 @@ class Queues:
         assert len(self._keys_of_threshold) == len(self._crossing[0])
         self._lines.index.pairs.warm()
 
-    def page(self, queue: Queue, after: str, limit: int) -> PairList:
+    def page(self, queue: source.Queue, after: str, limit: int) -> source.PairList:
         """Return a page of a queue. Raises InputError for an unknown queue, or a page of another one."""
         pairs = self.pairs(queue)
         places = np.flatnonzero(pairs.listed)
         chosen, next = page(pairs.keys[places], after, limit, f"queue {queue}")
         some = [(*self._ends(pairs, place), pairs.why(place)) for place in places[chosen].tolist()]
         budget = self._lines.reader.budget()
-        return PairList(self._lines.pairs(some, budget), len(places), next, budget.short)
+        return source.PairList(self._lines.pairs(some, budget), len(places), next, budget.short)
 
-    def around(self, queue: Queue, a: int, b: int) -> PairPlace:
+    def around(self, queue: source.Queue, a: int, b: int) -> PairPlace:
         """Return the place of a pair in a queue, and the pairs before and after it."""
         pairs = self.pairs(queue)
         place = pairs.place(a, b)
@@ -436,7 +423,7 @@ class Queues:
             position = f"pair {number:,} of {int(pairs.listed.sum()):,}"
         return PairPlace(pairs.pair(before), pairs.pair(after), position)
 
-    def next(self, queue: Queue, a: int, b: int) -> tuple[int, int] | None:
+    def next(self, queue: source.Queue, a: int, b: int) -> tuple[int, int] | None:
         """Return the next pair without a verdict, from the start again after the last; None if none is left."""
         pairs = self.pairs(queue)
         place = pairs.place(a, b)
@@ -449,10 +436,10 @@ class Queues:
                 return self._ends(pairs, other)
         return None
 
-    def pairs(self, queue: Queue) -> QueuedPairs:
+    def pairs(self, queue: source.Queue) -> QueuedPairs:
         """Return the pairs of a queue. Raises InputError for an unknown one."""
-        if queue not in QUEUES:
-            raise InputError(f"There is no queue {queue!r}", ", ".join(QUEUES))
+        if queue not in source.QUEUES:
+            raise InputError(f"There is no queue {queue!r}", ", ".join(source.QUEUES))
         queued: QueuedPairs = getattr(self, f"_{queue}")()
         return queued
 

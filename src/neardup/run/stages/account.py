@@ -24,44 +24,13 @@ from neardup.join.search import SearchOutcome
 from neardup.join.verification import families_in
 from neardup.lsh.hamming_tables import HammingPlan
 from neardup.measures import MEASURES
-from neardup.run.account import (
-    BaseTextAccount,
-    Bytes,
-    Chaining,
-    ChoiceAccount,
-    ClosedFamilies,
-    CrowdAccount,
-    FilesRead,
-    Hubs,
-    InputCounts,
-    LeftOutCount,
-    LeftOutText,
-    Link,
-    MaskCount,
-    NotJudgedCounts,
-    Popular,
-    Recall,
-    RemovedBy,
-    RemovedShare,
-    RunAccount,
-    RunCounts,
-    UsedColumns,
-)
+from neardup.run import account as accounts
 from neardup.run.exclusions import not_judged_counts
 from neardup.run.kinds import counts_of
 from neardup.run.lost_text import lost_counts
 from neardup.run.recall import Audit, Predicted, recall_of
 from neardup.run.review_decisions import Applied
-from neardup.run.stages.records import (
-    CommonShingles,
-    Inputs,
-    MemberTable,
-    MissedTable,
-    MissingPairs,
-    Notes,
-    PairTable,
-    RowTables,
-)
+from neardup.run.stages import records
 from neardup.run.tables import Represented
 from neardup.run.texts import InputTexts
 from neardup.runtime import installed_version, peak_memory
@@ -78,7 +47,7 @@ SUSPICIOUS = (100, 0.5)
 """A file or source of at least this many documents that loses more than this share of them gets a warning."""
 
 
-def removed_by(rows: Rows, decisions: Decisions, sources: str) -> RemovedBy:
+def removed_by(rows: Rows, decisions: Decisions, sources: str) -> accounts.RemovedBy:
     """Return the documents read and removed of each data file and of each source.
 
     Its ``files`` are data files; the documents of folders are one entry together. Its
@@ -87,7 +56,7 @@ def removed_by(rows: Rows, decisions: Decisions, sources: str) -> RemovedBy:
     gone, first = decisions.gone, rows.first_new
     removed = np.zeros(len(rows) - first, np.bool_)
     removed[gone[gone >= first] - first] = True
-    by = RemovedBy(files=_listed(*_files(rows), removed), sources=[])
+    by = accounts.RemovedBy(files=_listed(*_files(rows), removed), sources=[])
     values = rows.extra.get(sources)
     if values is not None:
         encoded = pc.cast(values, pa.string()).dictionary_encode()
@@ -96,7 +65,7 @@ def removed_by(rows: Rows, decisions: Decisions, sources: str) -> RemovedBy:
     return by
 
 
-def suspicious(shares: RemovedBy, most: float, *, referred: bool) -> list[str]:
+def suspicious(shares: accounts.RemovedBy, most: float, *, referred: bool) -> list[str]:
     """Warn about files and sources that lose more than the share ``most`` or, if that is 1, half.
 
     A run over one file without a reference set (``referred``) has the same share in its summary.
@@ -113,7 +82,7 @@ def suspicious(shares: RemovedBy, most: float, *, referred: bool) -> list[str]:
     ]
 
 
-def require_most_removed(run: RunAccount) -> None:
+def require_most_removed(run: accounts.RunAccount) -> None:
     """Raise OutputError if more of a file or source would go than the setting ``most_removed`` allows."""
     limit = run.settings["most_removed"]
     beyond = list(_above(run.removed_by, limit)) if limit < 1 and run.removed_by is not None else []
@@ -126,13 +95,13 @@ def require_most_removed(run: RunAccount) -> None:
         )
 
 
-def _above(shares: RemovedBy, limit: float) -> Iterator[RemovedShare]:
+def _above(shares: accounts.RemovedBy, limit: float) -> Iterator[accounts.RemovedShare]:
     for entry in (*shares.files, *shares.sources):
         if entry.removed > limit * entry.read:
             yield entry
 
 
-def _said(entry: RemovedShare) -> str:
+def _said(entry: accounts.RemovedShare) -> str:
     name = "documents without a source" if entry.name is None else printable(entry.name)
     share = percent(entry.removed, entry.read)
     return f"{number(entry.removed)} of {number(entry.read)} documents of {name} ({share})"
@@ -151,11 +120,11 @@ def _files(rows: Rows) -> tuple[list[str], Int64s]:
     return names, np.repeat([place[piece.source] for piece in pieces], counts).astype(np.int64)
 
 
-def _listed(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list[RemovedShare]:
+def _listed(names: Sequence[str | None], of_row: Int64s, removed: Bools) -> list[accounts.RemovedShare]:
     read = np.bincount(of_row, minlength=len(names))
     gone = np.bincount(of_row[removed], minlength=len(names))
     order = [k for k in np.argsort(-read, kind="stable").tolist() if read[k]]
-    return [RemovedShare(names[k], int(read[k]), int(gone[k])) for k in order[:LISTED]]
+    return [accounts.RemovedShare(names[k], int(read[k]), int(gone[k])) for k in order[:LISTED]]
 
 
 FEW_DOCUMENTS = 1000
@@ -178,23 +147,23 @@ class JudgedRun:
 class Run:
     """A run whose groups are decided: the data for its account, and for writing the kept rows."""
 
-    inputs: Inputs
+    inputs: records.Inputs
     rows: Rows
     judged_rows: JudgedRows
     search: SearchOutcome
     groups: Grouped
     decisions: Decisions
-    missing: MissingPairs
-    members: MemberTable
-    tables: RowTables
-    pairs: PairTable
-    notes: Notes
+    missing: records.MissingPairs
+    members: records.MemberTable
+    tables: records.RowTables
+    pairs: records.PairTable
+    notes: records.Notes
     audited: Audit | None
-    missed: MissedTable | None
+    missed: records.MissedTable | None
     represented: Represented | None
     applied: Applied | None
     base: ReadBase | None
-    common: CommonShingles | None
+    common: records.CommonShingles | None
 
     @property
     def settings(self) -> Settings:
@@ -218,14 +187,14 @@ class Run:
         return access_of(*(part.documents for part in self.rows.corpus.parts), *ignored)
 
 
-def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
+def account(run: Run, seconds: Mapping[str, float]) -> accounts.RunAccount:
     """The content of ``run.json`` so far; writing adds its seconds."""
     settings, search, parts, rows = run.settings, run.search, run.rows.corpus.parts, run.rows
     new, old = parts[-1], parts[0] if len(parts) > 1 else None
     before = _read(run, rows.units[: rows.first_new], rows.met_before)
     shares = removed_by(rows, run.decisions, settings.keep.sources)
     judged = groups_account(run.judged, settings.search, settings.keep, len(rows.unique))
-    return RunAccount(
+    return accounts.RunAccount(
         neardup_version=installed_version("neardup") or "",
         format=FORMAT_VERSION,
         action=run.inputs.action,
@@ -235,21 +204,21 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
         unicode=UNICODE_VERSION,
         inputs=list(new.documents.names),
         against=[] if old is None else list(old.documents.names),
-        columns=UsedColumns(new.text, new.id),
-        columns_against=None if old is None else UsedColumns(old.text, old.id),
+        columns=accounts.UsedColumns(new.text, new.id),
+        columns_against=None if old is None else accounts.UsedColumns(old.text, old.id),
         counts=_counts(run),
-        counts_against=None if old is None else InputCounts(**before),
+        counts_against=None if old is None else accounts.InputCounts(**before),
         not_judged=_not_judged(run),
         left_out=left_out(rows),
-        bytes=Bytes(int(rows.bytes[rows.first_new :].sum()), int(rows.bytes[run.decisions.gone].sum())),
+        bytes=accounts.Bytes(int(rows.bytes[rows.first_new :].sum()), int(rows.bytes[run.decisions.gone].sum())),
         lost=lost_counts(run.members.table),
-        choice=ChoiceAccount(**search.choice.as_dict()),
+        choice=accounts.ChoiceAccount(**search.choice.as_dict()),
         plan=search.plan.as_dict(),
         recall=_recall(run),
         audit=None if run.audited is None else run.audited.account(),
-        hubs=Hubs(search.hub_buckets, _in_large_buckets(search), search.largest_bucket),
+        hubs=accounts.Hubs(search.hub_buckets, _in_large_buckets(search), search.largest_bucket),
         decisions=None if run.applied is None else run.applied.account(),
-        closed=None if search.closed is None else ClosedFamilies(**search.closed.as_dict()),
+        closed=None if search.closed is None else accounts.ClosedFamilies(**search.closed.as_dict()),
         removed_by=shares,
         crowds=judged.crowds,
         popular=judged.popular,
@@ -257,8 +226,8 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
         warnings=[*judged.warnings, *_warnings(run, shares)],
         regrouped_from=None,
         notes=[*run.notes.texts, *(() if run.base is None else run.base.notes)],
-        reading=FilesRead(**new.documents.findings.as_dict()),
-        reading_against=None if old is None else FilesRead(**old.documents.findings.as_dict()),
+        reading=accounts.FilesRead(**new.documents.findings.as_dict()),
+        reading_against=None if old is None else accounts.FilesRead(**old.documents.findings.as_dict()),
         seconds=dict(seconds),
         peak_memory_bytes=peak_memory(),
         kinds=counts_of(run.pairs.table),
@@ -266,7 +235,7 @@ def account(run: Run, seconds: Mapping[str, float]) -> RunAccount:
     )
 
 
-def _warnings(run: Run, shares: RemovedBy) -> Iterator[str]:
+def _warnings(run: Run, shares: accounts.RemovedBy) -> Iterator[str]:
     """The warnings of a run besides those about its groups."""
     search, keep, rows = run.settings.search, run.settings.keep, run.judged_rows
     yield from _below_plan(run)
@@ -281,9 +250,9 @@ def _warnings(run: Run, shares: RemovedBy) -> Iterator[str]:
 class GroupsAccount(NamedTuple):
     """The part of an account about the groups."""
 
-    crowds: list[CrowdAccount]
-    popular: Popular
-    chaining: Chaining
+    crowds: list[accounts.CrowdAccount]
+    popular: accounts.Popular
+    chaining: accounts.Chaining
     warnings: list[str]
 
 
@@ -308,11 +277,11 @@ def _in_large_buckets(search: SearchOutcome) -> int:
     return len(search.hub) - (0 if search.closed is None else search.closed.joined)
 
 
-def _counts(run: Run) -> RunCounts:
+def _counts(run: Run) -> accounts.RunCounts:
     rows, first = run.rows, run.rows.first_new
     # the pairs that a join by common text looks at depend on the hashes, and differ from run to run
     candidates = run.search.candidates
-    return RunCounts(
+    return accounts.RunCounts(
         **_read(run, rows.units[first:], rows.met),
         exact_copies=int((rows.copy_of[first:] != np.arange(first, len(rows))).sum()),
         not_judged=run.tables.not_judged.num_rows,
@@ -337,7 +306,7 @@ def _read(run: Run, units: Int64s, met: Met) -> dict[str, int]:
     }
 
 
-def left_out(rows: Rows) -> LeftOutText | None:
+def left_out(rows: Rows) -> accounts.LeftOutText | None:
     """The text of the new input that is left out, by rule: places and documents; None for a run without rules.
 
     Exact copies count like other documents.
@@ -346,23 +315,23 @@ def left_out(rows: Rows) -> LeftOutText | None:
     if not rules.is_on:
         return None
     counts = rows.cleaned.tolist()
-    masks = [MaskCount(mask, *count) for mask, count in zip(rules.mask, counts, strict=False)]
-    return LeftOutText(masks, LeftOutCount(*counts[-2]), LeftOutCount(*counts[-1]))
+    masks = [accounts.MaskCount(mask, *count) for mask, count in zip(rules.mask, counts, strict=False)]
+    return accounts.LeftOutText(masks, accounts.LeftOutCount(*counts[-2]), accounts.LeftOutCount(*counts[-1]))
 
 
-def _not_judged(run: Run) -> NotJudgedCounts:
+def _not_judged(run: Run) -> accounts.NotJudgedCounts:
     rows = run.rows
     aside = sum(of == rows.new_part for of, _ in rows.left_aside)
     return not_judged_counts(run.tables.not_judged, rows.corpus.parts[-1].documents.format, aside)
 
 
-def _base_text(run: Run) -> BaseTextAccount | None:
+def _base_text(run: Run) -> accounts.BaseTextAccount | None:
     rows, read, common = run.rows, run.base, run.common
     if read is None and common is None:
         return None
     firsts = np.flatnonzero((rows.copy_of == np.arange(len(rows))) & (rows.units > 0))
     counts = np.zeros((0, 3), np.int64) if rows.left is None else rows.left[firsts]
-    return BaseTextAccount(
+    return accounts.BaseTextAccount(
         inputs=[] if read is None else list(read.names),
         documents=0 if read is None else read.documents,
         shingles=0 if read is None else len(read.base),
@@ -387,7 +356,7 @@ def decided(rows: JudgedRows, decisions: Decisions, read: int, dropped: int) -> 
     }
 
 
-def _recall(run: Run) -> Recall:
+def _recall(run: Run) -> accounts.Recall:
     """The recall of a run, estimated from the families that were compared and those that were joined exactly."""
     search, audited = run.search, run.audited
     predicted = Predicted(
@@ -401,16 +370,16 @@ def _recall(run: Run) -> Recall:
     return recall_of(settings.search, settings.shingles, settings.simhash, search.plan, predicted)
 
 
-def _crowds(judged: JudgedRun) -> list[CrowdAccount]:
+def _crowds(judged: JudgedRun) -> list[accounts.CrowdAccount]:
     crowds = judged.groups.crowds
     heads = judged.rows.unique[np.array([crowd.leader for crowd in crowds], np.int64)]
     return [
-        CrowdAccount(head, crowd.members, crowd.left_out)
+        accounts.CrowdAccount(head, crowd.members, crowd.left_out)
         for head, crowd in zip(judged.rows.ids.of(heads).to_pylist(), crowds, strict=True)
     ]
 
 
-def _popular(judged: JudgedRun) -> Popular:
+def _popular(judged: JudgedRun) -> accounts.Popular:
     """Documents outside crowds with too many partners: their number, a lower bound for omitted pairs, some ids."""
     documents = judged.groups.popular
     examples = judged.rows.ids.of(judged.rows.unique[documents[:10]]).to_pylist()
@@ -420,25 +389,25 @@ def _popular(judged: JudgedRun) -> Popular:
     count, partners = len(documents), len(documents) * (CROWD + 1)
     # a pair of two of them counts for both: that is half of all at most, and no more than there are such pairs
     least = max(0, max((partners + 1) // 2, partners - count * (count - 1) // 2) - reported)
-    return Popular(len(documents), least, examples)
+    return accounts.Popular(len(documents), least, examples)
 
 
-def _chaining(judged: JudgedRun, threshold: float) -> Chaining:
+def _chaining(judged: JudgedRun, threshold: float) -> accounts.Chaining:
     """Groups with a member below the threshold to its representative, and the farthest such member if known."""
     decisions = judged.decisions
     unknown = np.isnan(decisions.similarity)
     far = (unknown | (decisions.similarity < threshold)) & ~decisions.placed
     would = _components_that_would_chain(judged)
     if not far.any():
-        return Chaining(0, None, would)
+        return accounts.Chaining(0, None, would)
     groups = len(np.unique(decisions.representative_row[far]))
     if unknown[far].any():
-        return Chaining(groups, None, would)
+        return accounts.Chaining(groups, None, would)
     place = int(np.argmin(np.where(far, decisions.similarity, np.inf)))
     head, member = judged.rows.ids.of(
         np.array([decisions.representative_row[place], decisions.rows[place]])
     ).to_pylist()
-    return Chaining(groups, Link(head, head, member, float(decisions.similarity[place])), would)
+    return accounts.Chaining(groups, accounts.Link(head, head, member, float(decisions.similarity[place])), would)
 
 
 def _components_that_would_chain(judged: JudgedRun) -> int:
@@ -448,7 +417,7 @@ def _components_that_would_chain(judged: JudgedRun) -> int:
     return int((np.unique(roots, return_counts=True)[1] > 1).sum())
 
 
-def _chain(chaining: Chaining, threshold: float) -> list[str]:
+def _chain(chaining: accounts.Chaining, threshold: float) -> list[str]:
     """Warn about components with members below the threshold to their representative; principal avoids them."""
     if not chaining.groups:
         return []

@@ -20,17 +20,9 @@ from neardup.run.pipeline import Meter
 from neardup.run.recall import Audit
 from neardup.run.records import Id
 from neardup.run.review_decisions import Applied, with_decided
+from neardup.run.stages import records
 from neardup.run.stages.account import Run, account
 from neardup.run.stages.groups import on_shingles
-from neardup.run.stages.records import (
-    LookedAt,
-    MemberTable,
-    MissedTable,
-    PairForm,
-    PairTable,
-    RowTables,
-    ShinglePairs,
-)
 from neardup.run.tables import copy_table, pair_table, rank_table
 from neardup.runtime import Silent
 from neardup.settings import GroupSettings, Keep, SearchSettings, Work
@@ -49,11 +41,11 @@ class Outcome:
 
 
 def people_reasons(
-    members: MemberTable, applied: Applied, decisions: Decisions, search: SearchSettings, meter: Meter
-) -> MemberTable:
+    members: records.MemberTable, applied: Applied, decisions: Decisions, search: SearchSettings, meter: Meter
+) -> records.MemberTable:
     """Name the decisions of people among the reasons."""
     with meter.stage("tables", None, "rows"):
-        return MemberTable(with_decided(members.table, applied, decisions, search.in_words))
+        return records.MemberTable(with_decided(members.table, applied, decisions, search.in_words))
 
 
 def row_tables(
@@ -61,39 +53,46 @@ def row_tables(
     judged: JudgedRows,
     groups: Grouped,
     decisions: Decisions,
-    looked_at: LookedAt | None,
+    looked_at: records.LookedAt | None,
     keep: Keep,
     meter: Meter,
-) -> RowTables:
+) -> records.RowTables:
     """Make the tables of copies, ranks and documents that were not judged."""
     with meter.stage("tables", None, "rows"):
-        return RowTables(
+        return records.RowTables(
             copy_table(judged),
             rank_table(judged, groups.pairs, None if looked_at is None else looked_at.rows),
             not_judged_table(rows, decisions.dropped, judged.ids, keep.empty),
         )
 
 
-def kinds_of_copies(rows: Rows, judged: JudgedRows, tables: RowTables, meter: Meter) -> RowTables:
+def kinds_of_copies(rows: Rows, judged: JudgedRows, tables: records.RowTables, meter: Meter) -> records.RowTables:
     """Say in what exact copies differ."""
     return replace(tables, copies=with_kinds_of_copies(tables.copies, judged.new_copies, rows, meter))
 
 
-def pair_form(search: SearchSettings, grouping: GroupSettings, work: Work) -> PairForm:
+def pair_form(search: SearchSettings, grouping: GroupSettings, work: Work) -> records.PairForm:
     """Say which columns the tables of pairs have."""
-    return PairForm(search, grouping.kinds, work)
+    return records.PairForm(search, grouping.kinds, work)
 
 
 def pairs(
-    rows: Rows, judged: JudgedRows, groups: Grouped, shingles: ShinglePairs, form: PairForm, meter: Meter
-) -> PairTable:
+    rows: Rows,
+    judged: JudgedRows,
+    groups: Grouped,
+    shingles: records.ShinglePairs,
+    form: records.PairForm,
+    meter: Meter,
+) -> records.PairTable:
     """Make the table of pairs, with the kinds of difference if they are asked for."""
-    return PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, judged, form, meter))
+    return records.PairTable(_pairs_with_ids(groups.pairs, shingles.pairs, rows, judged, form, meter))
 
 
-def missed_pairs(rows: Rows, judged: JudgedRows, audit: Audit, form: PairForm, meter: Meter) -> MissedTable:
+def missed_pairs(
+    rows: Rows, judged: JudgedRows, audit: Audit, form: records.PairForm, meter: Meter
+) -> records.MissedTable:
     """Make the table of the pairs that the audit found missing."""
-    return MissedTable(_pairs_with_ids(audit.missed, None, rows, judged, form, meter))
+    return records.MissedTable(_pairs_with_ids(audit.missed, None, rows, judged, form, meter))
 
 
 def result(run: Run, meter: Meter) -> Outcome:
@@ -117,7 +116,7 @@ def result(run: Run, meter: Meter) -> Outcome:
 
 
 def _pairs_with_ids(
-    pairs: Pairs, shingles: pa.Table | None, rows: Rows, judged: JudgedRows, form: PairForm, meter: Meter
+    pairs: Pairs, shingles: pa.Table | None, rows: Rows, judged: JudgedRows, form: records.PairForm, meter: Meter
 ) -> pa.Table:
     """The table of pairs for users, from pairs by document number; ``shingles``: the same counted on shingles.
 
@@ -138,7 +137,7 @@ def _pairs_with_ids(
 
 
 def _table_with_ids(
-    pairs: pa.Table, shingles: pa.Table, rows: Rows, judged: JudgedRows, form: PairForm, meter: Meter
+    pairs: pa.Table, shingles: pa.Table, rows: Rows, judged: JudgedRows, form: records.PairForm, meter: Meter
 ) -> pa.Table:
     with meter.stage("tables", None, "rows"):
         table = pair_table(pairs, shingles, judged, form.search.measure)
