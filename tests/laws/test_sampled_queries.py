@@ -318,6 +318,7 @@ def test_shingles_are_kept_for_a_stored_text_and_for_no_other() -> None:
     for number, own in enumerate(sets[:2]):
         known.keep(number, "first", b"text %d" % number, own)
     assert known.in_state([0, 1, 2], "first") == [sets[0], sets[1], None]
+    assert [number in known for number in range(3)] == [True, True, False]
     assert known.in_state([0], "second") == known.in_state([0], "") == [None]
     texts = [b"text 0", b"text 1", b"text 2", b"changed"]
     assert known.of([0, 1, 2, 1], texts, "second") == [sets[0], sets[1], None, None]

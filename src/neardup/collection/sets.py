@@ -251,6 +251,9 @@ class KnownShingles:
         self._most, self._bytes, self._lock = most, 0, threading.Lock()
         self._held: OrderedDict[int, _Known] = OrderedDict()
 
+    def __contains__(self, document: int) -> bool:
+        return document in self._held
+
     def in_state(self, numbers: Sequence[int], state: str) -> list[UInt64s | None]:
         """The shingles (uint64, in text order, with repeats) of documents, if they are known in a state."""
         entries = map(self._held.get, numbers)
@@ -327,14 +330,15 @@ class ShingleOutlines:
         marks = np.zeros(1 << _BITS, np.uint8)
         marks[hashes.astype(np.uint16)] = 1
         may = np.ones(len(documents), np.bool_)
-        pairs = [(place, self._held.get(number)) for place, number in enumerate(documents.tolist())]
-        known = [(place, bits) for place, bits in pairs if bits is not None]
-        for begin in range(0, len(known), _BOUNDED):
-            part = known[begin : begin + _BOUNDED]
-            lengths = np.array([len(bits) for _, bits in part], np.int64)
-            marked = marks[np.concatenate([bits for _, bits in part])]
+        outlines = list(map(self._held.get, documents.tolist()))
+        places = [place for place, bits in enumerate(outlines) if bits is not None]
+        for begin in range(0, len(places), _BOUNDED):
+            part = places[begin : begin + _BOUNDED]
+            known = [bits for place in part if (bits := outlines[place]) is not None]
+            lengths = np.array(list(map(len, known)), np.int64)
+            marked = marks.take(np.concatenate(known))
             most = np.add.reduceat(marked, np.cumsum(lengths) - lengths, dtype=np.int64)
-            may[[place for place, _ in part]] = most >= least
+            may[part] = most >= least
         return may
 
 

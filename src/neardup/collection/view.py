@@ -230,7 +230,7 @@ class View:
         for part in batches(lengths):
             those, own = numbers[part], sets[part]
             read = [self._packed([those[k]])[0] if data is None else data for k, data in enumerate(packed[part])]
-            left = [k for k, hashes in enumerate(own) if hashes is None]
+            left = [k for k, hashes in enumerate(own) if hashes is None and those[k] in known]
             for k, hashes in zip(
                 left, known.of([those[k] for k in left], [read[k] for k in left], state), strict=True
             ):
