@@ -8,6 +8,8 @@ COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY LICENSES LICENSES
 COPY src src
 RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,hf,http,mcp,office,postgres,service,web]'
+# parts of pyarrow that neardup never loads
+RUN cd /opt/neardup/lib/python3*/site-packages/pyarrow && rm -r libarrow_flight* libarrow_python_flight* _flight* include tests
 
 FROM python:${PYTHON}
 COPY --from=build /opt/neardup /opt/neardup

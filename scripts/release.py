@@ -83,7 +83,7 @@ def write(address: str, tag: str) -> None:
             "[project.scripts]", urls(address) + "[project.scripts]", 1
         ),
         "CITATION.cff": read("CITATION.cff").replace(
-            "license:\n", f"repository-code: {address}\ndate-released: {datetime.now(UTC):%Y-%m-%d}\nlicense:\n", 1
+            "license:", f"repository-code: {address}\ndate-released: {datetime.now(UTC):%Y-%m-%d}\nlicense:", 1
         ),
         RECIPE: read(RECIPE).replace("about:\n", f"about:\n  homepage: {address}\n  repository: {address}\n", 1),
         "src/neardup/errors.py": read("src/neardup/errors.py").replace('PACKAGE = "."', 'PACKAGE = "neardup"', 1),

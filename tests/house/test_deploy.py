@@ -72,6 +72,16 @@ def test_the_image_can_be_built_again_and_starts_anywhere() -> None:
     assert re.search(r"^ *(ENV )?NUMBA_CPU_NAME=generic \\$", before, flags=re.MULTILINE)
 
 
+def test_steps_of_images_are_for_a_posix_shell() -> None:
+    """In dash, braces are no list: `rm -r` would find no such file, and `rm -rf` would remove nothing."""
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").rglob("*.md")]
+    steps = [
+        line for text in (DOCKERFILE, *pages) for line in re.findall(r"^RUN .*(?:\\\n.*)*", text, re.MULTILINE)
+    ]
+    assert len(steps) > 4
+    assert not [step for step in steps if re.search(r"\{[^}]*,[^}]*\}|\[\[|\bsource\b", step)]
+
+
 def test_the_tokens_are_made_readable_for_the_user_of_the_container() -> None:
     ((user, group),) = re.findall(r"^USER (\d+):(\d+)$", DOCKERFILE, flags=re.MULTILINE)
     (made,) = re.findall(
