@@ -1,7 +1,7 @@
 """The gallery of the site: pages that the program makes of its sample documents, as a reader opens them.
 
 Called by ``make_site.py``. Every page is one file without a script. The pages of the review are saved from a
-server, so their links and buttons do nothing.
+server, without the addresses of their links; their buttons do nothing.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def make(folder: Path) -> Iterator[str]:
         run("explain", "--example", "--html", folder / "walkthrough.html")
         pages = {"notebook": notebook(), **review_pages(result)}
     for name, page in pages.items():
-        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+        (folder / f"{name}.html").write_text(re.sub(r' href="/[^"]*"', "", page), encoding="utf-8")
     yield from (
         "# Gallery",
         "",
