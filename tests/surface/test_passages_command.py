@@ -130,6 +130,12 @@ def test_shorter_passages_are_found_on_request(folder: Path) -> None:
 def test_mistakes_are_named(folder: Path) -> None:
     assert "length is 1" in run("passages", folder, "posts.parquet", "--length", "1", "--dry-run", status=2).stderr
     assert "-o" in run("passages", folder, "posts.parquet", status=2).stderr
+    (folder / "letters").mkdir()
+    (folder / "letters" / "a.txt").write_text("dear all")
+    refused = run("passages", folder, "letters", "--scan", "-o", "scan", status=2).stderr
+    assert "one document a file" in refused
+    assert "--scan" in refused
+    assert not (folder / "scan").exists()
     (folder / "broken.jsonl").write_text('{"text": "one"}\n{"text": 5}\nno json\n\n')
     done = run("passages", folder, "broken.jsonl", "-o", "out", status=1)
     assert "2 rows" in done.stderr

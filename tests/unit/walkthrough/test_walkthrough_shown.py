@@ -176,6 +176,23 @@ def test_equal_values_have_one_colour_in_all_tables() -> None:
     assert marked == [both, both, (of_both, "1"), *same, ("", "A B | C")]
 
 
+def test_bands_are_shown_without_a_setting_and_the_pairs_of_the_texts_are_on_their_curve() -> None:
+    explained = nd.explain(EXAMPLE)
+    bands = explained.html().partition("Bands and buckets")[2]
+    labels = re.findall(r"<text[^>]*>([^<]+)</text>", bands.partition("</svg>")[0])
+    named = [pair for label in labels for pair in label.split(", ") if re.fullmatch("[A-C] [A-C]", pair)]
+    assert sorted(named) == ["A B", "A C", "B C"]
+    drawn = explained.drawn[0].bands
+    resemblance = {f"{'ABC'[pair.a]} {'ABC'[pair.b]}": pair.resemblance for pair in explained.pairs}
+    described = bands.partition("Of the pairs here: ")[2].partition("<")[0]
+    marks = re.findall(r"((?:[A-C] [A-C](?:, )?)+) (\d\.\d+) at (\d\.\d+)", described)
+    assert marks
+    for pairs, probability, place in marks:
+        value = resemblance[pairs[:3]]
+        assert float(place) == pytest.approx(value, abs=1e-3)
+        assert float(probability) == pytest.approx(1 - (1 - value**drawn.rows) ** len(drawn.buckets), abs=1e-3)
+
+
 def test_each_document_has_its_smallest_values_in_bold_letters() -> None:
     explained = nd.explain(EXAMPLE, slots=6, seed=3)
     bold = re.findall(r'bold[^"]*" title="the smallest value of ([ABC and]+)"[^>]*>(\d+)</td>', explained.html())
