@@ -13,6 +13,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -81,21 +82,27 @@ def first_link(page: str, kind: str) -> str:
     return str(links[0]).replace("&amp;", "&")
 
 
-def review_pages(result: Path) -> dict[str, str]:
-    """The list of groups, and the first pair of a group."""
-    command = [sys.executable, "-m", "neardup", "review", str(result), "--port", "0", "--no-config"]
+@contextmanager
+def review(result: Path) -> Iterator[str]:
+    """The address of a review of a result."""
+    command = [sys.executable, "-m", "neardup", "review", str(result), "--port", "0", "--by", "Ann", "--no-config"]
     quiet = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=quiet
     ) as server:
         try:
             assert server.stdout is not None
-            address = next(met[0] for line in server.stdout if (met := re.search(r"http://[\d.:]+", line)))
-            groups = saved(address, "/")
-            group = saved(address, first_link(groups, "groups"))
-            return {"review": groups, "pair": saved(address, first_link(group, "pairs"))}
+            yield next(met[0] for line in server.stdout if (met := re.search(r"http://[\d.:]+", line)))
         finally:
             server.terminate()
+
+
+def review_pages(result: Path) -> dict[str, str]:
+    """The list of groups, and the first pair of a group."""
+    with review(result) as address:
+        groups = saved(address, "/")
+        group = saved(address, first_link(groups, "groups"))
+        return {"review": groups, "pair": saved(address, first_link(group, "pairs"))}
 
 
 def make(folder: Path) -> Iterator[str]:
