@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from neardup.review.source import Question
 from support.live_pages import Pages, live
 from support.made_review import MadeReview
 from support.messages import has_parts
@@ -71,6 +72,13 @@ def test_a_filter_is_in_the_address_and_a_wrong_one_is_explained(pages: Pages) -
     assert "bracket is open" in wrong.words
     assert 'aria-invalid="true"' in wrong.text
     assert pages.get("/?order=age").status == 422
+
+
+def test_the_pane_of_groups_has_what_the_list_has_at_stake(pages: Pages, source: MadeReview) -> None:
+    pane = pages.get("/groups/0").text.partition('id="pane-groups"')[2].partition("</nav>")[0]
+    staked = [line.stake for line in source.groups(Question()).lines if line.stake]
+    assert len(staked) > 0
+    assert len(re.findall(r" · (?!none|unknown)[^·<]+ at stake", pane)) == len(staked)
 
 
 def test_a_long_list_has_a_next_page(source: MadeReview) -> None:
