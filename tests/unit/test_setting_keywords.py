@@ -11,9 +11,8 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from neardup.settings import FIELDS, Settings
+from neardup.settings import FIELDS, Field, Settings
 from neardup.settings.keywords import SettingKeywords
-from neardup.settings.records import Field
 from support.paths import ROOT, SOURCE
 
 
