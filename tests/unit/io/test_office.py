@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import socket
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -183,3 +185,26 @@ def test_a_presentation_is_read_in_the_separate_process_and_its_library_is_recor
     with Extractor() as extractor:
         assert "first point" in extractor.extract(pptx_of("first point"), "a.pptx")
     assert {"markitdown", "trafilatura", "python-pptx", "openpyxl"} <= packages().keys()
+
+
+def test_no_library_leaves_anything_in_the_home_folder(tmp_path: Path) -> None:
+    """onnxruntime, which markitdown imports, stored a device id there, and had a thread that sends events."""
+    pytest.importorskip("onnxruntime")
+    file, home = tmp_path / "a.xlsx", tmp_path / "home"
+    file.write_bytes(xlsx_of(["one table"]))
+    home.mkdir()
+    code = (
+        "import os, sys\n"
+        "from neardup.io.formats import office\n"
+        "office.load()\n"
+        "print(office.read_xlsx(open(sys.argv[1], 'rb').read()).text)\n"
+        "print('onnxruntime' in sys.modules)\n"
+    )
+    folders = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "XDG_DATA_HOME": str(home)}
+    inherited = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, file], env=inherited | folders, capture_output=True, text=True, check=True
+    )
+    assert "one table" in done.stdout
+    assert done.stdout.endswith("True\n")
+    assert not list(home.rglob("*onnxruntime*"))

@@ -5,6 +5,7 @@ return is Markdown.
 """
 
 import io
+import os
 import posixpath
 import re
 import zipfile
@@ -164,6 +165,10 @@ def read_epub(data: bytes) -> contents.Content:
     Raises InputError as ``read_pptx`` does.
     """
     return _read(data, "EpubConverter", ".epub", "An e-book", str)
+
+
+# markitdown imports onnxruntime, which (1.32) stores a device id in the home folder, and sends events to its maker
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 def load() -> None:
