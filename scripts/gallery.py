@@ -47,6 +47,14 @@ def run(*words: object) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
+def sample_result(folder: Path) -> Path:
+    """The result of a run on the sample documents, which are copied into a folder."""
+    documents, result = folder / "documents.jsonl", folder / "cleaned"
+    documents.write_bytes(documents_path().read_bytes())
+    run("dedup", documents, "-o", result, "--threshold", "0.5")
+    return result
+
+
 def notebook() -> str:
     """The views of some objects, each under the expression that makes it."""
     memo = "Please hand in your travel costs for March, with all receipts, to the office upstairs by Friday noon."
@@ -109,9 +117,7 @@ def make(folder: Path) -> Iterator[str]:
     """Write the pages into a folder; yield the lines of the page that lists them."""
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as made:
-        documents, result = Path(made, "documents.jsonl"), Path(made, "cleaned")
-        documents.write_bytes(documents_path().read_bytes())
-        run("dedup", documents, "-o", result, "--threshold", "0.5")
+        result = sample_result(Path(made))
         run("report", result, "-o", folder / "report.html")
         memos = (Path(__file__).parents[1] / "tests" / "golden" / f"memo_{side}.txt" for side in "ab")
         run("compare", *memos, "--html", folder / "comparison.html")

@@ -11,8 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from gallery import first_link, review, run, saved
-from neardup.cli.demo_documents import documents_path
+from gallery import first_link, review, sample_result, saved
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -49,10 +48,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as made, chromium() as browser:
         os.chdir(made)  # names without the folder
-        documents, result = Path("documents.jsonl"), Path("cleaned")
-        documents.write_bytes(documents_path().read_bytes())
-        run("dedup", documents, "-o", result, "--threshold", "0.5")
-        with review(result) as address:
+        with review(sample_result(Path())) as address:
             groups = saved(address, "/")
             group = first_link(groups, "groups")
             pair = first_link(saved(address, group), "pairs")

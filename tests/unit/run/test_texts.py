@@ -121,13 +121,18 @@ def test_texts_that_are_brought_are_those_that_are_looked_at(tmp_path: Path) -> 
     assert not texts.bring(np.empty(0, np.int64))
 
 
+def require_text(texts: StoredTexts, row: int) -> None:
+    """A stored row has the text that ``of_rows`` gave it."""
+    looked = texts.look(row, row)
+    assert looked is not None
+    assert looked.text == f"text {row}"
+
+
 def test_rows_that_were_swapped_are_not_brought_under_the_wrong_document(tmp_path: Path) -> None:
     texts = stored(tmp_path, of_rows([0, 2, 1, 3, 4, 5, 6, 7]))
     assert texts.bring(np.arange(8))
     for row in (0, 3, 4, 5, 6, 7):
-        looked = texts.look(row, row)
-        assert looked is not None
-        assert looked.text == f"text {row}"
+        require_text(texts, row)
     for row in (1, 2):
         with pytest.raises(InputError, match="of other documents"):
             texts.look(row, row)
@@ -144,9 +149,7 @@ def test_a_part_that_cannot_be_read_costs_only_its_own_texts(tmp_path: Path) -> 
     texts = StoredTexts(tmp_path, np.arange(12), lambda row: ("", row))
     assert texts.bring(np.arange(12))
     for row in (0, 3, 8, 11):
-        looked = texts.look(row, row)
-        assert looked is not None
-        assert looked.text == f"text {row}"
+        require_text(texts, row)
     for row in (4, 7):
         with pytest.raises(NeardupError, match="rows 4 to 7"):
             texts.look(row, row)
