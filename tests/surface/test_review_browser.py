@@ -260,6 +260,45 @@ def test_no_page_scrolls_sideways(chrome: Any, address: str, desk: Desk, width: 
     context.close()
 
 
+WIDER = """() => {
+    const wide = [];
+    for (const one of document.querySelectorAll("main p:not(.row, .row *, :has(button, input))")) {
+        const line = document.createElement("span");
+        line.style.cssText = "position: absolute; visibility: hidden; white-space: nowrap";
+        line.textContent = "0".repeat(70);
+        one.append(line);
+        const most = line.getBoundingClientRect().width;
+        line.remove();
+        const style = getComputedStyle(one);
+        const words = one.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+        if (words > most + 1) wide.push(one.textContent.slice(0, 80));
+    }
+    return wide;
+}"""
+
+
+def test_prose_has_at_most_seventy_characters_a_line(page: Any, desk: Desk) -> None:
+    page.set_viewport_size({"width": 1920, "height": 900})
+    for each in pages_of(desk):
+        if not each.endswith("view=list"):  # there the paragraphs are those of the documents
+            page.goto(each)
+            assert page.evaluate(WIDER) == [], each
+
+
+def test_the_table_of_similarities_is_coloured_by_its_numbers(page: Any, desk: Desk) -> None:
+    page.goto(f"/groups/{key_of(desk, 'memo-0')}")
+    cells = page.evaluate(
+        "[...document.querySelectorAll('.matrix td')].filter(one => one.querySelector('a'))"
+        ".map(one => [Number(one.textContent), getComputedStyle(one).backgroundColor])"
+    )
+    colours: dict[int, set[str]] = {}
+    for value, colour in cells:
+        colours.setdefault(int(10 * value), set()).add(colour)
+    assert len(colours) > 1
+    assert all(len(of) == 1 for of in colours.values())
+    assert len(set.union(*colours.values())) == len(colours)
+
+
 def test_the_decision_stays_in_view_and_covers_no_focus(page: Any, desk: Desk) -> None:
     group = key_of(desk, "letter")
     member = next(each.key for each in desk.group(group).members if not each.representative)
