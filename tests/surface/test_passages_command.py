@@ -52,6 +52,16 @@ def test_each_place_is_named_by_document_tokens_and_bytes(folder: Path) -> None:
     assert account["counts"]["repeated_tokens"] == 4 * 62
 
 
+def test_documents_whose_guessed_ids_repeat_are_named_by_row(folder: Path) -> None:
+    table = pa.table({"url": ["http://a"] * len(TEXTS), "text": TEXTS})
+    pq.write_table(table, folder / "crawl.parquet")
+    printed = run("passages", folder, "crawl.parquet", "-o", "out").stdout
+    assert "more than once" in printed
+    assert "first in crawl.parquet#2" in printed
+    places = pq.read_table(folder / "out" / "places.parquet").to_pylist()
+    assert [place["id"] for place in places] == [f"crawl.parquet#{k}" for k in WITH_FOOTER]
+
+
 @pytest.fixture
 def parts(folder: Path) -> list[str]:
     """The documents in two files, with a scan of each."""

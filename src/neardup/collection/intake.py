@@ -322,7 +322,8 @@ class Adding:
             raise InputError(
                 f"The document {twice!r} {where}",
                 "New ids, or documents as they are stored; nothing of this batch was stored",
-                'Give --replace (on_duplicate="replace") to put it in place of the other, or leave it out',
+                'Give --replace (on_duplicate="replace") to put it in place of the other, leave it out, '
+                "or name another column of ids with --id (id=)",
             )
 
 

@@ -19,7 +19,7 @@ from neardup.contamination.views import as_fragment, lines_of
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import NAMED_BY_ROW, Chosen, fault_of_ids
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch
 from neardup.run.pipeline import Meter
@@ -117,7 +117,7 @@ def rules_of(share: float, run: int, common: float) -> MatchRules:
 
 def weighed(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Meter) -> Contamination:
     """Weigh the candidates of a scan by how common their shingles are in all documents of the scan."""
-    search = scan.search
+    search, (trained, faults) = scan.search, _named_once(scan.candidates, columns)
     weights = Weights(search.items, search.rules, scan.counts.texts, scan.counts.documents)
     proven, common = Scratch().table(), Scratch().table()
     hits: dict[str, dict[int, tuple[int, ...]]] = {}
@@ -125,7 +125,7 @@ def weighed(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Me
     with meter.stage("evidence", scan.candidates.num_rows, "matches") as advance, proven, common:
         for table in (proven, common):
             table.add(MATCHES.empty_table())
-        for batch in scan.candidates.to_batches():
+        for batch in trained.to_batches():
             matches, is_proven, candidates = weights.judged(batch)
             of_items = pa.Table.from_batches([matches.filter(pa.array(is_proven))])
             proven.add(of_items)
@@ -136,8 +136,22 @@ def weighed(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Me
             strongest = _strongest(strongest, of_items, candidates, search.items)
             advance(batch.num_rows)
     shown = heapq.nlargest(STRONGEST, strongest.values(), key=_strength)
-    notes = (*columns.notes, *search.items.notes)
+    notes = (*columns.notes, *faults, *search.items.notes)
     return Contamination(proven.table, common.table, weights, scan, documents, columns, hits, shown, notes)
+
+
+def _named_once(candidates: pa.Table, columns: Chosen) -> tuple[pa.Table, Sequence[str]]:
+    """Name the documents by source and row number if the ids of a guessed column repeat; and a note on that."""
+    if columns.id is None or not columns.id_guessed:
+        return candidates, ()
+    each = candidates.select(["id", "source", "row"]).group_by(["id", "source", "row"]).aggregate([])
+    fault = fault_of_ids(each["id"], columns.id)
+    if fault is None:
+        return candidates, ()
+    parts = candidates["source"], candidates["row"].cast(pa.large_string()), pa.scalar("#", pa.large_string())
+    place = candidates.schema.get_field_index("id")
+    renamed = candidates.set_column(place, candidates.schema.field(place), pc.binary_join_element_wise(*parts))
+    return renamed, (f"{fault}; {NAMED_BY_ROW}",)
 
 
 def _places(candidates: pa.RecordBatch) -> Iterable[tuple[str, int, int]]:

@@ -1,7 +1,7 @@
 """``passages``: the passages that occur more than once in documents, with all their places."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, Unpack
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import Chosen
+from neardup.io.readers.columns import NAMED_BY_ROW, Chosen, fault_of_ids
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
@@ -255,7 +255,7 @@ def passages_of(
     if room is not None:
         return_large_arrays()
     key = new_key() if journal is None else key_of(journal.secret)
-    stream = read_stream(documents, columns, key, threads, meter, journal)
+    stream, notes = _named_once(read_stream(documents, columns, key, threads, meter, journal), columns)
     again = partial(read_again, documents, columns, stream, threads)
     unit, length = shape[0], shape[1] or _length_for(stream, shape[0])
     if unit == "passage":
@@ -284,10 +284,21 @@ def passages_of(
         stream,
         repeats,
         located.bytes,
-        columns.notes,
+        notes,
         again,
         threads,
     )
+
+
+def _named_once(stream: CorpusTokens, columns: Chosen) -> tuple[CorpusTokens, Sequence[str]]:
+    """Name the documents by source and row number if the ids of a guessed column repeat; and all notes."""
+    rows = stream.documents
+    if rows.ids is None or columns.id is None or not columns.id_guessed:
+        return stream, columns.notes
+    fault = fault_of_ids(rows.ids, columns.id)
+    if fault is None:
+        return stream, columns.notes
+    return replace(stream, documents=replace(rows, ids=None)), (*columns.notes, f"{fault}; {NAMED_BY_ROW}")
 
 
 def _length_for(stream: CorpusTokens, unit: Unit) -> int:

@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import neardup as nd
@@ -95,6 +96,18 @@ def test_each_field_is_looked_for_by_itself_and_all_together(tmp_path: Path) -> 
     assert found.by_test_set() == [
         {"test_set": str(test_set), "items": 2, "found": 1, "only_common": 0, "documents": 2}
     ]
+
+
+def test_documents_whose_guessed_ids_repeat_are_named_by_row(tmp_path: Path) -> None:
+    items = [prose(20), prose(20)]
+    train = pa.table({"url": ["http://a"] * 3, "text": [prose(30), *(f"{prose(9)} {item}" for item in items)]})
+    against = jsonl(tmp_path / "set.jsonl", items)
+    found = nd.decontaminate(train, against=against)
+    assert found.matches["id"].to_pylist() == ["input#1", "input#2"]
+    assert any('"url"' in note and "more than once" in note for note in found.notes)
+    named = nd.decontaminate(train, against=against, id="url")
+    assert named.matches["id"].to_pylist() == ["http://a"] * 2
+    assert named.matches["row"].to_pylist() == [1, 2]
 
 
 def test_settings_and_inputs_that_cannot_be_used(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from neardup.display import counted
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS
 from neardup.io.readers.arrow import column_type, kind_of, row_lengths
@@ -53,6 +54,10 @@ class ColumnOptions(NamedTuple):
 
 INPUT_OPTIONS = ColumnOptions()
 REFERENCE_OPTIONS = ColumnOptions("--against-text", "--against-id")
+NAMED_BY_ROW = "rows are named by source and row number instead"
+"""What follows from a guessed id column that does not name every row once."""
+_SORTED = 1 << 16
+"""Sorted ids that are compared with their neighbours at a time."""
 
 
 @dataclass(frozen=True)
@@ -356,6 +361,36 @@ def join_ids(parts: Sequence[Any]) -> Any:
 
 
 ALLOWED = "A column of strings, whole numbers, truth values or dates"
+
+
+def fault_of_ids(ids: pa.Array, name: str, *, limited: bool = False) -> str | None:
+    """Describe the fault in the ids of the column ``name``; None if they name every row once.
+
+    ``limited``: take less memory, and more time.
+    """
+    if ids.null_count:
+        return f'the id column "{name}" is empty in {ids.null_count:,} rows'
+    if _all_distinct(ids, limited=limited):
+        return None
+    counts = pc.value_counts(ids)
+    often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
+    examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
+    return f'the id column "{name}" names {counted(len(often), "id")} more than once, for example {examples}'
+
+
+def _all_distinct(ids: pa.Array, *, limited: bool) -> bool:
+    """Whether no two ids are equal; sorting takes less memory than counting, but longer for strings."""
+    if pa.types.is_integer(ids.type):
+        ordered = np.sort(ids.to_numpy(zero_copy_only=False))
+        return not bool((ordered[1:] == ordered[:-1]).any())
+    if not limited:
+        return bool(pc.count_distinct(ids).as_py() == len(ids))
+    order = pc.sort_indices(ids)
+    for first in range(0, len(ids), _SORTED):
+        part = ids.take(order.slice(first, _SORTED + 1))
+        if pc.any(pc.equal(part.slice(1), part.slice(0, max(0, len(part) - 1)))).as_py():
+            return False
+    return True
 
 
 def find_labels(documents: Documents, name: str, option: str, where: str = "") -> None:

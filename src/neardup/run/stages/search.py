@@ -3,13 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from neardup.display import counted
 from neardup.errors import InputError
 from neardup.group.leaders import Grouped, GroupRules
 from neardup.group.rows import CopyClasses, Ids, never_listed
+from neardup.io.readers.columns import NAMED_BY_ROW, fault_of_ids
 from neardup.join.base_documents import ReadBase, read_base
 from neardup.join.corpus import Corpus
 from neardup.join.first_pass import LOOKED_AT, fingerprint
@@ -27,9 +26,6 @@ from neardup.run.recall import Audit, Reported
 from neardup.run.recall import audit as audited
 from neardup.run.stages.records import BandPlan, CommonShingles, Inputs, LearnedSets, MissingPairs, Notes
 from neardup.settings import Keep, Relations, SearchSettings, Sketch
-
-_SORTED = 1 << 16
-"""Sorted ids that are compared with their neighbours at a time."""
 
 
 def bands(search: SearchSettings, sketch: Sketch) -> BandPlan:
@@ -76,7 +72,7 @@ def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple
     for number, part in enumerate(rows.corpus.parts):
         if part.id is None:
             continue
-        fault = _fault_of_ids(rows, number, part.id)
+        fault = fault_of_ids(rows.ids[number], part.id, limited=rows.settings.search.limit is not None)
         if fault and not guesses[number]:
             raise InputError(
                 fault[0].upper() + fault[1:],
@@ -85,7 +81,7 @@ def names(inputs: Inputs, rows: Rows, keep: Keep, relations: Relations) -> tuple
             )
         if fault:
             unnamed.add(number)
-            faults.append(f"{fault}; rows are named by source and row number instead")
+            faults.append(f"{fault}; {NAMED_BY_ROW}")
     unlisted = never_listed(keep.keep, rows.extra)
     notes = (
         *columns.notes,
@@ -116,34 +112,6 @@ def _read_notes(rows: Rows) -> list[str]:
     *references, new = (part.documents.findings for part in rows.corpus.parts)
     before = [note for old in references for note in (*old.notes, *old.reading_notes())]
     return [*new.reading_notes(), *(f"--against: {note}" for note in before)]
-
-
-def _fault_of_ids(rows: Rows, number: int, name: str) -> str | None:
-    """Describe the fault in the id column of a part; None if it names every row once."""
-    ids = rows.ids[number]
-    if ids.null_count:
-        return f'the id column "{name}" is empty in {ids.null_count:,} rows'
-    if _all_distinct(ids, limited=rows.settings.search.limit is not None):
-        return None
-    counts = pc.value_counts(ids)
-    often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
-    examples = ", ".join(repr(value) for value in often.slice(0, 3).to_pylist())
-    return f'the id column "{name}" names {counted(len(often), "id")} more than once, for example {examples}'
-
-
-def _all_distinct(ids: pa.Array, *, limited: bool) -> bool:
-    """Whether no two ids are equal; sorting takes less memory than counting, but longer for strings."""
-    if pa.types.is_integer(ids.type):
-        ordered = np.sort(ids.to_numpy(zero_copy_only=False))
-        return not bool((ordered[1:] == ordered[:-1]).any())
-    if not limited:
-        return bool(pc.count_distinct(ids).as_py() == len(ids))
-    order = pc.sort_indices(ids)
-    for first in range(0, len(ids), _SORTED):
-        part = ids.take(order.slice(first, _SORTED + 1))
-        if pc.any(pc.equal(part.slice(1), part.slice(0, max(0, len(part) - 1)))).as_py():
-            return False
-    return True
 
 
 def propose(rows: Rows, sketches: Sketches, bands: BandPlan, meter: Meter) -> tuple[Search, Proposal]:
