@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import orc
 
 from neardup.errors import InputError
 from neardup.io.formats.kinds import HEAD_BYTES, NotTextError, kind_of, refuse_kind
@@ -48,6 +49,8 @@ def table(format: str) -> bytes:
     rows, made = pa.table({"text": ["words"]}), io.BytesIO()
     if format == "parquet":
         pq.write_table(rows, made)
+    elif format == "orc":
+        orc.write_table(rows, made)
     else:
         with (pa.ipc.new_file if format == "arrow" else pa.ipc.new_stream)(made, rows.schema) as writer:
             writer.write_table(rows)
@@ -96,6 +99,7 @@ NO_TEXT = [
     (table("arrow"), "arrow"),
     (table("stream"), "arrow"),
     (table("parquet"), "parquet"),
+    (table("orc"), "orc"),
     (b"SQLite format 3\0" + bytes(80), "sqlite"),
     (sound(), "audio"),
     (b"\0\0\0\x20ftypisom" + bytes(40), "video"),

@@ -58,6 +58,7 @@ _SIGNATURES: tuple[tuple[int, str, tuple[bytes, ...]], ...] = (
     (0, "arrow", (b"ARROW1\0\0", b"\xff\xff\xff\xff")),
     (0, "parquet", (b"PAR1",)),
     (0, "avro", (b"Obj\1",)),
+    (0, "orc", (b"ORC",)),
     (0, "hdf5", (b"\x89HDF\r\n\x1a\n",)),
     (0, "numpy", (b"\x93NUMPY",)),
     (0, "sqlite", (b"SQLite format 3\0",)),
@@ -108,7 +109,9 @@ _ADVICE = {
     "word document": "Save it as DOCX, under a name that ends in .docx",
     "outlook message": "Give it a name that ends in .msg",
     "pdf": "Give it a name that ends in .pdf",
-    **dict.fromkeys(("arrow", "avro", "hdf5", "numpy", "sqlite"), "Save its texts as Parquet, JSONL or CSV"),
+    **dict.fromkeys(
+        ("arrow", "avro", "orc", "hdf5", "numpy", "sqlite"), "Save its texts as Parquet, JSONL or CSV"
+    ),
     "parquet": "Name the file itself, and not the folder around it",
     MAILBOX: "Give it a name that ends in .mbox; name the mailbox itself to read its mails",
 }
