@@ -6,7 +6,8 @@ import csv
 import hashlib
 import io
 import json
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from email.message import EmailMessage
 from importlib import import_module
 from importlib.util import find_spec
@@ -22,9 +23,10 @@ from neardup.errors import InputError, SettingError
 from neardup.io.decisions.records import FateOf, Judgement, Represents, Tag
 from neardup.io.decisions.store import DecisionStore
 from neardup.io.decisions.tag_files import _ROWS_OF
+from neardup.io.readers.lines import BYTE_ORDER_MARK
 from neardup.io.writers.exports import FORMS, as_bytes_of, protected, unprotected
 from neardup.review.desk.desk import Desk
-from neardup.run.exchange import exported, import_into
+from neardup.run.exchange import export_table, exported, import_into
 from support.command_line import Run
 from support.hostile_ids import HOSTILE
 from support.live_pages import live
@@ -65,7 +67,7 @@ def read(data: bytes, form: str) -> list[dict[str, Any]]:
     if form == "jsonl":
         return [json.loads(line) for line in data.decode().split("\n") if line]
     if form == "csv":
-        return list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     if form == "xlsx":
         sheet = import_module("openpyxl").load_workbook(io.BytesIO(data)).active
         assert not [cell for row in sheet.iter_rows() for cell in row if cell.data_type == "f"]
@@ -153,6 +155,7 @@ def test_the_commands_write_a_file_and_read_tags(run: Run, tmp_path: Path) -> No
     said = run("export", out, "-o", file)
     assert (said.status, said.err) == (0, "")
     assert has_parts(said.out, "4 members", "(2 values")
+    assert file.read_bytes() == BYTE_ORDER_MARK + run("export", out, "-o", "-", "--format", "csv").out.encode()
     assert run("export", out, "-o", file).status == 2
     assert run("export", out, "-o", file, "--overwrite", "--what", "decisions").status == 0
     (tmp_path / "mine.csv").write_text("mine")
@@ -355,6 +358,23 @@ def test_all_documents_are_read_from_an_input_that_moved_and_never_from_another_
     (files / "alone.txt").write_text("something else that nobody has read yet, but of another size")
     said = run("export", matter, "-o", "-", "--format", "jsonl", "--all", "--inputs", files)
     assert (said.status, has_parts(said.err, "alone.txt", "changed")) == (2, True)
+
+
+def test_reading_all_documents_reports_its_progress(matter: Path) -> None:
+    stages: list[tuple[str, int | None, str]] = []
+    amounts: list[int] = []
+
+    class Watched:
+        @contextmanager
+        def stage(self, name: str, total: int | None, unit: str) -> Iterator[Any]:
+            stages.append((name, total, unit))
+            yield amounts.append
+
+    result = nd.load(matter)
+    for every in (False, True):
+        export_table(result, state_of(matter), "groups", every=every, progress=Watched())
+    assert stages == [("read", result.run.counts.read, "documents")]
+    assert sum(amounts) == result.run.counts.read
 
 
 def test_all_rows_of_a_data_file_have_their_ids_and_columns(run: Run, tmp_path: Path) -> None:

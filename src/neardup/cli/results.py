@@ -302,6 +302,7 @@ _SHOWN = 10
 
 def export(options: on_results.ExportOptions) -> int:
     """Write the groups, decisions or tags of a reviewed result as a file for another program."""
+    from neardup.io.writers.exports import for_spreadsheets
     from neardup.run.exchange import described, export_bytes, require_export
 
     if options.what in (DOCUMENTS, KEPT):
@@ -313,7 +314,10 @@ def export(options: on_results.ExportOptions) -> int:
     require_export(options.what, form)
     what = cast("Exported", options.what)
     table = _table(options.out, what, every=options.every, moved=options.moved)
-    return _write(export_bytes(table, what, form), described(table, what, form), options)
+    parts = export_bytes(table, what, form)
+    if form == "csv" and options.file != Path("-"):
+        parts = for_spreadsheets(parts)
+    return _write(parts, described(table, what, form), options)
 
 
 def _write(parts: Iterable[bytes], described: str, options: on_results.ExportOptions) -> int:
@@ -413,8 +417,8 @@ def _table(path: Place, what: Exported, *, every: bool = False, moved: Sequence[
     from neardup.run.findings import load
 
     result = load(path)
-    with DecisionStore(path, read_only=True) as store:
-        return export_table(result, store.state(), what, every=every, moved=moved)
+    with DecisionStore(path, read_only=True) as store, output.watcher() as progress:
+        return export_table(result, store.state(), what, every=every, moved=moved, progress=progress)
 
 
 def import_tags(options: on_results.ImportOptions) -> int:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from numpy.typing import NDArray
 
-WIDTH, HEIGHT = 560, 240
-_LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 44, 28
+WIDTH, HEIGHT = 560, 250
+_LEFT, _RIGHT, _TOP, _BOTTOM = 12, 12, 54, 28
 LEAST = 2.0
 """Height of the smallest bar that is not zero: one pair is visible beside a million."""
 Noun = tuple[str, str]
@@ -106,7 +106,7 @@ class Histogram:
             anchor = "start" if value == low else "end" if value == high else "middle"
             yield text(round(self._across(value), 2), HEIGHT - 8, short(value), anchor)
         yield from self._marked(floor)
-        yield text(_LEFT, 14, f"highest bar: {counted(max(self.counts, default=0), *self.noun)}")
+        yield text(_LEFT, 16, f"highest bar: {counted(max(self.counts, default=0), *self.noun)}")
 
     def _marked(self, floor: float) -> Iterator[str]:
         if self.line is None or not self.edges[0] <= self.line <= self.edges[-1]:

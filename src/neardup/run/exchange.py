@@ -17,11 +17,12 @@ from neardup.io.decisions.tag_files import WITHDRAWN, DecisionRow, Imported, rea
 from neardup.io.formats.content import Attachment
 from neardup.io.writers.exports import FORMS, as_bytes_of, formulas
 from neardup.run.kinds import KIND
-from neardup.run.places import input_documents
+from neardup.run.places import InputDocument, input_documents
 from neardup.run.records import ResultRecord
 from neardup.run.result_folder import read_result
 from neardup.run.review_decisions import ReviewedResult, items_of, sizes_of
 from neardup.run.stored_review import after_review
+from neardup.runtime import SILENT, Progress
 
 Exported = Literal["groups", "decisions", "tags"]
 EXPORTS: tuple[Exported, ...] = ("groups", "decisions", "tags")
@@ -79,6 +80,7 @@ def export_table(
     *,
     every: bool = False,
     moved: Sequence[str] = (),
+    progress: Progress = SILENT,
 ) -> pa.Table:
     """Return the table of an export.
 
@@ -98,7 +100,10 @@ def export_table(
         result = after_review(result, ReviewedResult("", state, sizes_of(result.ranks)))
     attached = {id: own_of(files) for id, files in _attachments(result).items()}
     members = _members(result, state, before, attached)
-    return _with_others(members, result, state, before, attached, moved) if every else members
+    if not every:
+        return members
+    with progress.stage("read", result.run.counts.read, "documents") as advance:
+        return _with_others(members, result, state, before, attached, input_documents(result, moved, advance))
 
 
 Attached: TypeAlias = Mapping[Id, tuple[Attachment, ...]]
@@ -149,7 +154,7 @@ def _with_others(
     state: DecisionState,
     before: Mapping[Id, Id],
     attached: Attached,
-    moved: Sequence[str],
+    documents: Iterable[InputDocument],
 ) -> pa.Table:
     """The table of members with the other documents after them, and the attachments of each mail below it."""
     ids, families = members["id"].to_pylist(), ATTACHMENTS in result.ranks.column_names
@@ -159,7 +164,7 @@ def _with_others(
         below = list(_below(id, kept, path, attached.get(id, ())))
         rows += below
         places += [place] * len(below)
-    for place, (row, files) in enumerate(_others(result, state, before, set(ids), moved), len(ids)):
+    for place, (row, files) in enumerate(_others(result, state, before, set(ids), documents), len(ids)):
         family = {"family": row["id"], ATTACHMENTS: [one.name for one in files]} if families else {}
         below = list(_below(row["id"], row["kept"], row.get("path"), files))
         rows += [{**row, **family}, *below]
@@ -178,12 +183,12 @@ def _others(
     state: DecisionState,
     before: Mapping[Id, Id],
     members: Collection[Id],
-    moved: Sequence[str],
+    documents: Iterable[InputDocument],
 ) -> Iterator[tuple[dict[str, Any], tuple[Attachment, ...]]]:
     """The documents and files that are no ``members``, as rows, with their attachments."""
     columns = (result.not_judged[name].to_pylist() for name in ("id", "kept", "reason"))
     aside = {id: (kept, reason) for id, kept, reason in zip(*columns, strict=True)}
-    for document in input_documents(result, moved):
+    for document in documents:
         id = document.id
         kept, reason = aside.pop(id, (True, "in no group"))
         if id in members:

@@ -28,6 +28,7 @@ from neardup.run.records import SHINGLES, Id, Looked, ResultRecord, Shared
 from neardup.run.result_folder import StoredResult
 from neardup.run.tables import COUNTS, MEASURED
 from neardup.run.texts import LOCATED, MOST_DIGITS, InputTexts, other_columns, other_values
+from neardup.runtime import Advance, unreported
 from neardup.settings import Settings
 from neardup.tables import PLACE_TABLES, Floats, Int64s, column, places_among
 
@@ -218,7 +219,9 @@ class InputDocument(NamedTuple):
     values: Mapping[str, str]
 
 
-def input_documents(result: ResultRecord, moved: Sequence[str] = ()) -> Iterator[InputDocument]:
+def input_documents(
+    result: ResultRecord, moved: Sequence[str] = (), advance: Advance = unreported
+) -> Iterator[InputDocument]:
     """Read the documents of the input of a stored result again, in input order, without the reference set.
 
     ``moved`` are files and folders that have moved. Raises InputError if the input is not the recorded one, has
@@ -235,6 +238,7 @@ def input_documents(result: ResultRecord, moved: Sequence[str] = ()) -> Iterator
     for chunk in documents.chunks(None, names):
         rows = chunk.read(names)
         numbers, count = rows.row_numbers.tolist(), count + rows.table.num_rows
+        advance(rows.table.num_rows)
         attachments = carried_by(rows.table[ATTACHMENTS].combine_chunks()) if whole else {}
         ids = as_text(rows.table[id]).to_pylist() if id else [f"{chunk.source}#{number}" for number in numbers]
         values = other_values(rows.table.select(others)) if others else repeat({}, len(numbers))

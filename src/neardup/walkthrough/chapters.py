@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -55,8 +55,15 @@ def page(explained: ExplanationRecord) -> str:
 
 
 def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
-    """Yield all sections for lines of ``width`` columns."""
+    """Yield all sections for lines of ``width`` columns: the documents, then the chapters with their numbers."""
     yield _documents(explained)
+    numbers: dict[str, int] = {}
+    for chapter in _chapters(explained, width):
+        place = numbers.setdefault(chapter.title.partition(" (")[0], len(numbers) + 1)
+        yield replace(chapter, title=f"{place}. {chapter.title}")
+
+
+def _chapters(explained: ExplanationRecord, width: int) -> Iterator[Section]:
     yield _held(explained)
     shown = [drawn for drawn in explained.drawn if drawn.slots <= FEW or len(explained.drawn) == 1]
     for drawn in shown:
@@ -313,7 +320,7 @@ def _held(explained: ExplanationRecord) -> Section:
     ]
     sizes = ("", "in all", *(number(document.shingles) for document in explained.documents))
     return Section(
-        "1. Shingles × documents",
+        "Shingles × documents",
         (
             f"A shingle is {run} in a row; upper and lower case"
             + (" and punctuation do not count." if explained.unit == "word" else " do not count."),
@@ -361,7 +368,7 @@ def _functions(explained: ExplanationRecord, drawn: DrawnHashes, width: int) -> 
     minima = _minima(explained, drawn)
     says = (drawn.says, *formulas, "Each function puts the rows in an order: the smallest value comes first.")
     return Section(
-        f"2. Hash functions{of_family(explained, drawn)}",
+        f"Hash functions{of_family(explained, drawn)}",
         says,
         (
             ShownTable(
@@ -389,7 +396,7 @@ def _signatures(explained: ExplanationRecord, drawn: DrawnHashes, width: int) ->
     if _equal_values(drawn):
         smallest += " =B: B has the same value."
     return Section(
-        f"3. Signatures{of_family(explained, drawn)}",
+        f"Signatures{of_family(explained, drawn)}",
         (
             smallest,
             "Among the rows of two documents one comes first. If both hold it, their values are equal; in a "
@@ -450,7 +457,7 @@ def _similarities(explained: ExplanationRecord) -> Section:
         head = (*head, "equal values", "estimate", "95 % interval")
         rows = tuple((*row, *more) for row, more in zip(rows, _estimates(explained.drawn[0]), strict=True))
     return Section(
-        "4. Similarity, exact and estimated",
+        "Similarity, exact and estimated",
         (
             "Exact: the shingles in both documents divided by those in either, |A∩B| / |A∪B| "
             "(Jaccard, resemblance).",
@@ -490,8 +497,8 @@ def _matrices(explained: ExplanationRecord) -> Drawing:
 def _not_shown(explained: ExplanationRecord) -> Iterator[str]:
     if len(explained.drawn) > 1 and any(drawn.slots > FEW for drawn in explained.drawn):
         yield (
-            f"Tables 2 and 3 are left out for more than {FEW} slots; choose one family and one number of slots to "
-            "see their beginning."
+            f"Hash functions and signatures are left out for more than {FEW} slots; choose one family and one "
+            "number of slots to see their beginning."
         )
 
 
@@ -583,7 +590,7 @@ def _chunks(explained: ExplanationRecord) -> Section:
     ]
     shown = (*rows[:few], ("…",) * 4, rows[-1]) if len(rows) > few else tuple(rows)
     return Section(
-        "5. The weight of a common chunk, by its length",
+        "The weight of a common chunk, by its length",
         ("Three measures of common text, each a fraction. A common chunk of words adds to the numerator:",),
         (ShownTable(("words in the chunk", "chunk-longest", "chunk-union", "resemblance"), shown),),
         (

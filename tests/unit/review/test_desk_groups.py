@@ -15,11 +15,11 @@ import pytest
 
 import neardup as nd
 from neardup.errors import InputError, QueryError
-from neardup.review.desk import texts
+from neardup.review.desk import desk as desks
+from neardup.review.desk import texts, views
 from neardup.review.desk.desk import Desk
 from neardup.review.desk.subjects import ResultSubject
 from neardup.review.desk.texts import BROUGHT_BYTES, TextReader
-from neardup.review.desk.views import outside_of
 from neardup.review.source import Decide, Question
 from neardup.run.texts import StoredTexts
 from neardup.tables import Int64s, column
@@ -187,7 +187,7 @@ def test_documents_outside_are_those_that_the_result_reports(tmp_path: Path) -> 
         members = desk._index.members[desk._index.slice(group)].tolist()
         found = [
             (desk._index.documents.id(n), value, desk._index.documents.id(m))
-            for n, value, m in outside_of(desk._lines, members)
+            for n, value, m in views.outside_of(desk._lines, members)
         ]
         expected = desk._subject.found.outside(desk._index.documents.id(members[0]))
         assert found
@@ -316,6 +316,7 @@ def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:
     people = ("Ann <ann@example.org>", "Bob <bob@example.org>")
     rows = [
         {"id": f"d{n}", "text": TEXTS["fox" if n < 2 else "night"] + f" {n}", "from": people[n // 2], "date": day}
+        | {"path": f"mails/{n}.eml"}
         for n, day in enumerate(("2024-03-02", "2024-03-01", "2024-05-01", "2024-04-30"))
     ]
     path = tmp_path / "mails.jsonl"
@@ -328,7 +329,8 @@ def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:
     assert {filter: desk.groups(Question(filter)).found for filter in expected} == expected
     facets = {facet.name: facet.values for facet in desk.groups(Question()).facets}
     assert {value.words: value.groups for value in facets["From"]} == dict.fromkeys(people, 1)
-    for value in (*facets["From"], *facets["Date"]):
+    assert not facets.keys() & {"Date", "Path"}  # each value is that of one document
+    for value in facets["From"]:
         assert desk.groups(Question(value.clause)).found == value.groups
     view = next(desk.group(line.key) for line in desk.groups(Question("from:bob")).lines)
     assert desk.in_time(*(member.key for member in view.members)) == (3, 2)  # by date, not by id
@@ -352,6 +354,7 @@ def test_members_are_a_line_of_versions_by_date_with_the_step_from_each_to_the_n
     with closing(Desk.open(dated(tmp_path, days))) as desk:
         desk._lines.differences.warm()
         (line,) = desk.groups(Question()).lines
+        alone = desk.panes(line.key, Question()).members  # before the page of the group
         members = desk.group(line.key).members
         assert [member.id for member in members] == ["a", "b", "c", "d", "none"]  # the representative in its place
         assert [member.date for member in members] == ["2024-03-01", "2024-03-02", "2024-03-03", "2024-03-04", ""]
@@ -363,12 +366,35 @@ def test_members_are_a_line_of_versions_by_date_with_the_step_from_each_to_the_n
         head = next(member.key for member in members if member.representative)
         beside = desk.panes(line.key, Question())
         assert beside.head == head
+        assert beside.members == alone
         assert [(item.key, item.step) for item in beside.members] == [(one.key, one.step) for one in members]
         pairs = [(member.key, head) for member in members if member.key != head]
         walked = [pairs[0]]
         while (following := desk.pair(*walked[-1]).after) is not None:
             walked.append(following)
         assert walked == pairs  # the keys of a pair go the same way
+
+
+def test_steps_that_take_long_are_counted_for_the_next_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(desks, "BESIDE", 0.0)
+    words = [f"word{n}" for n in range(40)]
+    texts = {"whole": words, "begin": words[:25] + ["other"] * 4, "end": ["else"] * 4 + words[15:]}
+    result = make_result(tmp_path, {id: " ".join(of) for id, of in texts.items()}, threshold=0.4)
+    with closing(Desk.open(result)) as desk:
+        desk._lines.differences.warm()
+        (line,) = desk.groups(Question()).lines
+
+        def steps() -> list[float | None]:
+            return [item.step for item in desk.panes(line.key, Question()).members]
+
+        assert [step is None for step in steps()] == [True, False, True]  # the last is below the threshold
+        index = desk._index.documents
+        ends = [index.at(member.key) for member in desk.panes(line.key, Question()).members[1:]]
+        while steps()[2] is None:  # another thread counts it
+            pass
+        assert steps()[2] == desk._lines.computed.similarity(*ends)
 
 
 @pytest.mark.parametrize("known", [True, False])

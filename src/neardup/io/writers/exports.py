@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 from xml.sax.saxutils import XMLGenerator
@@ -20,6 +21,7 @@ from neardup.display import printable
 from neardup.errors import InputError, OutputError, SettingError, unusable
 from neardup.io.names import require_local, without_password
 from neardup.io.readers.base import failure_text
+from neardup.io.readers.lines import BYTE_ORDER_MARK
 from neardup.io.writers.filesystem import EVERYBODY
 from neardup.io.writers.object_stores import url_of
 from neardup.io.writers.output import OutputFile, stamped
@@ -34,7 +36,7 @@ class OutputExport(OutputFile):
     def is_own(self, path: Path) -> bool:
         """Return whether the file begins like an export."""
         with open(path, "rb") as file:
-            if file.read(64).startswith(_BEGINNINGS):
+            if file.read(64).removeprefix(BYTE_ORDER_MARK).startswith(_BEGINNINGS):
                 return True
         return is_workbook_of_ours(path)
 
@@ -49,9 +51,9 @@ _BEGINNINGS = (
     b'{"id_a":',
     b'{"decision":',
     b"PAR1",
-    b"\xef\xbb\xbf\xc3\xbeid\xc3\xbe\x14",
-    b"\xef\xbb\xbf\xc3\xbeid_a\xc3\xbe\x14",
-    b"\xef\xbb\xbf\xc3\xbedecision\xc3\xbe\x14",
+    b"\xc3\xbeid\xc3\xbe\x14",
+    b"\xc3\xbeid_a\xc3\xbe\x14",
+    b"\xc3\xbedecision\xc3\xbe\x14",
 )
 
 
@@ -138,6 +140,11 @@ def as_bytes_of(table: pa.Table, form: str, ids: tuple[str, ...] = ("id",)) -> I
     Raises InputError for an id that a DAT file cannot hold, before the first byte.
     """
     return GRAPH_FORMS[form](table, ids)
+
+
+def for_spreadsheets(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a CSV file in UTF-8 with the mark by which a spreadsheet recognises the encoding."""
+    return chain([BYTE_ORDER_MARK], pieces)
 
 
 QUOTE, SEPARATOR, NEWLINE = "\u00fe", "\x14", "\u00ae"

@@ -25,7 +25,7 @@ from neardup.review.desk.index import ResultIndex
 from neardup.review.desk.lines import KindSweep, Lines
 from neardup.review.desk.metadata import Metadata
 from neardup.review.desk.subjects import COLLECTION, QUOTING, CollectionSubject, ResultSubject, Subject
-from neardup.review.desk.texts import LAST_WAIT, Ahead, TextReader, Whereabouts, WordIndex
+from neardup.review.desk.texts import LAST_WAIT, Ahead, Budget, TextReader, Whereabouts, WordIndex
 from neardup.review.desk.thresholds import Thresholds, spread
 from neardup.review.desk.verdicts import VerdictIndex
 from neardup.run.exchange import Exported
@@ -138,6 +138,8 @@ def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Jud
 
 SAMPLED, AT_ONCE = 20, 5
 """Pairs that are shown before a decision for a whole kind, and lines that are made ahead at once."""
+BESIDE = 0.05
+"""Seconds in which the steps of the members beside a pair are counted; the others follow for the next page."""
 
 
 def _close(threads: list[Ahead | KindSweep | WordIndex | Thresholds], warming: threading.Thread) -> None:
@@ -292,7 +294,12 @@ class Desk:
             self._refresh()
             listed = self._listed(question.filter, question)
             keys = self._ordered.keys("stake", self._made) if question.order == "undecided" else listed.keys
-            return views.panes_view(self._lines, keys, listed.groups, self._index.at(key))
+            group, budget = self._index.at(key), Budget(BESIDE)
+            panes = views.panes_view(self._lines, keys, listed.groups, group, budget)
+            if budget.short:
+                versions, later = views.versions_of(self._lines, group), self._reader.budget()
+                self._ahead.give([partial(self._lines.steps, versions[: views.MEMBERS_BESIDE], later)])
+            return panes
 
     def undecided(
         self, pair: tuple[source.Key, source.Key], question: source.Question, queue: source.Queue | None

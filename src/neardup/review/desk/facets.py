@@ -101,6 +101,8 @@ class Facets:
         values, codes = self._metadata.sorts[name]
         groups, documents = self._members(listed)
         known = codes[documents] >= 0
+        if np.bincount(codes[np.unique(documents[known])]).max(initial=0) < 2:
+            return  # each value is that of one document, as a name is
         counts = self._counted(groups[known], codes[documents][known].astype(np.int64), len(values))
         for number in np.argsort(-counts, kind="stable")[:MOST_VALUES].tolist():
             if counts[number]:

@@ -25,7 +25,6 @@ from neardup.tables import Int64s
 
 NAMED_MEMBERS, LEAST_TITLE = 300, 3
 """Members whose names make the title of a group, and letters of a title."""
-_NO_TIME = Budget(0.0)
 _SHOWN, FOLDER = 200, 64
 """Columns of a value of the input, and of the folder of a group, that are shown."""
 _FRACTION = re.compile(r"\.\d+Z\Z", re.ASCII)
@@ -97,11 +96,10 @@ class Lines:
         words = {group: self.words(head) for group, head in untitled.items()}
         return tuple(self._line(group, words.get(group, ""), "") for group in groups)
 
-    def steps(self, members: list[int], budget: Budget = _NO_TIME) -> dict[int, float]:
-        """Return the similarity of each member but the first to the one before it, as far as there is time.
-
-        Without a ``budget`` they are those that are stored or were counted before.
-        """
+    def steps(self, members: list[int], budget: Budget) -> dict[int, float]:
+        """Return the similarity of each member but the first to the one before it, as far as there is time."""
+        stored = self.index.pairs.similarity_of
+        self.bring((document for pair in pairwise(members) if stored(*pair) is None for document in pair), budget)
         pairs = ((a, b, self.between(a, b, budget)) for a, b in pairwise(members))
         return {later: step for _, later, step in pairs if step is not None}
 

@@ -88,7 +88,7 @@ def versions_of(lines: Lines, group: int) -> list[int]:
     return members
 
 
-def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> source.Panes:
+def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int, budget: Budget) -> source.Panes:
     """Return the panes beside a group or a pair; ``keys`` order the ``listed`` groups."""
     places = np.flatnonzero(listed)
     order = places[np.argsort(keys[places])]
@@ -98,7 +98,7 @@ def panes_view(lines: Lines, keys: Int64s, listed: Bools, group: int) -> source.
     members += [head] if head not in members else []
     folder, names = without_common(*(str(lines.index.documents.id(member)) for member in members))
     short = distinct(names, NAME_BESIDE)
-    steps = lines.steps(versions_of(lines, group)[:MEMBERS_BESIDE])
+    steps = lines.steps(versions_of(lines, group)[:MEMBERS_BESIDE], budget)
     named = zip(members, short, strict=True)
     return source.Panes(
         lines.index.key(group),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from math import isfinite
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -21,6 +20,7 @@ from neardup.comparison.show.words import common_sentence, differences_sentence,
 from neardup.display import distinct, middle_cut, without_common
 from neardup.display.curves import CountCurves
 from neardup.errors import QueryError
+from neardup.io.writers.exports import for_spreadsheets
 from neardup.review.source import ORDERS, QUEUES, MemberLine, Question, Queue, ThresholdLine
 from neardup.web.limits import Client, RefusedError
 from neardup.web.middleware import SECURITY
@@ -273,8 +273,6 @@ FORMS = {
     "dat": "application/octet-stream",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""By it a spreadsheet recognises a CSV file in UTF-8."""
 EXPORTS = ("groups", "decisions", "tags")
 
 
@@ -437,7 +435,7 @@ def saved(desk: Desk, request: ReviewRequest) -> Download:
     return Download(
         f"{'all' if every else what}.{form}",
         FORMS[form],
-        chain([BYTE_ORDER_MARK], pieces) if form == "csv" else pieces,
+        for_spreadsheets(pieces) if form == "csv" else pieces,
     )
 
 
