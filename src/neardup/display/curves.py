@@ -210,7 +210,7 @@ class ErrorBar:
 def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
     """Return the values with their intervals, a line each, all on one scale."""
     top = next(top for top in SCALES if top >= min(max((bar.high for bar in bars), default=1.0), 1.0))
-    left, right, height = 175.0, 425.0, 40.0 + 26 * len(bars)
+    left, right, height = 175.0, 425.0, 44.0 + 26 * len(bars)
     exact = any(bar.exact is not None for bar in bars)
 
     def across(value: float) -> float:
@@ -219,10 +219,10 @@ def error_bars(bars: Sequence[ErrorBar], title: str, says: str = "") -> Picture:
     parts = []
     for quarter in range(5):
         x = across(quarter * top / 4)
-        parts.append(path(f"M{x:.1f} 22V{height - 14:.1f}", "axis", 'stroke-opacity="0.5"'))
-        parts.append(text(round(x, 1), 14, short(quarter * top / 4), "middle"))
+        parts.append(path(f"M{x:.1f} 26V{height - 14:.1f}", "axis", 'stroke-opacity="0.5"'))
+        parts.append(text(round(x, 1), 18, short(quarter * top / 4), "middle"))
     for place, bar in enumerate(bars):
-        y = 42.0 + 26 * place
+        y = 46.0 + 26 * place
         low, high = across(bar.low), across(bar.high)
         parts.append(text(left - 14, y + 5, shortened(bar.label, 16), "end"))
         parts.append(
