@@ -60,6 +60,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("demo", ["demo"]),
         ("compare", ["compare", *map(str, MEMOS)]),
         ("dedup", to("dedup", SAMPLE)),
+        *((command, to("report", folder / "out0")) for command in ("report", "review")),  # both compare pairs
         ("lsh", to("dedup", SAMPLE, "--method", "lsh")),
         ("group", to("group", texts)),
         ("add", ["add", str(store), str(SAMPLE)]),
@@ -81,9 +82,10 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
             if measure != Settings().search.measure
         ),
         ("other", to("group", SAMPLE, "--measure", "chunk-union", "--matching", "information")),
-        ("other", to("decontaminate", SAMPLE, "--against", SAMPLE)),
-        ("other", to("passages", SAMPLE, "--length", 5)),
-        ("other", to("passages", SAMPLE, "--unit", "line")),
+        ("decontaminate", to("decontaminate", SAMPLE, "--against", SAMPLE)),
+        ("passages", to("passages", SAMPLE, "--length", 5)),
+        ("passages", to("passages", SAMPLE, "--unit", "line")),
+        ("pairs", ["pairs", str(SAMPLE), "--top", "5"]),
         ("other", ["check", str(store)]),
         ("other", ["compact", str(store)]),
     ]
