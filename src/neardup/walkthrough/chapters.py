@@ -51,7 +51,7 @@ def page(explained: ExplanationRecord) -> str:
     """Return a self-contained page of all sections, light or dark as the system is; all text is escaped."""
     names = ", ".join(shortened(printable(document.name), 40) for document in explained.documents)
     parts = (section.html(inline=False, level=2) for section in sections(explained, WIDE))
-    return page_of_sections(TITLE, parts, GENERATOR, title=f"{TITLE}: {names}", kind="neardup view")
+    return page_of_sections(TITLE, parts, GENERATOR, title=f"{TITLE}: {names}")
 
 
 def sections(explained: ExplanationRecord, width: int) -> Iterator[Section]:
