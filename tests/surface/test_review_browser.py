@@ -432,6 +432,8 @@ def test_a_pair_opens_at_its_first_difference(chrome: Any, tmp_path: Path) -> No
         page.keyboard.press("]")
         assert page.inner_text("#place") == "2 of 2"
         assert page.locator("svg.strip a").count() == 2
+        strip = page.locator("svg.strip").bounding_box()
+        assert strip["y"] + strip["height"] <= page.locator("form.decide").bounding_box()["y"]
         assert page.locator(".match").count() == 0  # nothing moved
         page.keyboard.press("e")
         assert page.locator("#explain[open]").count() == 1

@@ -26,7 +26,7 @@ _SEPARATORS = re.compile(r"(?<=[/\\_])(?=.)")
 UNKNOWN = "unknown"
 EMPTY = "(empty)"
 LONGEST_NAME = 120
-"""Longest name on a page, in characters."""
+"""Longest name on a page, in columns."""
 
 
 class Mark(NamedTuple):
@@ -115,10 +115,7 @@ def named(id: object) -> Markup:
     >>> named("a<b>\n")
     Markup('<bdi dir="ltr" lang="">a&lt;b&gt;\\<wbr>n</bdi>')
     """
-    name = str(id) or EMPTY
-    if len(name) > LONGEST_NAME:
-        name = f"{name[: LONGEST_NAME // 2]}…{name[-LONGEST_NAME // 2 :]}"
-    return whole_name(name)
+    return whole_name(wording.middle_cut(str(id), LONGEST_NAME) or EMPTY)
 
 
 def whole_name(name: str) -> Markup:

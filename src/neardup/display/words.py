@@ -18,7 +18,7 @@ ALL_LEFT_OUT = "all text left out"
 ALL_LEFT_OUT = "all text left out"
 """The label for documents without a token."""
 
-_WORD_END = re.compile(r"[^\W_]*\Z")
+_WORD_BEGIN, _WORD_END = re.compile(r"\A[^\W_]*"), re.compile(r"[^\W_]*\Z")
 BYTE_UNITS = ("kB", "MB", "GB", "TB", "PB")
 
 
@@ -229,12 +229,18 @@ def _shared(names: Sequence[str]) -> str:
 def middle_cut(text: str, width: int) -> str:
     """Return a text of at most ``width`` columns that lacks its middle: names differ at their end.
 
-    >>> middle_cut("contracts/2403/agreement_2403_v2.txt", 24)
-    'contrac…ent_2403_v2.txt'
+    The cuts are between words, unless a word is longer than half of the room.
+
+    >>> middle_cut("contracts/2403/agreement_2403_v2.txt", 24), middle_cut("a" * 20 + "1.txt", 12)
+    ('…/agreement_2403_v2.txt', 'aaa…aa1.txt')
     """
     if columns(text) <= width:
         return text
-    return shortened(text, max(width // 3, 1)) + tail(text, width - width // 3)[1:]
+    begin, end = shortened(text, max(width // 3, 1))[:-1], tail(text, width - width // 3)[1:]
+    before = _WORD_END.sub("", begin) if text[len(begin)].isalnum() else begin
+    behind = tail(text, width - columns(before))[1:]
+    whole = _WORD_BEGIN.sub("", behind) if text[-len(behind) - 1].isalnum() else behind
+    return f"{before}…{whole}" if 2 * len(whole) >= len(behind) else f"{begin}…{end}"
 
 
 def tail(text: str, width: int) -> str:

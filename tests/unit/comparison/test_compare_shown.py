@@ -80,3 +80,20 @@ def test_a_page_shows_what_the_twin_shows(texts: tuple[str, str], unit: str) -> 
     body = ComparisonBody(found, ("A", "B"), full=True, prefix="", level=2)
     texts = str(body.html("texts")).replace("</tr>\n<tr", "</tr><tr")
     assert "".join(twin.rows_as_html(found)) in texts
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_hard_line_ends_flow_and_end_no_rows(end: str) -> None:
+    """Lines of mails and PDF that were cut in both texts are one paragraph, with one space for each line end."""
+    line = "the harbour office is closed on Friday and on all the days after it"
+    lines = [f"{line}{end}{line}{end}{line}.", "All others stay open.", "One more here."]
+    texts = [f"{end}{end}".join([*lines[: 2 + which], "The end."]) for which in (0, 1)]
+    found = nd.compare(*texts)
+    bodies = [ComparisonBody(found, ("A", "B"), True, "", 2, flowed=flowed) for flowed in (False, True)]
+    assert [body.has_hard_lines for body in bodies] == [True, True]
+    assert [body.count for body in bodies] == [1, 1]
+    (written, flowed) = ([kind for kind, _, _ in body.rows.rows(0, len(body.rows._kinds))] for body in bodies)
+    assert len(written) - len(flowed) == 2
+    shown = [str(body.html("texts")) for body in bodies]
+    assert f"{line} {line} {line}." in shown[1]
+    assert f"{line} " not in shown[0]

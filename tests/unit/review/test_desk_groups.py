@@ -496,6 +496,18 @@ def test_no_page_reads_document_by_document(reads: tuple[Desk, CountedReads], as
     assert len(texts.batches) <= 1
 
 
+def test_mails_are_titled_by_their_subject_without_the_marks_of_replies(tmp_path: Path) -> None:
+    for n, subject in enumerate(("Foxes, again", "Re: Foxes, again", "AW: Re: Foxes, again")):
+        mail = f"From: ann@example.org\nSubject: {subject}\n\n{TEXTS['fox']} {n}\n"
+        (tmp_path / f"{n}_mail.eml").write_text(mail, encoding="utf-8")
+    nd.find(tmp_path, threshold=0.5).save(tmp_path / "result")
+    with closing(Desk.open(tmp_path / "result")) as desk:
+        (line,) = desk.groups(Question()).lines
+        (beside,) = desk.panes(line.key, Question()).groups
+    assert (line.title, beside.title) == ("Foxes, again", "Foxes, again")
+    assert line.words.startswith(TEXTS["fox"][:20])
+
+
 def test_the_folder_that_all_members_share_is_not_repeated(tmp_path: Path) -> None:
     folder = tmp_path / "matter" / "Shared drives" / "Contracts and renewals"
     folder.mkdir(parents=True)

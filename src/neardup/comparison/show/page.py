@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib.resources import files
 from itertools import pairwise
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from neardup.comparison.alignment import ROW_KINDS
+from neardup.comparison.alignment import ROW_KINDS, Table
 from neardup.comparison.show import words as wording
 from neardup.display import Line, counted, distinct, number, printable, tail, without_common
 from neardup.display.style import notebook_style, page_style
@@ -97,9 +98,14 @@ class ComparisonBody:
         most: int | None = None,
         flowed: bool = False,
     ) -> None:
-        self._found, self._flowed = record, flowed
+        self._found, self._full = record, full
         self._alignment: Alignment = record.alignment
-        self._full = full
+        flows = tuple(wording.flowed(text) for text in (record.a.text, record.b.text))
+        self.has_hard_lines = flows != (record.a.text, record.b.text)
+        """Whether a text has hard line ends inside paragraphs."""
+        self._texts = flows if flowed else (record.a.text, record.b.text)
+        if flowed and self.has_hard_lines:
+            self._alignment = _flowing(self._alignment, flows)
         self._differing = wording.rows_that_differ(self._alignment)
         self.sides = tuple(zip("AB", names, strict=True))
         self.heads = tuple(zip("AB", distinct(without_common(*names)[1], HEAD), strict=True))
@@ -145,17 +151,12 @@ class ComparisonBody:
     @cached_property
     def rows(self) -> TextRows:
         """The rows of the two texts."""
-        return TextRows(self._found, self.prefix, self._flowed, cut=not self._full)
+        return TextRows(self._found, self._alignment, self._texts, self.prefix, cut=not self._full)
 
     @cached_property
     def moves(self) -> bool:
         """Whether text is moved: only then matches have numbers."""
         return bool(self._alignment.moved.any())
-
-    @cached_property
-    def has_hard_lines(self) -> bool:
-        """Whether a text has hard line ends inside paragraphs."""
-        return any(wording.flowed(text) != text for text in (self._alignment.text_a, self._alignment.text_b))
 
     def places(self) -> Iterator[tuple[int, float, str]]:
         """Yield differences with their place in the texts, 0 to 1, and kind; not those very near to one before."""
@@ -334,6 +335,18 @@ class _Side:
         return min(first, end), max(min(first, end), last)
 
 
+def _flowing(alignment: Alignment, flows: tuple[str, ...]) -> Alignment:
+    """Return the alignment with equal rows joined where only a hard line end parts them in both texts."""
+    table = alignment.table
+    goes_on = (table.kinds[1:] == EQUAL_ROW) & (table.kinds[:-1] == EQUAL_ROW)
+    for side, text, flow in zip(table.sides, (alignment.text_a, alignment.text_b), flows, strict=True):
+        ends = side.spans_of_rows[:-1, 1].tolist()
+        goes_on &= np.array([text[end - 1 : end] != flow[end - 1 : end] for end in ends], np.bool_)
+    begins = np.concatenate(([True], ~goes_on))
+    a, b = (replace(side, first=side.first[np.append(begins, True)]) for side in table.sides)
+    return replace(alignment, table=Table(table.kinds[begins], a, b))
+
+
 def _joints(pieces: Pieces) -> Bools:
     """Return bool[pieces]: where equal text follows equal text in a row; the other side has text between."""
     joints = np.zeros(len(pieces.kinds), np.bool_)
@@ -354,16 +367,16 @@ class TextRows:
 
     words = wording.WORDS
 
-    def __init__(self, record: ComparisonRecord, prefix: str, flow: bool, *, cut: bool) -> None:
-        alignment = self._alignment = record.alignment
-        self._cut = cut
+    def __init__(
+        self, record: ComparisonRecord, alignment: Alignment, texts: tuple[str, ...], prefix: str, *, cut: bool
+    ) -> None:
+        self._alignment, self._cut = alignment, cut
         self.prefix, self.unit = prefix, wording.unit_of(record)
         self._kinds = alignment.table.kinds.tolist()
         self._other_style = wording.restyled(alignment).tolist()
         self._numbers = np.cumsum(alignment.table.kinds != EQUAL_ROW).tolist()
         self.count = len(wording.rows_that_differ(alignment))
         self._units, self._moved = alignment.units.tolist(), alignment.moved.tolist()
-        texts = [wording.flowed(text) if flow else text for text in (alignment.text_a, alignment.text_b)]
         base = (wording.base_spans(record, which) for which in (0, 1))
         begins = (units.spans[:, 0] for units in (record.a, record.b))
         sides = zip(texts, alignment.table.sides, base, begins, strict=True)

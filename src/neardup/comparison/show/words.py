@@ -221,16 +221,19 @@ def part_of(text: str, begin: int, end: int) -> str:
     ('a', 'a\r\n')
     """
     cuts = end > begin and text[end - 1] == "\r" and text[end : end + 1] == "\n"
-    return text[begin : end - cuts]
+    return text[begin : end - cuts].replace(FILLER, "")
 
 
+FILLER = "\ufdd0"
+"""A character that no text has."""
 _WIDTHS = range(40, 121)
 """Characters of the longest line of a paragraph with hard line ends."""
 
 
 def flowed(text: str) -> str:
-    r"""Return a text of the same length, with spaces for the hard line ends inside paragraphs.
+    r"""Return a text of the same length, with a space for each hard line end inside paragraphs.
 
+    A line end of two characters is a space and ``FILLER``, which is not shown.
     A line end is hard if the first word of the next line would not have fitted into the line, as in mails and PDF.
 
     >>> flowed("The harbour office closes on Friday because of the works on the\nquay.\n\nAll others stay.")
@@ -244,7 +247,7 @@ def flowed(text: str) -> str:
         word = after.split(None, 1)[:1]
         hard = word and width in _WIDTHS and len(bare) >= width // 2 and len(bare) + len(word[0]) >= 0.85 * width
         plain = after[:1].isalnum() and not _IDEOGRAPH.search(bare[-1:] + after[:1])
-        out.append(line if not (hard and plain) else bare + " " * (len(line) - len(bare)))
+        out.append(f"{bare} ".ljust(len(line), FILLER) if hard and plain else line)
     return "".join(out)
 
 

@@ -15,7 +15,7 @@ from neardup.io.decisions.records import JudgedPair
 from neardup.io.readers.text_files import PLACE
 from neardup.review.desk.differences import ComputedPairs, Differences, Kernels, named
 from neardup.review.desk.index import ResultIndex
-from neardup.review.desk.metadata import DATE, Metadata, is_earlier
+from neardup.review.desk.metadata import DATE, SUBJECT, Metadata, is_earlier
 from neardup.review.desk.subjects import COLLECTION
 from neardup.review.desk.texts import LAST_WAIT, Budget, TextReader, Whereabouts
 from neardup.review.desk.verdicts import Fates, VerdictIndex
@@ -27,6 +27,8 @@ NAMED_MEMBERS, LEAST_TITLE = 300, 3
 """Members whose names make the title of a group, and letters of a title."""
 _SHOWN, FOLDER = 200, 64
 """Columns of a value of the input, and of the folder of a group, that are shown."""
+_REPLY = re.compile(r"\A(?:(?:re|fwd?|aw|wg|sv|vs|tr|rv)(?:\[\d+\])?: *)+", re.IGNORECASE)
+"""The marks of a reply before the subject of a mail."""
 _FRACTION = re.compile(r"\.\d+Z\Z", re.ASCII)
 """The fraction of the second of a time."""
 
@@ -115,7 +117,9 @@ class Lines:
         return self._line(group, self.words(head, budget), self._differs(group, head, budget))
 
     def _line(self, group: int, words: str, differs: str) -> GroupLine:
-        index = self.index
+        index, (title, folder) = self.index, self._title(group)
+        if not title and (subject := self._subject(group)):
+            title, words = _REPLY.sub("", subject), words.removeprefix(subject).lstrip()
         return GroupLine(
             index.key(group),
             index.documents.id(int(index.heads[group])),
@@ -128,7 +132,8 @@ class Lines:
             int(index.stake[group]),
             int(self.made.count[group]),
             int(self.made.pairs[group]),
-            *self._title(group),
+            title,
+            folder,
             self._removed(group),
             self._kinds(group),
         )
@@ -148,6 +153,12 @@ class Lines:
         folder, names = without_common(*(str(self.index.documents.id(member)) for member in members))
         shared = beginning(names)
         return (shared if sum(map(str.isalpha, shared)) >= LEAST_TITLE else ""), middle_cut(folder, FOLDER)
+
+    def _subject(self, group: int) -> str:
+        """Return the subject of the representative if the documents are mails."""
+        if SUBJECT not in self._dates.names:
+            return ""
+        return " ".join(str(self.reader.fields(int(self.made.heads[group])).get(SUBJECT, "")).split())
 
     def _removed(self, group: int) -> int:
         """Return the number of members that go."""

@@ -15,7 +15,7 @@ from neardup.review.desk.texts import Whereabouts
 from neardup.run.records import Texts
 from neardup.tables import Int64s
 
-DATE = "date"
+DATE, SUBJECT = "date", "subject"
 """The column of results that has the dates of documents."""
 MOST_DISTINCT = 64
 """A column with more different values is not one of few values."""

@@ -25,7 +25,7 @@ TABLE_MEMBERS = 30
 MOST_MEMBERS = 300
 """Members that the page of a group lists."""
 OUTSIDE = 10
-GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 32
+GROUPS_BEFORE, GROUPS_BESIDE, MEMBERS_BESIDE, NAME_BESIDE = 5, 30, 60, 40
 """In the panes beside a pair: groups before its own, all groups, members, and columns of a name."""
 
 
