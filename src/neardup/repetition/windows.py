@@ -82,6 +82,7 @@ def repeated_blocks(
         portions.file.close()
         order = np.argsort(files[0].read(), kind="stable")
         places, windows, numbers = (file.read()[order] for file in files)
+        del order
         return RepeatedBlocks(length, *blocks(places, windows, numbers, count))
 
 
@@ -189,7 +190,8 @@ def _blocks_of(words: UInt64s, length: int) -> RepeatedBlocks:
     where, of_class, number = classes(runs, _first_windows(words, runs, offsets, length, new_key()))
     places, windows, numbers = blocks(where, np.ones(len(where), np.int64), of_class, number)
     run = np.searchsorted(runs[:, 0], places, side="right") - 1
-    return RepeatedBlocks(length, in_stream[run] + places - runs[run, 0], windows, numbers)
+    # copies, since the blocks are few among the windows whose arrays they are in
+    return RepeatedBlocks(length, in_stream[run] + places - runs[run, 0], windows.copy(), numbers.copy())
 
 
 def _first_windows(words: UInt64s, runs: Int64s, offsets: Int64s, length: int, key: Key) -> Int64s:

@@ -118,8 +118,9 @@ def blocks(where, sizes, of_class, number):
     """Return the occurrences of blocks in a stream: (places int64[n], windows int64[n], blocks int64[n]).
 
     ``where`` and ``of_class`` (below ``number``) are the results of ``classes``, or of this kernel for parts of
-    the stream; each has ``sizes[i]`` windows. An occurrence begins at a place in the stream and has a number of
-    windows; blocks are numbered in the order of their first occurrences.
+    the stream; each has ``sizes[i]`` windows. All three are overwritten, and are the memory of the result. An
+    occurrence begins at a place in the stream and has a number of windows; blocks are numbered in the order of
+    their first occurrences.
     """
     after, before = np.full(number, _NOTHING, np.int64), np.full(number, _NOTHING, np.int64)
     n = where.size
@@ -129,29 +130,21 @@ def blocks(where, sizes, of_class, number):
         preceding = of_class[i - 1] if i > 0 and where[i - 1] + sizes[i - 1] == where[i] else np.int64(_SEVERAL)
         after[one] = following if after[one] in (_NOTHING, following) else _SEVERAL
         before[one] = preceding if before[one] in (_NOTHING, preceding) else _SEVERAL
-    count = np.int64(0)
-    for i in range(n):
-        count += i == 0 or not _goes_on(where, sizes, of_class, after, before, i)
-    places, windows, numbers = np.empty(count, np.int64), np.zeros(count, np.int64), np.empty(count, np.int64)
     name = np.full(number, -1, np.int64)
     used = named = np.int64(0)
+    last, end = np.int64(_NOTHING), np.int64(_NOTHING)
     for i in range(n):
-        if i == 0 or not _goes_on(where, sizes, of_class, after, before, i):
-            one = of_class[i]
+        one, place, size = of_class[i], where[i], sizes[i]
+        if place == end and after[last] == one and before[one] == last:
+            sizes[used - 1] += size
+        else:
             if name[one] < 0:
                 name[one] = named
                 named += 1
-            places[used], numbers[used] = where[i], name[one]
+            where[used], sizes[used], of_class[used] = place, size, name[one]
             used += 1
-        windows[used - 1] += sizes[i]
-    return places, windows, numbers
-
-
-@njit(cache=True, nogil=True)
-def _goes_on(where, sizes, of_class, after, before, i):
-    """Return whether window i is in the block of the window before."""
-    one, last = of_class[i], of_class[i - 1]
-    return where[i] == where[i - 1] + sizes[i - 1] and after[last] == one and before[one] == last
+        last, end = one, place + size
+    return where[:used], sizes[:used], of_class[:used]
 
 
 @njit(cache=True, nogil=True)
