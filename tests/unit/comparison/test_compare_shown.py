@@ -97,3 +97,13 @@ def test_hard_line_ends_flow_and_end_no_rows(end: str) -> None:
     shown = [str(body.html("texts")) for body in bodies]
     assert f"{line} {line} {line}." in shown[1]
     assert f"{line} " not in shown[0]
+
+
+def test_equal_text_of_wide_characters_is_folded_like_other_text() -> None:
+    before, after = "港口办公室将于星期五关闭。" * 7, "货物可以存放在仓库中。" * 7
+    found = nd.compare(*(f"{before}费用为每天{price}百元。{after}" for price in "三四"))
+    body = ComparisonBody(found, ("A", "B"), False, "", 2)
+    cells = [cell for _, _, both in body.rows.rows(0, len(body.rows._kinds)) for cell in both]
+    cut = [piece.match for cell in cells for piece in cell.pieces or () if piece.kind == "cut"]
+    assert len(cut) == 4  # on both sides, before and after the difference
+    assert all(isinstance(units, int) and units > 50 for units in cut)

@@ -19,7 +19,7 @@ import numpy as np
 
 from neardup.comparison.alignment import ROW_KINDS, Table
 from neardup.comparison.show import words as wording
-from neardup.display import Line, counted, distinct, number, printable, tail, without_common
+from neardup.display import Line, columns, counted, distinct, number, printable, tail, without_common
 from neardup.display.style import notebook_style, page_style
 from neardup.display.view import environment, fragment, self_contained
 from neardup.kernels.rows import BETWEEN, CHANGED, EQUAL_ROW, MOVED, SAME
@@ -70,8 +70,8 @@ def as_fragment(record: ComparisonRecord) -> str:
     return fragment(body.html("whole", small), style=notebook_style(_rules()))
 
 
-EQUAL_ROWS, EQUAL_CHARACTERS = 2, 200
-"""Rows of equal text shown around a difference, and the length from which the rest is folded."""
+EQUAL_ROWS, EQUAL_COLUMNS = 2, 200
+"""Rows of equal text shown around a difference, and the columns from which the rest is folded."""
 LISTED, LISTED_BRIEFLY, LISTED_OPEN = 1000, 30, 12
 """Most differences in the list, in that of a page with a limit, and in a list that starts open."""
 AROUND, HEAD = 60, 40
@@ -205,7 +205,7 @@ class ComparisonBody:
         for begin, end in pairwise(new):
             first = begin + self._context(begin, begin + EQUAL_ROWS) if begin else begin
             last = max(first, end - self._context(end - EQUAL_ROWS, end) if end < rows else end)
-            if kinds[begin] != EQUAL_ROW or self._full or self.rows.size(first, last) <= EQUAL_CHARACTERS:
+            if kinds[begin] != EQUAL_ROW or self._full or self.rows.size(first, last) <= EQUAL_COLUMNS:
                 yield begin, end, False
                 continue
             if begin < first:
@@ -216,7 +216,7 @@ class ComparisonBody:
 
     def _context(self, begin: int, end: int) -> int:
         """Return the number of equal rows to show beside a difference: one, if they are long."""
-        return 1 if self.rows.size(max(begin, 0), end) > EQUAL_CHARACTERS else EQUAL_ROWS
+        return 1 if self.rows.size(max(begin, 0), end) > EQUAL_COLUMNS else EQUAL_ROWS
 
     def listed(self) -> Iterator[wording.Difference]:
         """Yield the differences for the list."""
@@ -239,7 +239,7 @@ class ComparisonBody:
 
 COLOURS = 6
 SHORTEST_CUT, LONGEST_SENTENCE = 120, 320
-"""Characters: shorter equal text is not folded inside a row, and longer sentences are cut at a word."""
+"""Columns of the shortest equal text that is folded inside a row; longer sentences are cut at a word."""
 SENTENCE_END = re.compile(r"[.!?…؟।]+[\])\"'’”»]*\s+|[。！？]+[」』）]*|\n+")
 _SPACE = re.compile(r"\s+")
 Part: TypeAlias = tuple[str, bool]
@@ -321,6 +321,10 @@ class _Side:
         first, after = np.searchsorted(self._begins, (begin, end))
         return int(after - first)
 
+    def columns(self, begin: int, end: int) -> int:
+        """Return the number of columns of the characters [begin, end); of long text, of its beginning."""
+        return columns(self._text[begin : min(end, begin + 2 * EQUAL_COLUMNS)])
+
     def far_from(self, begin: int, end: int, near: tuple[bool, bool]) -> tuple[int, int]:
         """Return the part of equal text that is not in a sentence next to a difference ``near`` either end."""
         text, first, last = self._text, begin, end
@@ -385,9 +389,9 @@ class TextRows:
         self._on_page = np.ones(len(alignment.table), np.bool_)
 
     def size(self, begin: int, end: int) -> int:
-        """Return the number of characters that the equal rows [begin, end) have in A."""
+        """Return the number of columns that the equal rows [begin, end) have in A; of long ones, of a part."""
         spans = self._alignment.table.a.spans_of_rows[begin:end]
-        return int(spans[-1, 1] - spans[0, 0]) if len(spans) else 0
+        return self._sides[0].columns(spans[0, 0], spans[-1, 1]) if len(spans) else 0
 
     def show_only(self, stretches: list[tuple[int, int]]) -> None:
         """Link only to the rows [begin, end) of these stretches, because the page leaves out the others."""
@@ -470,7 +474,7 @@ class TextRows:
     def _same(self, side: _Side, begin: int, end: int, near: tuple[bool, bool]) -> Iterator[Fragment]:
         """Yield equal text: the sentences next to a difference ``near`` either end, and the rest folded."""
         first, last = side.far_from(begin, end, near) if self._cut else (end, end)
-        if last - first < SHORTEST_CUT:
+        if side.columns(first, last) < SHORTEST_CUT:
             yield Fragment("same", side.parts(begin, end))
             return
         if begin < first:
