@@ -27,7 +27,7 @@ from neardup.service.answers import AddedAnswer, RemovedAnswer
 from neardup.service.requests import Arriving, OnDuplicate, parsed
 from neardup.web.limits import CODES, Limits, RefusedError, internal, overloaded, stopping, timeout
 from neardup.web.monitoring import Metrics
-from neardup.web.server import Job, Workers
+from neardup.web.server import Job, Turn, Workers
 
 T = TypeVar("T")
 Missing: TypeAlias = Literal["error", "ignore"]
@@ -50,7 +50,9 @@ class Executor:
         self.collection, self.names = collection, {str(collection.path): "the collection"}
         # a database computes elsewhere, so threads that wait for it do not contend
         self._begin(limits, limits.threads, 0.0 if isinstance(collection.path, DatabaseURL) else PATIENCE)
-        self._writer = Writer(self._together, self.metrics.batches.observe, lambda: self._workers.waiting > 0)
+        self._writer = Writer(
+            self._together, self.metrics.batches.observe, lambda: self._workers.waiting > 0, self._workers.turn
+        )
         self._file = file_identity(collection.path)
         self.metrics.watch("write", lambda: self._writer.waiting)
 
@@ -367,8 +369,10 @@ class Writer:
         together: Callable[[], AbstractContextManager[None]],
         observe: Callable[[int], None],
         reads_wait: Callable[[], bool] = lambda: False,
+        turn: Turn | None = None,
     ) -> None:
         self._together, self._observe, self._reads_wait = together, observe, reads_wait
+        self._turn = turn or Turn(0.0)
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -403,10 +407,10 @@ class Writer:
         return not self._thread.is_alive()
 
     def _run(self) -> None:
-        while self._turn():
+        while self._batch():
             pass
 
-    def _turn(self) -> bool:
+    def _batch(self) -> bool:
         """Write one batch; return False after the last."""
         batch = [self._queue.get()]
         gathering = Deadline(GATHERING)
@@ -429,7 +433,8 @@ class Writer:
         try:
             with self._together():
                 begun = True
-                outcomes = [_done(write) for write in writes]
+                with self._turn.taken():  # not while it waits for another writer, or for the disk
+                    outcomes = [_done(write) for write in writes]
         except Exception as error:
             if begun and len(writes) > 1:
                 return [outcome for write in writes for outcome in self._committed([write])]

@@ -4,10 +4,11 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from math import inf
 from queue import Empty, SimpleQueue
 from time import monotonic, sleep
@@ -122,6 +123,33 @@ class Job:
         return self.work()
 
 
+class Turn:
+    """Lets threads compute one after the other, in the order in which they came.
+
+    Threads that compute at the same time take longer than one after the other: each statement of a database gives
+    the interpreter away, and waits for it again. Who takes longer than ``patience`` seconds holds up no others.
+    """
+
+    def __init__(self, patience: float) -> None:
+        self._patience, self._changed = patience, threading.Condition()
+        self._numbers, self._present = count(), dict[int, float]()
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait until those who came before are gone, or have been here for ``patience`` seconds."""
+        with self._changed:
+            mine, now = next(self._numbers), monotonic()
+            left = max(self._present.values(), default=now - self._patience) + self._patience - now
+            self._present[mine] = now
+            self._changed.wait_for(lambda: min(self._present) == mine, max(0.0, left))
+        try:
+            yield
+        finally:
+            with self._changed:
+                del self._present[mine]
+                self._changed.notify_all()
+
+
 class Workers:
     """``threads`` threads. ``Middleware`` limits the number of requests, and thereby of waiting jobs.
 
@@ -133,6 +161,7 @@ class Workers:
     def __init__(self, threads: int, patience: float = 0.0) -> None:
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._patience, self._closed = patience, False
+        self.turn = Turn(patience)
         self._begun: dict[int, float] = {}
         """When the job of each thread began."""
         self._crowded = threading.Event()
@@ -178,7 +207,8 @@ class Workers:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            self._do(job)
+            with self.turn.taken() if self._patience else nullcontext():
+                self._do(job)
             del job  # frees the text before the next request
 
     def _help(self) -> None:

@@ -17,7 +17,7 @@ from neardup.service import endpoints
 from neardup.service.executor import MOST_TOGETHER, Writer
 from neardup.service.server import warm
 from neardup.web.limits import RefusedError, timeout
-from neardup.web.server import Workers
+from neardup.web.server import Turn, Workers
 from support.made_service import Service, serving
 
 TEXT = "one two three four five six seven eight"
@@ -235,6 +235,45 @@ def test_a_long_job_holds_up_no_other() -> None:
 
     asyncio.run(run())
     assert workers.close(SOON)
+
+
+def test_reads_and_changes_run_one_after_the_other(tmp_path: Path) -> None:
+    workers, at_work, most = Workers(1, patience=SOON), set[int](), list[int]()
+
+    def work() -> None:
+        at_work.add(threading.get_ident())
+        time.sleep(0.001)  # lets other threads run
+        most.append(len(at_work))
+        at_work.discard(threading.get_ident())
+
+    with Collection(tmp_path / "mail.neardup") as collection:
+        writer = Writer(collection.together, lambda _: None, turn=workers.turn)
+
+        async def run() -> None:
+            both = (workers.run, writer.run)
+            await asyncio.gather(*(both[k % 2](work, Deadline(SOON)) for k in range(30)))
+
+        asyncio.run(run())
+        assert writer.close(SOON)
+    assert most == [1] * 30
+    assert workers.close(SOON)
+
+
+def test_a_long_change_holds_up_no_read() -> None:
+    """The second turn begins within the first."""
+    turn, both = Turn(0.001), threading.Barrier(2)
+
+    def work() -> None:
+        with turn.taken():
+            both.wait(SOON)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(SOON)
+    assert not any(thread.is_alive() for thread in threads)
+    assert not both.broken
 
 
 def test_changes_are_gathered_while_reads_wait(tmp_path: Path) -> None:
