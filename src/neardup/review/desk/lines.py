@@ -156,7 +156,7 @@ class Lines:
 
     def _subject(self, group: int) -> str:
         """Return the subject of the representative if the documents are mails."""
-        if SUBJECT not in self._dates.names:
+        if SUBJECT not in self._dates.names and self.index.found.run.action != COLLECTION:
             return ""
         return " ".join(str(self.reader.fields(int(self.made.heads[group])).get(SUBJECT, "")).split())
 
