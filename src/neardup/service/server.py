@@ -1,6 +1,5 @@
 """A collection served over HTTP until a signal arrives, and what its first requests would wait for."""
 
-import gc
 import socket
 import sys
 import threading
@@ -27,7 +26,7 @@ from neardup.settings import as_compared
 from neardup.web import monitoring
 from neardup.web.limits import Limits
 from neardup.web.middleware import Tokens
-from neardup.web.server import address_of, run
+from neardup.web.server import address_of, collect_less, run
 
 SWITCHING = 0.001
 """Seconds after which a thread that computes lets another one run, such as the one that listens."""
@@ -182,7 +181,7 @@ class Warming:
                 monitoring.mistake(error, "")
         finally:
             compile_cache.watchers.remove(self._log_compiling)
-            _collect_less()
+            collect_less()
             self._executor.warmed.set()
         if not self._executor.closed:
             monitoring.event("ready", seconds=round(monotonic() - begin, 3))
@@ -205,17 +204,6 @@ class Warming:
             monitoring.event("compiling", kept=compile_cache.folders().write is not None)
 
 
-def _collect_less() -> None:
-    """Let the collector of cycles ignore everything loaded so far, and look at new objects more seldom.
-
-    With the modules and kernels of a process, a full collection takes .2 s, in which no thread runs.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_THRESHOLDS)
-
-
-_THRESHOLDS = 10_000, 10, 10
 _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
 )

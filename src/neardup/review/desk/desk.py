@@ -452,6 +452,10 @@ class Desk:
         self._facets.warm()
         self._lines.differences.warm()
 
+    def warmed(self) -> None:
+        """Wait until what pages need is sorted, and the kernels of comparison are loaded."""
+        self._warming.join()
+
     def _refresh(self) -> None:
         """Apply the changes and decisions made since the last call."""
         renewed = self._subject.refresh()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -39,7 +40,7 @@ from neardup.web import monitoring
 from neardup.web.limits import Limits, RefusedError, internal, of_status, timeout
 from neardup.web.middleware import Middleware, Tokens
 from neardup.web.monitoring import Metrics
-from neardup.web.server import Workers, run
+from neardup.web.server import Workers, collect_less, run
 
 if TYPE_CHECKING:
     from neardup.review.desk.desk import Desk
@@ -90,8 +91,13 @@ def serve_review(desk: Desk, served: Served, listening: socket.socket) -> bool:
     monitoring.log_to_stderr()
     monitoring.LOGGER.setLevel(logging.INFO if served.tokens else logging.WARNING)
     app = review_app(desk, served)
+
+    def settle() -> None:
+        desk.warmed()
+        collect_less()
+
     try:
-        run(app, served.limits, listening, lambda: None)
+        run(app, served.limits, listening, threading.Thread(target=settle, name="settling", daemon=True).start)
     finally:
         ended = app.close(served.limits.stop_seconds)
         listening.close()
