@@ -234,17 +234,15 @@ def numbers_of(reading: Reading) -> Numbers:
     points, places = reading.codepoints, reading.token_places
     begins, inside = _tokens_in(places, len(points))
     digit = _digits(points) & inside
-    tokens_of = np.cumsum(begins) - 1
-    goes_on = _joined(reading, digit)
+    at = np.flatnonzero(digit)
     first = digit & ~np.concatenate(([False], digit[:-1] & ~begins[1:]))[: len(digit)]
-    if len(places):
-        first &= ~(begins & goes_on[np.maximum(tokens_of, 0)])
+    first[places[_joined(reading, at), 0]] = False
     kept = inside & (first | ~digit)
     digits, words = points.copy(), points.copy()
     words[digit] = _NUMBER
     for shown in (digits, words):
         shown[begins] |= _BEGIN
-    return Numbers(words[kept], digits[digit], (np.cumsum(first) - 1)[digit])
+    return Numbers(words[kept], digits[at], np.cumsum(first[at]) - 1)
 
 
 def same_but_for_numbers(a: Numbers, b: Numbers) -> bool:
@@ -272,23 +270,21 @@ def _digits(points: UInt32s) -> Bools:
 
 def _tokens_in(places: Int64s, size: int) -> tuple[Bools, Bools]:
     """Return which code points begin a token, and which are in one."""
-    begins, edges = np.zeros(size, np.bool_), np.zeros(size + 1, np.int64)
+    begins, edges = np.zeros(size, np.bool_), np.zeros(size + 1, np.int8)
     begins[places[:, 0]] = True
-    np.add.at(edges, places[:, 0], 1)
-    np.add.at(edges, places[:, 1], -1)
-    return begins, np.cumsum(edges)[:-1] > 0
+    edges[places[:, 0]] += 1  # tokens do not overlap
+    edges[places[:, 1]] -= 1
+    return begins, np.cumsum(edges, dtype=np.int8)[:-1] > 0
 
 
-def _joined(reading: Reading, digit: Bools) -> Bools:
-    """Return which tokens continue the number before them: both are digits alone, without a line end between."""
+def _joined(reading: Reading, digits: Int64s) -> Int64s:
+    """Return the tokens that continue the number before them: both are ``digits``, without a line end between."""
     places = reading.token_places
-    joined = np.zeros(len(places), np.bool_)
-    if len(places) < 2:
-        return joined
-    until = np.concatenate(([0], np.cumsum(digit)))
-    number = until[places[:, 1]] - until[places[:, 0]] == places[:, 1] - places[:, 0]
-    ends = np.isin(reading.codepoints, [ord(char) for char in LINE_ENDS])
-    lines = np.concatenate(([0], np.cumsum(ends)))
-    same_line = lines[places[1:, 0]] == lines[places[:-1, 1]]
-    joined[1:] = number[1:] & number[:-1] & same_line
-    return joined
+    tokens, counts = np.unique(np.searchsorted(places[:, 0], digits, "right") - 1, return_counts=True)
+    numbers = tokens[counts == places[tokens, 1] - places[tokens, 0]]
+    later = numbers[1:][np.diff(numbers) == 1]
+    if not len(later):
+        return later
+    ends = np.flatnonzero(np.isin(reading.codepoints, [ord(char) for char in LINE_ENDS]))
+    before, behind = (np.searchsorted(ends, place) for place in (places[later - 1, 1], places[later, 0]))
+    return later[before == behind]
