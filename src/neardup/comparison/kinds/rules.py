@@ -234,15 +234,15 @@ def numbers_of(reading: Reading) -> Numbers:
     points, places = reading.codepoints, reading.token_places
     begins, inside = _tokens_in(places, len(points))
     digit = _digits(points) & inside
-    at = np.flatnonzero(digit)
+    numerals = np.flatnonzero(digit)
     first = digit & ~np.concatenate(([False], digit[:-1] & ~begins[1:]))[: len(digit)]
-    first[places[_joined(reading, at), 0]] = False
+    first[places[_joined(reading, numerals), 0]] = False
     kept = inside & (first | ~digit)
     digits, words = points.copy(), points.copy()
     words[digit] = _NUMBER
     for shown in (digits, words):
         shown[begins] |= _BEGIN
-    return Numbers(words[kept], digits[at], np.cumsum(first[at]) - 1)
+    return Numbers(words[kept], digits[numerals], np.cumsum(first[numerals]) - 1)
 
 
 def same_but_for_numbers(a: Numbers, b: Numbers) -> bool:
@@ -282,9 +282,10 @@ def _joined(reading: Reading, digits: Int64s) -> Int64s:
     places = reading.token_places
     tokens, counts = np.unique(np.searchsorted(places[:, 0], digits, "right") - 1, return_counts=True)
     numbers = tokens[counts == places[tokens, 1] - places[tokens, 0]]
-    later = numbers[1:][np.diff(numbers) == 1]
+    later: Int64s = numbers[1:][np.diff(numbers) == 1]
     if not len(later):
         return later
     ends = np.flatnonzero(np.isin(reading.codepoints, [ord(char) for char in LINE_ENDS]))
     before, behind = (np.searchsorted(ends, place) for place in (places[later - 1, 1], places[later, 0]))
-    return later[before == behind]
+    same_line: Bools = before == behind
+    return later[same_line]
