@@ -9,7 +9,7 @@ from neardup import display
 from neardup.collection.fields import unknown
 from neardup.collection.query.target import Target
 from neardup.collection.records import PlainData
-from neardup.collection.view import View
+from neardup.collection.view import View, batches
 from neardup.comparison import matching
 from neardup.errors import SettingError
 from neardup.tables import Bools, Int64s
@@ -23,8 +23,8 @@ MOST = 1000
 """The most documents that are compared."""
 _SHOWN = 240
 """The most characters of a passage that are shown."""
-_TOGETHER = 32
-"""Documents whose texts are read together."""
+_TOGETHER = 1 << 18
+"""The most shingles of documents whose texts are read together."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class SharedPassages(PlainData):
     ``shared`` of its ``tokens`` are in a stretch of that length that another document has. ``compared`` documents
     were compared, and ``uncompared`` have a sampled shingle in common, too, but were beyond the limit. ``recall``
     is the least probability that a passage of exactly ``length`` tokens is found; 0 with uncompared documents.
+    ``omitted`` passages come after these.
     """
 
     id: str
@@ -61,6 +62,11 @@ class SharedPassages(PlainData):
     compared: int
     uncompared: int
     recall: float
+    omitted: int = 0
+
+    def first(self, most: int) -> "SharedPassages":
+        """Return the same with the first ``most`` passages."""
+        return replace(self, passages=self.passages[:most], omitted=max(0, len(self.passages) - most))
 
     def __str__(self) -> str:
         share = display.percent(self.shared, self.tokens)
@@ -72,6 +78,8 @@ class SharedPassages(PlainData):
         sure += "1" if self.recall == 1 else f"{display.similarity(self.recall, 4)} or more"
         if self.uncompared:
             sure = f"{self.compared:,} compared, {self.uncompared:,} with less in common were not"
+        if self.omitted:
+            lines.append(f"{display.counted(self.omitted, 'more passage')} in the order of the text")
         return "\n".join(map(display.printable, [*lines, f"documents: {sure}"]))
 
 
@@ -101,8 +109,8 @@ def shared_passages(view: View, id: str, length: int = LENGTH, most: int = MOST)
     chosen = np.sort(found[np.argsort(-hits, kind="stable")[:most]])
 
     def others() -> Iterator[tuple[str, Units]]:
-        for begin in range(0, len(chosen), _TOGETHER):
-            some = chosen[begin : begin + _TOGETHER]
+        for part in batches(view.sizes(chosen), _TOGETHER):
+            some = chosen[part]
             for other, text in zip(view.ids(some), view.contents(some.tolist()), strict=True):
                 yield other, target.units_of(text)
 

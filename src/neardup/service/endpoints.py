@@ -26,6 +26,7 @@ from neardup.collection.query import explanation, parse
 from neardup.collection.records import GroupedPending, GroupPage, StoredGroup
 from neardup.collection.search import LIMIT, WhyNot, explain, found_by, near_query, why_not
 from neardup.collection.shard import OpenShard, ShardQuestion
+from neardup.collection.view import View
 from neardup.comparison import compare as measures
 from neardup.errors import InputError, QueryError, SettingError
 from neardup.runtime import Deadline
@@ -371,10 +372,14 @@ def _add_comparisons(app: FastAPI, executor: Executor) -> None:
         return await executor.texts((pair.a, pair.b), work)
 
     @app.get("/v1/passages", **described(SharedPassages, 404))
-    async def passages(id: Id, length: Length = LENGTH, most: Quoted = MOST) -> Response:
-        """The passages that a document shares with others, token by token."""
+    async def passages(id: Id, length: Length = LENGTH, most: Quoted = MOST, limit: Rows = 1000) -> Response:
+        """The passages that a document shares with others, token by token; `omitted` ones are beyond the limit."""
+
+        def look(view: View, _: float) -> Response:
+            return answer(shared_passages(view, id, length, most).first(limit))
+
         with bad_request_as(422):  # a length below that of a shingle
-            return await executor.view(lambda view, _: answer(shared_passages(view, id, length, most)), alone=True)
+            return await executor.view(look, alone=True)
 
 
 def _add_shard(app: FastAPI, executor: Executor) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from neardup import Collection
-from neardup.errors import SettingError, UnknownIdError
+from neardup.collection import passages
+from neardup.collection.view import View
+from neardup.errors import LimitError, SettingError, UnknownIdError
 
 WORDS = [f"word{number}" for number in range(400)]
 
@@ -90,3 +92,36 @@ def test_a_limit_leaves_documents_uncompared_and_promises_nothing(tmp_path: Path
                 collection.passages("d0", **given)
         with pytest.raises(UnknownIdError):
             collection.passages("nothing")
+
+
+def test_the_first_passages_and_the_number_of_the_others(tmp_path: Path) -> None:
+    with Collection(tmp_path / "made.neardup", scale=1) as collection:
+        collection.add([{"id": id, "text": " ".join(WORDS[:20])} for id in "abcd"])
+        whole = collection.passages("a", length=10)
+    part = whole.first(2)
+    assert (part.passages, part.omitted) == (whole.passages[:2], 1)
+    assert "1 more passages" not in str(whole)
+    assert "1 more passage" in str(part)
+    assert whole.first(3) == whole
+
+
+class RecordedView(View):
+    """A view that counts the texts that are read together."""
+
+    read: tuple[int, ...] = ()
+
+    def contents(self, documents: list[int]) -> list[str]:
+        self.read += (len(documents),)
+        return super().contents(documents)
+
+
+def test_passages_are_found_within_the_time_and_long_texts_read_one_at_a_time(tmp_path: Path) -> None:
+    long = " ".join([*WORDS[:20], *map(str, range(150_000))])
+    with Collection(tmp_path / "made.neardup") as collection:
+        collection.add([{"id": "a", "text": " ".join(WORDS[:20])}, *({"id": id, "text": long} for id in "bcd")])
+        with collection.view():
+            view = RecordedView(collection.store)
+            assert len(passages.shared_passages(view, "a", 10).passages) == 3
+        with collection.view(-1) as late, pytest.raises(LimitError):
+            passages.shared_passages(late, "a", 10)
+    assert view.read == (1, 1, 1, 1)

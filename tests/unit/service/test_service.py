@@ -292,8 +292,11 @@ def test_passages_of_a_document(filled: Service) -> None:
     assert answer.json == filled.executor.collection.passages("a", length=10).as_dict()
     assert {one["id"] for one in answer.json["passages"]} == {"b", "d"}
     assert filled("GET", "/v1/passages?id=a&length=10&most=1").json["uncompared"] == 1
+    first = filled("GET", "/v1/passages?id=a&length=10&limit=1").json
+    assert first["passages"] == answer.json["passages"][:1]
+    assert (answer.json["omitted"], first["omitted"]) == (0, len(answer.json["passages"]) - 1)
     assert filled("GET", "/v1/passages?id=nothing").status == 404
-    for wrong in ("length=4", "length=x", "most=0", "most=1001"):
+    for wrong in ("length=4", "length=x", "most=0", "most=1001", "limit=0", "limit=1001"):
         assert filled("GET", f"/v1/passages?id=a&{wrong}").status == 422
 
 
