@@ -17,7 +17,7 @@ import pytest
 
 import neardup as nd
 from neardup.errors import OutputError
-from neardup.spark import components, decontaminate
+from neardup.spark import components, decontaminate, decontamination
 from neardup.spark.dedup import dedup_files
 from neardup.spark.files import opened, require_new
 from support import spark_cluster
@@ -251,6 +251,41 @@ def test_rows_of_a_frame_are_tagged_and_cut(started: Started, with_items: tuple[
     with pytest.raises(OutputError, match="contaminated_by"):
         decontaminate(frame.withColumnRenamed("id", "contaminated_by"), text="text", id="contaminated_by",
                       against=test, action="tag")  # fmt: skip
+
+
+def killed_at_first(name: str) -> Any:
+    """A task of ``decontaminate`` whose process kills itself in the first attempt, with half of its work done."""
+
+    def task(*given: Any) -> Iterator[Any]:  # on the executors, which have none of the tests
+        import os
+        import signal
+
+        from pyspark import TaskContext
+
+        from neardup.spark import decontamination
+
+        work = getattr(decontamination, name)(*given)
+        yield next(work)
+        if not TaskContext.get().attemptNumber():
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from work
+
+    return task
+
+
+def test_a_killed_task_of_decontaminate_is_done_again(
+    started: Started, with_items: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train, test = with_items
+    frame = started.spark.read.parquet(str(train)).repartition(3).cache()
+    one = decontaminate(frame, text="text", id="id", against=test, action="cut", marker="#")
+    for name in ("_scanned", "_cut_texts"):
+        monkeypatch.setattr(decontamination, name, killed_at_first(name))
+    again = decontaminate(frame, text="text", id="id", against=test, action="cut", marker="#")
+    assert rows_of(again.kept.toArrow()) == rows_of(one.kept.toArrow())
+    assert again.kept.count() == frame.count()
+    assert again.matches.drop_columns(["row"]).to_pylist() == one.matches.drop_columns(["row"]).to_pylist()
+    assert again.cuts.num_rows == one.cuts.num_rows
 
 
 ODD = ("a.b", "two`ticks", "plain", "gone", "row", "_row", "value")
