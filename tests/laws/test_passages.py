@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -41,7 +42,7 @@ def repeats_of(
 
 def listed(stream: CorpusTokens, places: Int64s) -> list[tuple[int, int]]:
     documents = stream.documents_at(places)
-    return list(zip(documents.tolist(), (places - stream.begins[documents]).tolist(), strict=True))
+    return list(zip(documents.tolist(), (places - stream.begins_of(documents)).tolist(), strict=True))
 
 
 def assert_as_defined(documents: list[str], length: int, most: int, memory: int | None = None) -> None:
@@ -108,7 +109,7 @@ def test_each_window_stays_in_the_first_place_by_rank(
     blocks = repeated_blocks(stream, length, 1, None, Scratch(), Meter(Silent()))
     ranges = places_to_cut(blocks, stream, np.array(order))
     cut = [[False] * len(text) for text in documents]
-    for number, (begin, end) in enumerate(zip(stream.begins.tolist(), stream.ends.tolist(), strict=True)):
+    for number, (begin, end) in enumerate(pairwise([0, *stream.ends.tolist()])):
         for first, last in ranges.of(begin, end).tolist():
             cut[number][first:last] = [True] * (last - first)
     assert cut == cut_tokens(documents, length, order)

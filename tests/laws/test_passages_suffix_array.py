@@ -75,7 +75,7 @@ def test_passages_are_those_of_a_suffix_array() -> None:
     assert (found.nested, len(found.stream.tokens)) == (True, tokens)
     places = found.places.to_pydict()
     document = np.array(places["row"])
-    place = found.stream.begins[document] + np.array(places["first_token"]) + document  # separators count here
+    place = found.stream.begins_of(document) + np.array(places["first_token"]) + document  # separators count here
     first = np.searchsorted(places["passage"], np.arange(found.passages.num_rows))
     rows = zip(*(found.passages[name].to_pylist() for name in ("tokens", "times")), place[first], strict=True)
     assert {(length, times, int(begin)) for length, times, begin in rows} == expected

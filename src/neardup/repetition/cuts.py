@@ -264,7 +264,7 @@ class _Cutter:
         if first == last:
             return {}
         of, stream = self._of[first:last], self._stream
-        begins = stream.begins[of]
+        begins = stream.begins_of(of)
         ranges = (
             np.column_stack((self._ranges.begins[first:last], self._ranges.ends[first:last])) - begins[:, None]
         )

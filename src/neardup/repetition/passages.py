@@ -129,7 +129,7 @@ class RepeatedPassages:
             (
                 placed.passages,
                 *_rows(stream.documents, documents),
-                blocks.places[first] - stream.begins[documents],
+                blocks.places[first] - stream.begins_of(documents),
                 self.repeats.tokens[placed.passages],
                 self.block_bytes[first, 0],
                 self.block_bytes[first + self.repeats.symbols[placed.passages] - 1, 1],
@@ -255,7 +255,9 @@ def passages_of(
     if room is not None:
         return_large_arrays()
     key = new_key() if journal is None else key_of(journal.secret)
-    stream, notes = _named_once(read_stream(documents, columns, key, threads, meter, journal), columns)
+    stream = read_stream(documents, columns, key, threads, meter, journal)
+    stream, notes = _named_once(stream, columns, limited=room is not None)
+    release_memory()
     again = partial(read_again, documents, columns, stream, threads)
     unit, length = shape[0], shape[1] or _length_for(stream, shape[0])
     if unit == "passage":
@@ -290,12 +292,12 @@ def passages_of(
     )
 
 
-def _named_once(stream: CorpusTokens, columns: Chosen) -> tuple[CorpusTokens, Sequence[str]]:
+def _named_once(stream: CorpusTokens, columns: Chosen, *, limited: bool) -> tuple[CorpusTokens, Sequence[str]]:
     """Name the documents by source and row number if the ids of a guessed column repeat; and all notes."""
     rows = stream.documents
     if rows.ids is None or columns.id is None or not columns.id_guessed:
         return stream, columns.notes
-    fault = fault_of_ids(rows.ids, columns.id)
+    fault = fault_of_ids(rows.ids, columns.id, limited=limited)
     if fault is None:
         return stream, columns.notes
     return replace(stream, documents=replace(rows, ids=None)), (*columns.notes, f"{fault}; {NAMED_BY_ROW}")
@@ -349,9 +351,10 @@ class _Located:
         bounds = documents[0], documents[-1] + 1
         low, high = np.searchsorted(self._of, bounds).tolist()
         of = self._of[low:high]
-        begins = self._blocks.places[low:high] - stream.begins[of]
+        first_tokens = stream.begins_of(of)
+        begins = self._blocks.places[low:high] - first_tokens
         ranges = np.column_stack((begins, begins + self._blocks.tokens[low:high]))
-        in_bytes = texts.bytes_of(of, stream.ends[of] - stream.begins[of], ranges)
+        in_bytes = texts.bytes_of(of, stream.ends[of] - first_tokens, ranges)
         some = np.arange(*np.searchsorted(self._first, bounds))
         first = repeats.first[some] - low
         spans = np.column_stack((in_bytes[first, 0], in_bytes[first + repeats.symbols[some] - 1, 1]))

@@ -80,9 +80,15 @@ class CorpusTokens:
     graphemes: int = 0
 
     @property
-    def begins(self) -> Int64s:
-        """The place of the first token of each document."""
-        return np.concatenate((np.zeros(1, np.int64), self.ends[:-1]))
+    def bytes_of_documents(self) -> int:
+        """The bytes of the rows, ids and ends of all documents in memory; the tokens are in a working file."""
+        rows = self.documents
+        names = 0 if rows.ids is None else int(rows.ids.nbytes)
+        return names + self.ends.nbytes + rows.rows.nbytes + rows.chunks.nbytes
+
+    def begins_of(self, documents: Int64s) -> Int64s:
+        """The places of the first tokens of documents."""
+        return np.where(documents > 0, self.ends[documents - 1], 0)
 
     def begins_at(self, document: int) -> int:
         """The place of the first token of a document."""

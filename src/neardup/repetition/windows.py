@@ -14,7 +14,7 @@ from neardup.kernels.sorting import equal_groups
 from neardup.kernels.text.hashing import PRIME, Key
 from neardup.repetition.stream import CorpusTokens
 from neardup.run.pipeline import Meter
-from neardup.runtime import ordered_map, worker_count
+from neardup.runtime import ordered_map, release_memory, worker_count
 from neardup.tables import Int64s, UInt64s
 from neardup.text.keys import new_key
 
@@ -69,6 +69,7 @@ def repeated_blocks(
     """
     form = np.array([length, max(1, length // 2), int(stream.key.shingles[1])], np.uint64)
     portions = _portions(stream, form, threads, memory, scratch, meter)
+    release_memory()
     files, count = tuple(scratch.numbers(np.int64) for _ in range(3)), 0
     with meter.stage("windows", portions.words, "tokens") as advance:
         work = partial(_searched, portions, length=length, journal=journal)
@@ -80,6 +81,7 @@ def repeated_blocks(
             count += portion.count
             advance(size)
         portions.file.close()
+        release_memory()
         order = np.argsort(files[0].read(), kind="stable")
         places, windows, numbers = (file.read()[order] for file in files)
         del order
@@ -125,7 +127,8 @@ def _portions(
 ) -> _Portions:
     """Write the windows whose anchor seems to occur again, by portions."""
     tokens, workers = len(stream.tokens), worker_count(threads)
-    room = WITHOUT_LIMIT if memory is None else memory // 2  # as much again for what a search makes of them
+    # half of what is left: as much again for what a search makes of them
+    room = WITHOUT_LIMIT if memory is None else max(memory // 8, (memory - stream.bytes_of_documents) // 2)
     expected = 64 + 2 * tokens // (int(form[0] - form[1]) + 2)
     bits = max(10, ceil(np.log2(_BITS_OF_ANCHOR * expected / 64)))
     while memory is not None and bits > 10 and 16 << bits > memory // 4:
