@@ -227,9 +227,15 @@ def test_more_hits_than_allowed(small: Service) -> None:
     assert small("GET", "/v1/search?q=a&limit=3").status == 200
 
 
+@pytest.fixture
+def a_fifth_of_a_second(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time limit of each request."""
+    monkeypatch.setattr(small.executor, "limits", Limits.of(seconds=0.2))
+
+
+@pytest.mark.usefixtures("a_fifth_of_a_second")
 def test_what_takes_too_long_is_stopped(small: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     small.add(slow="one two three four five six")
-    monkeypatch.setattr(small.executor, "limits", Limits.of(seconds=0.2))
     from neardup.collection.view import View
 
     whole = View.everything
@@ -245,11 +251,11 @@ def test_what_takes_too_long_is_stopped(small: Service, monkeypatch: pytest.Monk
     assert small("GET", "/v1/search?q=NOT+a").status == 200
 
 
+@pytest.mark.usefixtures("a_fifth_of_a_second")
 def test_work_that_no_clock_stops_is_answered_and_what_waits_behind_it_is_not_begun(
     small: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[int] = []
-    monkeypatch.setattr(small.executor, "limits", Limits.of(seconds=0.2))
 
     def endless(_: Any) -> dict[str, Any]:
         begun.append(1)
