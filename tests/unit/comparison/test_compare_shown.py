@@ -107,3 +107,16 @@ def test_equal_text_of_wide_characters_is_folded_like_other_text() -> None:
     cut = [piece.match for cell in cells for piece in cell.pieces or () if piece.kind == "cut"]
     assert len(cut) == 4  # on both sides, before and after the difference
     assert all(isinstance(units, int) and units > 50 for units in cut)
+
+
+def test_a_sentence_that_a_hard_line_end_cuts_is_in_one_row_with_its_difference() -> None:
+    before = "the harbour office is closed on Friday and on all the days after it,\n"
+    after = "as the works on the quay need more days than those that were planned.\n"
+    texts = [f"{before}and all {boats} berth at the northern quay for as long as this lasts,\n" for boats in "xy"]
+    found = nd.compare(*(f"A notice.\n\n{text}{after}\nThe end." for text in texts))
+    bodies = [ComparisonBody(found, ("A", "B"), True, "", 2, flowed=flowed) for flowed in (False, True)]
+    assert [body.count for body in bodies] == [1, 1]
+    kinds, cells = zip(*((kind, both) for kind, _, both in bodies[1].rows.rows(0, 3)), strict=True)
+    assert kinds == ("equal same", "changed", "equal same")
+    words = "".join(part for piece in cells[1][0].pieces for part, _ in piece.parts)
+    assert words.split() == (texts[0] + after).split()

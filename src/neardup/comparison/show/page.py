@@ -22,7 +22,7 @@ from neardup.comparison.show import words as wording
 from neardup.display import Line, columns, counted, distinct, number, printable, tail, without_common
 from neardup.display.style import notebook_style, page_style
 from neardup.display.view import environment, fragment, self_contained
-from neardup.kernels.rows import BETWEEN, CHANGED, EQUAL_ROW, MOVED, SAME
+from neardup.kernels.rows import BETWEEN, CHANGED, CHANGED_ROW, EQUAL_ROW, MOVED, SAME
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -340,15 +340,25 @@ class _Side:
 
 
 def _flowing(alignment: Alignment, flows: tuple[str, ...]) -> Alignment:
-    """Return the alignment with equal rows joined where only a hard line end parts them in both texts."""
+    """Return the alignment with rows joined where only a hard line end parts them in both texts.
+
+    A row that differs takes the equal ones after it, and those before it that no other one has; it stays one.
+    """
     table = alignment.table
-    goes_on = (table.kinds[1:] == EQUAL_ROW) & (table.kinds[:-1] == EQUAL_ROW)
+    hard = np.ones(max(len(table) - 1, 0), np.bool_)
     for side, text, flow in zip(table.sides, (alignment.text_a, alignment.text_b), flows, strict=True):
         ends = side.spans_of_rows[:-1, 1].tolist()
-        goes_on &= np.array([text[end - 1 : end] != flow[end - 1 : end] for end in ends], np.bool_)
-    begins = np.concatenate(([True], ~goes_on))
+        hard &= np.array([text[end - 1 : end] != flow[end - 1 : end] for end in ends], np.bool_)
+    kinds = table.kinds.tolist()
+    begins, differs = np.ones(len(table), np.bool_), kinds[:1] == [CHANGED_ROW]
+    for row in range(1, len(kinds)):
+        joins = hard[row - 1] and kinds[row - 1] in (EQUAL_ROW, CHANGED_ROW)
+        joins = joins and (kinds[row] == EQUAL_ROW or (kinds[row] == CHANGED_ROW and not differs))
+        begins[row] = not joins
+        differs = kinds[row] == CHANGED_ROW or (joins and differs)
     a, b = (replace(side, first=side.first[np.append(begins, True)]) for side in table.sides)
-    return replace(alignment, table=Table(table.kinds[begins], a, b))
+    joined = np.maximum.reduceat(table.kinds, np.flatnonzero(begins)) if len(table) else table.kinds
+    return replace(alignment, table=Table(joined, a, b))
 
 
 def _joints(pieces: Pieces) -> Bools:
