@@ -7,12 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup.kernels.passages.streams import token_bytes
+from neardup.kernels.passages.streams import token_bytes, token_stream
+from neardup.kernels.sketch.documents import WORD
 from neardup.sketch.cleaning import text_batch
+from neardup.text.keys import new_key
 from neardup.text.unicode import unicode_tables
 from neardup.text.units import words
 
-PIECES = st.sampled_from(["a", " ", "é", "e\u0301", "½ﬁ", "漢字", "😀", "\ufffd"]).map(str.encode)
+PIECES = st.sampled_from(
+    ["a", " ", "é", "e\u0301", "½ﬁ", "漢字", "😀", "\ufffd", "…", "\u00ad", "Ｂ，", "が", "か\u3099", "กั", "ำ"]
+).map(str.encode)
 INVALID = st.sampled_from([b"\xff", b"\xe2\x82", b"\xf0\x9f\x98", b"\xc3", b"\x80", b"\xed\xa0\x80"])
 
 
@@ -20,6 +24,8 @@ def spans_of(text: bytes) -> list[list[int]]:
     """The bytes of the tokens of a text that stands between others."""
     batch = text_batch(pa.array([b"before", text, "äfter".encode()]))
     spans: list[list[int]] = token_bytes(batch, 1, unicode_tables()).reshape(-1, 2).tolist()
+    _, ends = token_stream(batch, unicode_tables(), WORD, new_key())
+    assert len(spans) == ends[1] - ends[0]
     return spans
 
 

@@ -13,8 +13,19 @@ from neardup.kernels.sketch.documents import unit_hashes
 from neardup.kernels.sorting import append, room
 from neardup.kernels.text.hashing import is_ascii, token_edges
 from neardup.kernels.text.spans import normalise_with_origin, token_places
-from neardup.kernels.text.tokens import tokenise
-from neardup.kernels.text.unicode import CONTINUATION, REPLACEMENT, SPACELESS, TOKEN, decode_rare, record
+from neardup.kernels.text.tokens import NONE, SINGLE, WORD, tokenise
+from neardup.kernels.text.unicode import (
+    CHECK,
+    CONTINUATION,
+    MAPPED,
+    PAYLOAD,
+    REPLACEMENT,
+    SPACELESS,
+    TO_POOL,
+    TOKEN,
+    decode_rare,
+    record,
+)
 
 _6, _63, _ONE = np.uint64(6), np.uint64(63), np.uint64(1)
 _GOLD = np.uint64(0x9E3779B97F4A7C15)
@@ -37,6 +48,16 @@ def token_stream(batch, tables, unit, key):
 
 
 @njit(cache=True, nogil=True)
+def _decode(data, i, end):
+    """Decode a sequence like ``decode_rare``; those of three bytes, as in CJK text, without its loop."""
+    if i + 2 < end and 0xE1 <= data[i] <= 0xEC:
+        second, third = np.int64(data[i + 1]), np.int64(data[i + 2])
+        if (second & 0xC0) == 0x80 and (third & 0xC0) == 0x80:
+            return ((np.int64(data[i]) & 0x0F) << 12) | ((second & 0x3F) << 6) | (third & 0x3F), np.int64(3)
+    return decode_rare(data, i, end)
+
+
+@njit(cache=True, nogil=True)
 def graphemes(batch, tables):
     """Return the characters of a TextBatch that begin a token alone: those of scripts written without spaces."""
     count = np.int64(0)
@@ -50,7 +71,7 @@ def graphemes(batch, tables):
             if data[start] < 0xE0:  # the scripts have sequences of three bytes and more
                 start += 1
                 continue
-            code_point, taken = decode_rare(data, start, end)
+            code_point, taken = _decode(data, start, end)
             start += taken
             if code_point >= 0:
                 rec = record(code_point, tables)
@@ -81,6 +102,60 @@ def _decoded(data, start, end):
 
 
 @njit(cache=True, nogil=True)
+def _separates(rec, tables):
+    """Return whether no code point of a TO_POOL record takes part in a token, or composes with another."""
+    offset, size = (rec >> (PAYLOAD + 5)) & 0xFFFF, (rec >> PAYLOAD) & 0x1F
+    for k in range(offset, offset + size):
+        if record(np.int64(tables.pool[k]), tables) & (TOKEN | CHECK) != 0:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _plain_token_bytes(data, start, end, tables, edges):
+    """Write the bytes [begin, end) of each token to ``edges`` (int64[≥ 2 (end − start)]); return their number.
+
+    Returns -1 for a text that has a character with combining marks, or one that becomes several of a token: its
+    tokens are those of the normalised text. In other texts each character is a code point of the tokens.
+    """
+    state, n, i, after = NONE, np.int64(0), np.int64(start), np.int64(start)
+    while i < end:
+        code_point, taken = np.int64(data[i]), np.int64(1)
+        if code_point >= 0x80:
+            code_point, taken = _decode(data, i, end)
+            code_point = np.int64(REPLACEMENT) if code_point < 0 else code_point
+        rec = record(code_point, tables)
+        begin = i
+        i += taken
+        if rec & TO_POOL:
+            if (rec >> PAYLOAD) & 0x1F == 0:  # no character at all
+                continue
+            if not _separates(rec, tables):
+                return np.int64(-1)
+            rec = np.int64(0)
+        elif rec & MAPPED:
+            rec = record((rec >> PAYLOAD) & 0x1FFFFF, tables)
+        if rec & CHECK:
+            return np.int64(-1)
+        if rec & TOKEN == 0:
+            if state != NONE:
+                edges[2 * n - 1] = after
+                state = NONE
+            continue
+        single = rec & SPACELESS != 0
+        if state == NONE or (rec & CONTINUATION == 0 and (single or state == SINGLE)):
+            if state != NONE:
+                edges[2 * n - 1] = after
+            edges[2 * n] = begin
+            n += 1
+            state = SINGLE if single else WORD
+        after = i
+    if state != NONE:
+        edges[2 * n - 1] = after
+    return n
+
+
+@njit(cache=True, nogil=True)
 def ascii_token_bytes(batch, d):
     """Return the bytes [begin, end) of each token of document ``d`` of a TextBatch, int64[2 n], flat.
 
@@ -107,6 +182,12 @@ def token_bytes(batch, d, tables):
     data, start, end = batch.data, batch.offsets[d], batch.offsets[d + 1]
     if start >= batch.tail_begin:
         data, start, end = batch.tail, start - batch.tail_begin, end - batch.tail_begin
+    edges = np.empty(2 * (end - start), np.int64)
+    n_tokens = _plain_token_bytes(data, start, end, tables, edges)
+    if n_tokens >= 0:
+        for i in range(2 * n_tokens):
+            edges[i] -= start
+        return edges[: 2 * n_tokens]
     shown, of_characters = _decoded(data, start, end)
     codepoints, begins, ends = normalise_with_origin(shown, tables)
     n = codepoints.size
