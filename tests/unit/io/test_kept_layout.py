@@ -72,7 +72,7 @@ def keep_rows(folder: Path, out: Path, keep: Any, extra: Any = None, **how: Any)
 
 def table_of(path: Path) -> pa.Table:
     if path.suffix == ".parquet":
-        return pq.ParquetFile(path).read()
+        return pq.read_table(path, partitioning=None)
     if path.suffix == ".csv":
         delimiter = ";" if path.read_bytes()[:5].count(b";") or b";" in path.read_bytes().split(b"\n")[0] else ","
         everything = pacsv.ConvertOptions(column_types=dict.fromkeys(("id", "text", "n"), pa.string()))

@@ -260,10 +260,11 @@ def test_an_old_version_of_delta_has_its_checkpoint_only(tmp_path: Path) -> None
 @pytest.mark.parametrize("library", ["arro3.core", "nanoarrow", "duckdb", "polars"])
 def test_objects_with_an_arrow_interface_are_documents(library: str) -> None:
     module = pytest.importorskip(library, reason="a library of frames that only the tests use")
+    connection = module.connect() if library == "duckdb" else None  # DuckDB 1.4 closes it when it is forgotten
     given = {
         "arro3.core": lambda: module.Table.from_arrow(TABLE),
         "nanoarrow": lambda: module.ArrayStream(TABLE),
-        "duckdb": lambda: module.connect().from_arrow(TABLE),
+        "duckdb": lambda: connection.from_arrow(TABLE),
         "polars": lambda: module.from_arrow(TABLE),
     }[library]
     assert nd.find(given(), keep="first").mask().tolist() == [True, False, True, True]

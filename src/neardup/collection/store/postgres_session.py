@@ -4,6 +4,8 @@ PostgreSQL has no U+0000 in a text. It is stored as U+0001 U+0001, and U+0001 as
 order of all strings.
 """
 
+from __future__ import annotations  # Buffer is a string in psycopg before 3.2.3
+
 import logging
 import re
 import struct
