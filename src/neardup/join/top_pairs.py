@@ -34,7 +34,7 @@ from neardup.kernels.formulas import RESEMBLANCE
 from neardup.kernels.join import nearest
 from neardup.kernels.join.cover_prefixes import meeting_pairs
 from neardup.kernels.join.prefix_index import PrefixIndex
-from neardup.kernels.sets import Criterion, part, whole
+from neardup.kernels.sets import Criterion, part, verify_pairs, whole
 from neardup.measures import MEASURES, Features
 from neardup.runtime import Progress, ordered_map
 from neardup.sketch.documents import ShingleSets
@@ -310,8 +310,15 @@ class _CommonTextJoin:
             least, of = Fraction(max(level, 0), _LEVELS), streams.criterion
             if least > Fraction(of.numerator, of.denominator):
                 of = Criterion(least.numerator, least.denominator, of.measure)
-            parts.append(replace(streams, criterion=of).count(ends[levels == level]).rows)
+            some = self._possible(ends[levels == level], of) if self._in_order else ends[levels == level]
+            parts.append(replace(streams, criterion=of).count(some).rows)
         return parts
+
+    def _possible(self, ends: Int64s, criterion: Criterion) -> Int64s:
+        """The pairs whose tokens, without their order, meet the criterion: no others do with it."""
+        bags, shared = self._sets.sets, np.empty(len(ends), np.int64)
+        verify_pairs(bags.hashes, bags.offsets, *ends.T.copy(), of_multisets(criterion), shared)
+        return ends[shared >= 0]
 
     def pairs(self, threshold: Fraction, best: BestPairs, done: Bools) -> Iterator[Int64s]:
         """Yield the pairs at or above the threshold; those of documents that are ``done`` are not counted."""
