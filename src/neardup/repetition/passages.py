@@ -254,6 +254,7 @@ def passages_of(
     threads, room, journal = settings.work.threads, settings.search.room, journal_here()
     if room is not None:
         return_large_arrays()
+        pa.set_memory_pool(pa.system_memory_pool())  # that of Arrow keeps what is freed
     key = new_key() if journal is None else key_of(journal.secret)
     stream = read_stream(documents, columns, key, threads, meter, journal)
     stream, notes = _named_once(stream, columns, limited=room is not None)
@@ -353,7 +354,8 @@ class _Located:
         of = self._of[low:high]
         first_tokens = stream.begins_of(of)
         begins = self._blocks.places[low:high] - first_tokens
-        ranges = np.column_stack((begins, begins + self._blocks.tokens[low:high]))
+        tokens = self._blocks.windows[low:high] + (self._blocks.length - 1)
+        ranges = np.column_stack((begins, begins + tokens))
         in_bytes = texts.bytes_of(of, stream.ends[of] - first_tokens, ranges)
         some = np.arange(*np.searchsorted(self._first, bounds))
         first = repeats.first[some] - low
