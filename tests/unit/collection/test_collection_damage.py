@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
+from neardup.collection.store.file import WRITING, connect
 from neardup.errors import NeardupError
 from support import damaged_files
 from support.damaged_files import PAGE, answers, make, places
@@ -116,6 +119,15 @@ def test_a_file_cut_off_anywhere(good: Good, path: Path) -> None:
     sizes = [0, 1, 16, 99, 100, PAGE - 1, PAGE, 2 * PAGE, len(data) - PAGE, len(data) - 1]
     for size in (*sizes, *(draw.randrange(len(data)) for _ in range(20)), *range(5 * PAGE, len(data), 25 * PAGE)):
         assert outcome(path, data[:size], answered) != "no effect", size
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list open files")
+def test_a_refused_file_is_closed(path: Path) -> None:
+    path.write_bytes(bytes(4 * PAGE))
+    with pytest.raises(sqlite3.DatabaseError) as refused:
+        connect(path, WRITING, readonly=False, frozen=False, wait=1)
+    opened = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+    assert str(path.resolve()) not in opened, refused.value
 
 
 def test_bytes_behind_the_end(good: Good, path: Path) -> None:

@@ -424,8 +424,12 @@ def connect(
         timeout=wait,
         check_same_thread=False,
     )
-    for pragma in pragmas:
-        connection.execute(f"PRAGMA {pragma}")
+    try:
+        for pragma in pragmas:
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
