@@ -1,5 +1,6 @@
 """Groups on a terminal: as many as it has lines for, and one line with --quiet."""
 
+import shlex
 from pathlib import Path
 
 import neardup as nd
@@ -46,3 +47,17 @@ def test_quiet_is_one_line(run: Run, tmp_path: Path) -> None:
         assert line.endswith(end)
     (line,) = run("group", file, "-o", tmp_path / "groups", "--quiet").out.splitlines()
     assert line == f"{line_about(nd.load(tmp_path / 'groups').run)}; written: {tmp_path / 'groups'}"
+
+
+def test_a_run_ends_with_commands_that_work(run: Run, tmp_path: Path) -> None:
+    file, out = tmp_path / "a.jsonl", tmp_path / "out of it"
+    file.write_text("".join(f'{{"text": "{TEXT} {word}"}}\n' for word in ("one", "one", "two")), encoding="utf-8")
+    for command in ("dedup", "group"):
+        *_, review, report, export = run(command, file, "-o", out, "--overwrite").out.splitlines()
+        assert [line.split()[-1] for line in (review, report)] == ["it'", "it'"]
+        assert review.startswith("next")
+        for line in (report, export):
+            words = shlex.split(line)[1:]
+            written = tmp_path / f"{command}-{words[0]}.csv"
+            assert run(*words[:2], "-o", written).status == 0
+            assert written.stat().st_size

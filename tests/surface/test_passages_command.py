@@ -191,6 +191,17 @@ def test_a_passage_stays_once_and_texts_can_be_put_back(folder: Path, keep: str,
     assert [row["id"] for row in short] == ([] if keep == "last" else ["only"])
 
 
+@pytest.mark.parametrize(("least", "aside"), [(81, []), (82, ["d5", "d6", "d19"])])
+def test_documents_that_cuts_leave_few_tokens_are_set_aside(folder: Path, least: int, aside: list[str]) -> None:
+    """The cut documents have 81 tokens left; those that are short without a cut stay."""
+    given = ("--remove", "--min-tokens", str(least), "-o", "out")
+    printed = run("passages", folder, "posts.parquet", "--id", "key", *given).stdout
+    short, kept = (pq.read_table(folder / "out" / f"{name}.parquet") for name in ("short", "kept"))
+    assert short["id"].to_pylist() == aside
+    assert kept["key"].to_pylist() == [f"d{k}" for k in range(len(TEXTS)) if f"d{k}" not in aside]
+    assert ("short.parquet" in printed) == bool(aside)
+
+
 def test_rows_keep_their_form_and_their_columns(folder: Path) -> None:
     (folder / "parts").mkdir()
     rows = [{"id": f"d{k}", "text": text, "nested": {"stars": [k]}} for k, text in enumerate(TEXTS)]
