@@ -161,7 +161,7 @@ def require_what_was_acknowledged(
     """``others`` documents were written by somebody else."""
     with Collection(path) as collection:
         for writer in writers:
-            assert not writer.refused
+            assert writer.refused == []
             assert len(writer.doubtful) <= most_doubtful * BATCH
             for id, text in writer.known.items():
                 if id not in writer.doubtful:

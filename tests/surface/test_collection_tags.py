@@ -130,7 +130,7 @@ def test_the_commands_tag_export_and_import(run: Run, letters: nd.Collection, tm
     assert [hit["id"] for hit in json.loads(found)["hits"]] == ["c"]
     tags = tmp_path / "tags.csv"
     assert run("export", path, "--what", "tags", "-o", tags).out.startswith("1 document written")
-    assert tags.read_text() == "id,tags\nc,hot\n"
+    assert tags.read_text(encoding="utf-8-sig") == "id,tags\nc,hot\n"
     tags.write_text("id,tags\na,new; hot\nc,hot\nzz,x\n")
     said = run("import", path, tags, "--by", "Cy")
     assert (said.status, said.out) == (1, "2 tags of 1 document added (action 3)\n")
