@@ -91,12 +91,14 @@ def measure(client: Client, requests: int) -> None:
     client.time("pair", draw.sample(addresses(shown, "/pairs/"), requests))
     for queue in ("undecided", "threshold", "outside"):
         client.follow(f"queue {queue}, page after page", f"/queues/{queue}", requests)
-    client.time("threshold", [f"/threshold?value={0.5 + number / 250:.3f}" for number in range(requests)])
-    for name in ("kinds", "history", "export", "keys"):
-        client.time(name, [f"/{name}"] * min(requests, 20))
     (found,) = client.time("filter by an id", ["/?filter=id%3Along"])
     (group,) = client.time("group of two long documents", addresses([found], "/groups/")[:1])
-    client.time(f"pair of two documents of {LONG:,} words", addresses([group], "/pairs/")[:1] * min(requests, 20))
+    long = addresses([group], "/pairs/")[:1] * min(requests, 20)
+    client.time(f"pair of two documents of {LONG:,} words", long)
+    client.time("threshold", [f"/threshold?value={0.5 + number / 250:.3f}" for number in range(requests)])
+    client.time(f"pair of {LONG:,} words, while effects are counted", long)
+    for name in ("kinds", "history", "export", "keys"):
+        client.time(name, [f"/{name}"] * min(requests, 20))
 
 
 def first_paint(address: str) -> str:

@@ -1,6 +1,7 @@
 """Near documents, groups and decisions from the command line."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,16 @@ def test_near_documents_are_linked_and_shown_as_groups(run: Run, first: Path, ne
         assert json.loads(run("groups", first, "--json").out) == collection.groups().as_dict()
     assert run("groups", first, "--after", "1").out == "no more groups\n"
     assert json.loads(run("info", first, "--json").out)["groups"] == 1
+
+
+def test_without_groups_the_next_command_is_named(run: Run, first: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.neardup"
+    Collection(empty).close()
+    assert run("groups", empty).out.endswith(f"neardup add {empty} FOLDER\n")
+    *_, typed = run("groups", first).out.partition(": neardup ")
+    compared = run(*shlex.split(typed)).out
+    assert has_parts(compared, "no groups", "0.8", "--near")
+    assert has_parts(run("groups", first, "--regroup", "0.7").out, "no groups", "0.7", "--regroup")
 
 
 def test_groups_come_in_pages(run: Run, first: Path) -> None:

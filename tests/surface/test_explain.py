@@ -13,6 +13,7 @@ import pytest
 import neardup as nd
 from neardup.display.view import policy_for
 from neardup.walkthrough import EXAMPLE
+from support.browser import chromium
 from support.command_line import Run
 from support.messages import has_parts
 from support.paths import DOCS
@@ -153,3 +154,46 @@ def test_a_page_is_not_written_over_a_document_or_another_page(run: Run, tmp_pat
     assert "--overwrite" in run("explain", "--example", "--html", page).err
     run("explain", "--example", "--html", page, "--overwrite")
     assert one.read_text(encoding="utf-8").startswith("the night")
+
+
+TABLES = """() => Object.fromEntries([...document.querySelectorAll("h2, h4")].map(heading => [
+  heading.textContent, [...(heading.parentElement.querySelectorAll("table"))]
+    .filter(table => heading.compareDocumentPosition(table) & 4)[0]]).map(([name, table]) => [
+  name.replace(/^\\d+\\. /, ""), table && [...table.rows].map(row => [...row.cells].map(cell => {
+    const box = cell.getBoundingClientRect();
+    return [cell.textContent, box.x + box.width / 2, box.y + box.height / 2 + window.scrollY];
+  }))]))"""
+"""Each heading with the first table after it: the cells of its rows, each with its text and its middle."""
+POINTED = (
+    "([x, y]) => { const it = document.elementFromPoint(x, y); return [it.title, getComputedStyle(it).cursor] }"
+)
+
+
+@pytest.mark.parametrize("shown", ["page", "notebook"])
+def test_a_value_shows_the_row_that_it_comes_from(run: Run, tmp_path: Path, shown: str) -> None:
+    """In words beside it, and where the mouse is on it: the row, and its shingle."""
+    page = tmp_path / "page.html"
+    if shown == "page":
+        run("explain", "--example", "--html", page)
+    else:
+        page.write_text(f"<!DOCTYPE html><title>t</title>{nd.explain(EXAMPLE).html()}", encoding="utf-8")
+    with chromium() as browser:
+        opened = browser.new_page(viewport={"width": 1000, "height": 5000})
+        opened.goto(page.as_uri())
+        tables = opened.evaluate(TABLES)
+        shingles = {row[0][0]: [cell[0] for cell in row[1:]] for row in tables["Shingles × documents"][1:]}
+        values = {row[0][0]: [int(cell[0]) for cell in row[1:5]] for row in tables["Hash functions"][1:]}
+        head, *signatures = tables["Signatures"]
+        assert ([name for name, *_ in head], len(signatures)) == (["", *"ABC"], 4)
+        for slot, (_, *cells) in enumerate(signatures):
+            for document, (words, x, y) in enumerate(cells, 1):
+                value, row = re.match(r"(\d+) \(row (\d+)\)", words).groups()  # type: ignore[union-attr]
+                opened.mouse.move(x, y)
+                assert opened.evaluate(POINTED, [x, y]) == [f"row {row}: “{shingles[row][0]}”", "help"]
+                held = [
+                    values[one][slot]
+                    for one, (_, *members) in shingles.items()
+                    if members[document - 1] == "1" and one
+                ]
+                assert int(value) == values[row][slot] == min(held)
+        opened.close()

@@ -3,10 +3,15 @@
 import shlex
 from pathlib import Path
 
+import pytest
+
 import neardup as nd
 from neardup.cli.output import fitting, line_about, lines_for_groups
+from neardup.run.show import group_lines
 from support.command_line import Run
 
+FOLDER = "archive of the northern office/contracts of 2024/"
+NAMES = [f"agreement_about_the_lights_along_the_coast_2024-03-{day:02}_signed_version.txt" for day in (1, 2, 13)]
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark wood"
 
 
@@ -24,11 +29,11 @@ def test_groups_fit_in_the_lines_there_are() -> None:
     groups = alike().first_groups()
     sizes = [len(group.members) for group in groups]
     assert len(sizes) > 1
-    for most in range(1, sum(sizes) + len(sizes) + 1):
+    for most in range(1, sum(sizes) + 2 * len(sizes) + 1):
         shown = fitting(groups, most)
         assert len(shown) >= 1
-        assert len(shown) == 1 or sum(len(group.members) + 1 for group in shown) <= most
-        assert len(shown) == len(groups) or sum(sizes[: len(shown) + 1]) + len(shown) + 1 > most
+        assert len(shown) == 1 or sum(len(group.members) + 2 for group in shown) <= most
+        assert len(shown) == len(groups) or sum(sizes[: len(shown) + 1]) + 2 * (len(shown) + 1) > most
     assert fitting(groups, None) == groups
     assert lines_for_groups(verbose=True) is None
 
@@ -61,3 +66,51 @@ def test_a_run_ends_with_commands_that_work(run: Run, tmp_path: Path) -> None:
             written = tmp_path / f"{command}-{words[0]}.csv"
             assert run(*words[:2], "-o", written).status == 0
             assert written.stat().st_size
+
+
+@pytest.fixture
+def long_names(tmp_path: Path) -> Path:
+    """Three near copies whose paths are longer than a line, and two with short ones."""
+    folder = tmp_path / "documents" / FOLDER
+    folder.mkdir(parents=True)
+    for number, name in enumerate(NAMES):
+        (folder / name).write_text(f"{TEXT} one {number}", encoding="utf-8")
+    for name in ("b", "c"):
+        (folder / f"{name}.txt").write_text(f"{name} {TEXT[::-1]}", encoding="utf-8")
+    return tmp_path / "documents"
+
+
+def test_a_look_shows_the_folder_once_and_names_where_they_differ(run: Run, long_names: Path) -> None:
+    first, *members = run("look", long_names).out.partition("\n\n")[0].splitlines()
+    assert first == f"3 documents in {FOLDER}"
+    shown = [line[2:].split()[1] for line in members]
+    assert shown == [f"…{name[name.index('-') + 4 :]}" for name in sorted(NAMES)]
+    assert max(map(len, members)) <= 80
+
+
+def test_a_terminal_has_short_names_and_a_pipe_has_whole_ones(run: Run, long_names: Path) -> None:
+    found = nd.find(long_names, threshold=0.6)
+    groups = found.first_groups()
+    assert (
+        list(group_lines(groups, 2))
+        == run("dedup", long_names, "--dry-run", "--threshold", "0.6").out.splitlines()[:7]
+    )
+    assert all(any(FOLDER + name in line for line in group_lines(groups, 2)) for name in NAMES)
+    for width in (70, 80, 200):
+        head, first, *others = list(group_lines(groups, 2, width))[:4]
+        assert head == f"3 documents in {FOLDER}"
+        assert max(map(len, (first, *others))) <= width
+        assert "represents" in first
+        shown = [line.split()[1] for line in (first, *others)]
+        wanted = [FOLDER + NAMES[place] for place in (0, 1, 2)]
+        assert len(set(shown)) == 3
+        assert all(name.startswith("…") and any(id.endswith(name[1:]) for id in wanted) for name in shown)
+        assert all(" near copy: resemblance 0." in line for line in others)
+    assert others[0].endswith("shingles)")
+
+
+def test_a_run_without_groups_ends_with_a_list_of_pairs(run: Run, long_names: Path, tmp_path: Path) -> None:
+    *_, last = run("group", long_names, "--threshold", "0.99", "-o", tmp_path / "out").out.splitlines()
+    word, _, typed = last.partition(" ")
+    assert word == "next"
+    assert run(*shlex.split(typed)[1:]).out.startswith("0.8")

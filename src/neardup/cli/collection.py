@@ -413,6 +413,7 @@ def groups(options: on_collections.GroupsOptions) -> int:
         if options.complete or regroup:
             done = _completed(collection, options)
         page = collection.groups(options.after, options.limit)
+        documents = len(collection)
     if options.json:
         answer = page.as_dict() if done is None else {**page.as_dict(), "completed": done.as_dict()}
         typer.echo(notation.dumps(answer, indent=2, ensure_ascii=False))
@@ -427,18 +428,22 @@ def groups(options: on_collections.GroupsOptions) -> int:
         for line in _group_lines(group):
             typer.echo(line)
     if not page.groups:
-        typer.echo(_no_groups(options, done))
+        typer.echo(_no_groups(options, done, documents))
     if page.next is not None:
         typer.echo(f"more: --after {page.next}")
     return DONE
 
 
-def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | None) -> str:
+def _no_groups(options: on_collections.GroupsOptions, done: GroupedPending | None, documents: int) -> str:
     if options.after is not None:
         return "no more groups"
+    path = display.printable(shlex.quote(str(options.path)))
+    if not documents:
+        return f"no documents yet; this adds those of a folder: neardup add {path} FOLDER"
     if done is not None:
-        return "no groups"
-    command = display.printable(shlex.join(["neardup", "groups", str(options.path), "--complete"]))
+        threshold, name = (options.near, "--near") if options.regroup is None else (options.regroup, "--regroup")
+        return f"no groups: no document is near another one at {threshold:g}; {name} takes a lower threshold"
+    command = f"neardup groups {path} --complete"
     return f"no groups yet; this compares the documents and groups those that are near: {command}"
 
 

@@ -116,9 +116,11 @@ def open_output(out: Path, *, overwrite: bool) -> OutputFolder:
     return OutputFolder(out, overwrite=overwrite) if out != STREAM or rows is None else StreamOutput(rows)
 
 
-def show_groups(groups: Sequence[Group], total: int) -> None:
-    """Print groups."""
-    for line in show.group_lines(groups, total):
+def show_groups(groups: Sequence[Group], total: int, verbose: bool = True) -> None:
+    """Print groups; unless ``verbose``, as many as a terminal has lines for, with names that fit its columns."""
+    most = lines_for_groups(verbose)
+    width = None if most is None else get_terminal_size().columns
+    for line in show.group_lines(fitting(groups, most), total, width):
         typer.echo(line)
 
 
@@ -132,10 +134,13 @@ def lines_for_groups(verbose: bool, left: int = _SUMMARY) -> int | None:
 
 
 def fitting(groups: Sequence[Group], most: int | None) -> Sequence[Group]:
-    """Return the first groups that fit in ``most`` lines (None: any number), at least one."""
+    """Return the first groups that fit in ``most`` lines (None: any number), at least one.
+
+    A group has a line above, where its folder is, and a blank one.
+    """
     used = 0
     for place, group in enumerate(groups):
-        used += len(group.members) + 1
+        used += len(group.members) + 2
         if most is not None and used > most:
             return groups[: max(1, place)]
     return groups
@@ -198,13 +203,12 @@ def _show(result: Found, options: ResultOptions) -> None:
         typer.echo(f"{line_about(run)}; written: {files['out'] or 'nothing'}")
     else:
         if options.dry_run:
-            groups = fitting(result.first_groups(), lines_for_groups(options.verbose))
-            show_groups(groups, run.counts.groups)
+            show_groups(result.first_groups(), run.counts.groups, options.verbose)
         show_by(run)
         show_summary(run, ("written", _written(result, files)))
-    if not options.quiet and run.counts.groups and files["out"] not in (None, "-"):
-        out, command = shlex.quote(files["out"]), "next"
-        for words in (f"review {out}", f"report {out}", f"export {out} -o groups.csv"):
+    if not options.quiet and files["out"] not in (None, "-"):
+        command = "next"
+        for words in _next(shlex.quote(files["out"]), run, options):
             typer.echo(f"{command:<14}neardup {words}")
             command = ""
     if result.problems:  # of the reference set, too
@@ -215,6 +219,14 @@ def _show(result: Found, options: ResultOptions) -> None:
                 "" if files["out"] in (None, "-") else f"; problems.jsonl in {files['out']} lists {them}",
             )
         )
+
+
+def _next(out: str, run: RunAccount, options: ResultOptions) -> list[str]:
+    """Return the next commands: without a group one that lists the most similar pairs, if the input is known."""
+    if run.counts.groups:
+        return [f"review {out}", f"report {out}", f"export {out} -o groups.csv"]
+    inputs = getattr(options, "inputs", ())
+    return [f"pairs {shlex.join(map(str, inputs))}"] if inputs else []
 
 
 def _written(result: Found, files: Mapping[str, Any]) -> str:

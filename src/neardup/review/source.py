@@ -51,6 +51,8 @@ class Reviewed:
     """The formats of exports."""
     older: str = ""
     """The report beside the result that is older than the decisions, in a sentence; "" without one."""
+    ungrouped: str = ""
+    """If there is no group: why, and the command to type then."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from neardup.display import WITHOUT_TEXT, Line, counted, duration, number, percent, printable, similarity, size
+from neardup.display import (
+    WITHOUT_TEXT,
+    Line,
+    columns,
+    counted,
+    distinct,
+    duration,
+    number,
+    percent,
+    printable,
+    shortened,
+    similarity,
+    size,
+    without_common,
+)
 from neardup.measures import LITERAL, MEASURES
 from neardup.run import lost_text
 from neardup.run.account import ChoiceAccount, InputCounts, Link, RunAccount
@@ -215,12 +229,23 @@ def _weakest(link: Link | None) -> str:
     return f"; weakest: {ends} at {similarity(link.similarity)}"
 
 
-def group_lines(groups: Sequence[Group], total: int) -> Iterator[str]:
-    """Each group as text, the representative first, a blank line after each; then the number of groups left."""
+def group_lines(groups: Sequence[Group], total: int, width: int | None = None) -> Iterator[str]:
+    """Each group as text, the representative first, a blank line after each; then the number of groups left.
+
+    With a ``width`` no line has more columns: ids lack their common folder, which is above the group, and long
+    ones their common beginning or their middle.
+    """
     for group in groups:
-        width = max(len(printable(member.id)) for member in group.members)
-        for member in group.members:
-            yield f"{member.fate:<7}  {printable(member.id):<{width}}  {member.evidence}"
+        ids = [printable(member.id) for member in group.members]
+        folder, rests = ("", tuple(ids)) if width is None else without_common(*ids)
+        names = rests if width is None else distinct(rests, width // 3)
+        if folder:
+            yield shortened(f"{counted(len(ids), 'document')} in {folder}", width or 0)
+        column = max(map(columns, names))
+        for member, name in zip(group.members, names, strict=True):
+            evidence = member.evidence if width is None else member.evidence.replace(f" of {ids[0]}", "", 1)
+            line = f"{member.fate:<7}  {name}{' ' * (column - columns(name))}  {evidence}"
+            yield line if width is None else shortened(line, width)
         yield ""
     if total > len(groups):
         yield f"... and {counted(total - len(groups), 'more group', 'more groups')}"

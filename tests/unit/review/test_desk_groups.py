@@ -23,6 +23,7 @@ from neardup.review.desk.texts import BROUGHT_BYTES, TextReader
 from neardup.review.source import Decide, Question
 from neardup.run.texts import StoredTexts
 from neardup.tables import Int64s, column
+from support.live_pages import live
 from support.made_reviews import TEXTS, ids, key, lines, make_result
 from support.messages import has_parts
 
@@ -309,6 +310,10 @@ def test_a_result_without_groups_says_whether_texts_can_be_read(tmp_path: Path, 
         assert (about.groups, about.texts) == (0, not private)
         assert any("holds no texts" in note for note in about.notes) == private
         assert desk.groups(Question()).lines == ()
+        assert has_parts(about.ungrouped, "No document of 2", "resemblance 0.5 or above", "neardup pairs")
+        with live(desk) as pages:
+            assert about.ungrouped in pages.get("/").words
+            assert "No group." in pages.get("/?filter=size%3E9").words
 
 
 def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:

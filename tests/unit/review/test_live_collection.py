@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from neardup.collection import Collection
 from neardup.review.desk.desk import Desk
 from neardup.review.source import Question
 from support.live_pages import Pages, live
+from support.messages import has_parts
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
 
@@ -90,3 +92,30 @@ def test_groups_are_named_by_their_representative(pages: Pages, collection: Coll
     listed = pages.get("/")
     assert "Text at stake" not in listed.text  # a collection keeps every document
     assert f"Group of {first.id}" in pages.get(f"/groups/{line.key}").words
+
+
+def test_a_group_has_a_column_of_differences_and_none_of_fates(collection: Collection) -> None:
+    """No document of a collection is removed: its members differ, and have no fate."""
+    desk = Desk.of_collection(collection)
+    [line] = desk.groups(Question()).lines
+    desk._lines.differences.warm()
+    with live(desk) as pages:
+        seen = pages.get(f"/groups/{line.key}").text
+    assert 'data-label="Difference"' in seen
+    assert 'data-label="Fate"' not in seen
+    assert re.search(r'<td class="fate" data-label="Difference"><span class="quiet">[^<]+<', seen)
+
+
+@pytest.mark.parametrize("texts", [[], [TEXT, "something else about mountains"]])
+def test_without_groups_the_page_has_the_command_to_type(tmp_path: Path, texts: list[str]) -> None:
+    with Collection(tmp_path / "mail.neardup") as made:
+        made.add(texts)
+        with live(Desk.of_collection(made)) as pages:
+            words = pages.get("/").words
+            if texts:
+                assert has_parts(words, "2 documents", "in a group", "neardup groups mail.neardup --complete")
+            else:
+                assert has_parts(words, "No document yet", "neardup add mail.neardup FOLDER")
+            assert "No group." not in words
+            made.add([f"{TEXT} {n}" for n in range(3)], near=0.5, on_near="link")
+            assert "No group." in pages.get("/?filter=size%3E9").words

@@ -20,6 +20,7 @@ from neardup.collection.query.syntax import Clause, Query
 from neardup.collection.search import Evaluation
 from neardup.collection.sets import Sets, reaches
 from neardup.comparison.compare import Comparison
+from neardup.display import counted
 from neardup.errors import InputError
 from neardup.io.decisions.records import NO_DECISIONS, Action, Change, DecisionState, Judgement, Tag, pair_of
 from neardup.io.decisions.store import DecisionStore
@@ -111,6 +112,8 @@ class ResultSubject(DecisionStore):
             texts=not fault,
             notes=(*run.warnings, *run.notes, *([fault] if fault else [])),
             older=older_report(self._path.parent, self.state().number),
+            ungrouped=f"No document of {run.counts.read:,} repeats another one at {run.settings['measure']} "
+            f"{run.settings['threshold']:g} or above. The most similar pairs, at any value: neardup pairs INPUT",
         )
 
     def compare(self, a: Looked, b: Looked, how: dict[str, Any]) -> Comparison:
@@ -247,7 +250,14 @@ class CollectionSubject:
             texts=not fault,
             marks=False,
             exports=("groups", "decisions", "tags"),
+            ungrouped=self._ungrouped(info["documents"]),
         )
+
+    def _ungrouped(self, documents: int) -> str:
+        if not documents:
+            return f"No document yet. To add those of a folder: neardup add {self._title} FOLDER"
+        command = f"neardup groups {self._title} --complete --near 0.8"
+        return f"{counted(documents, 'document')}, none in a group yet. To compare and group them: {command}"
 
     def state(self) -> DecisionState:
         """Return the decisions that hold, by the ids of the documents."""
