@@ -230,3 +230,19 @@ def test_a_view_fits_a_narrow_screen(chrome: Any, views: dict[str, str]) -> None
     page.set_content(notebook("classic", views))
     assert page.evaluate(SEEN)["wide"] <= 0
     context.close()
+
+
+def test_short_ids_stay_on_one_line(chrome: Any) -> None:
+    """Browsers break lines after hyphens: a column of long texts would leave the ids too little room."""
+    ids = ["00-of-the-archive", "01-of-the-archive"]
+    found = nd.find(pa.table({"id": ids, "text": [f"{TEXT} {TEXT}", f"{TEXT} {TEXT} today"]}), threshold=0.3)
+    page = chrome.new_page(viewport={"width": 700, "height": 800})
+    page.set_content(notebook("lab light", {"Found": found._repr_html_()}))
+    lines = page.evaluate(
+        """names => [...document.querySelectorAll(".neardup td")].filter(cell => names.includes(
+        cell.textContent)).map(cell => { const range = document.createRange(); range.selectNodeContents(cell);
+        return new Set([...range.getClientRects()].map(box => box.top)).size })""",
+        ids,
+    )
+    page.close()
+    assert lines == [1, 1, 1]

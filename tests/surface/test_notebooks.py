@@ -28,6 +28,13 @@ SHOWN = {
     "deduplicate-a-corpus": ("neardup dedup", "near copy of", "first words", "4-update"),
     "a-collection-of-mails": ("answer", "minutes", "mail.neardup"),
 }
+ANSWERS = {
+    "Why is a document removed?": "4 is removed: near copy of 4-update",
+    "Which pairs are the weakest?": "first words of A",
+    "How do two documents differ?": "1 difference",
+    "Which mails hold at least 80 % of the mail about the budget?": "minutes",
+}
+"""The questions of all notebooks, each with words that the next cell shows."""
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +65,9 @@ def executed(path: Path, kernel: Any) -> Any:
     return notebook
 
 
-def outputs(notebook: Any) -> str:
-    """Everything that the cells show: the text and the HTML."""
-    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+def outputs(cells: Any) -> str:
+    """Everything that cells show: the text and the HTML."""
+    shown = [output for cell in cells if cell.cell_type == "code" for output in cell.outputs]
     return "\n".join(
         output.get("text", "")
         + "".join(output.get("data", {}).get(kind, "") for kind in ("text/plain", "text/html"))
@@ -80,12 +87,14 @@ def test_every_notebook_is_tested_and_has_no_output() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_its_results(path: Path, kernel: Any, tmp_path: Path) -> None:
     notebook = executed(path, kernel)
-    said = outputs(notebook)
+    said = outputs(notebook.cells)
     for words in SHOWN[path.stem]:
         assert words in said, words
     for question, answer in pairwise(notebook.cells):
         if question.cell_type == "markdown" and question.source.endswith(("?", ":")):
             assert answer.get("outputs"), question.source
+            if question.source.endswith("?"):
+                assert ANSWERS[question.source.splitlines()[-1]] in outputs([answer])
     assert "Traceback" not in said
     assert " object at 0x" not in said
     assert not re.search(r"<script", said)

@@ -63,8 +63,8 @@ def relatives(advice: AdviceRecord) -> AdviceSection:
         + ("The advice is sure." if seen.sure else f"The advice is unsure. {seen.doubt}"),
         "Strangers: 99 of 100 pairs in different groups are at or below this value. Relatives: 19 of 20 pairs in "
         "one group reach this value. Gap: the thresholds that find nearly the same groups. F1: that of these "
-        "groups, as expected from the most alike strangers and the weakest links of relatives; few: a handful of "
-        "pairs lets expect nothing. <- marks the choice.",
+        "groups, as expected from the most alike strangers and the weakest links of relatives; few: too few "
+        "pairs to expect a value. <- marks the choice.",
         *(printable(trait.text) for trait in seen.traits if trait not in advice.traps),
         *([_common(seen.common)] if seen.common else []),
     ]

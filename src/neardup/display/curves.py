@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from neardup.display.charts import short
 from neardup.display.svg import Picture, circle, path, rect, text, through
 from neardup.display.view import part
-from neardup.display.words import number, shortened, similarity
+from neardup.display.words import middle_cut, number, shortened, similarity
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -250,7 +250,7 @@ def heat_map(
     parts = []
     for row, label in enumerate(labels):
         middle = top + (row + 0.5) * cell
-        parts.append(text(left - 8, round(middle + 5, 1), shortened(f"{row + 1}: {label}", 13), "end"))
+        parts.append(text(left - 8, round(middle + 5, 1), middle_cut(f"{row + 1}: {label}", 16), "end"))
         parts.append(text(round(left + (row + 0.5) * cell, 1), top - 8, str(row + 1), "middle", "small"))
         for column, value in enumerate(values[row]):
             x, y = left + column * cell, top + row * cell
