@@ -7,9 +7,13 @@ transaction, its counts stay in the files of the metrics, and the others accept 
 A worker is a fresh interpreter, since a fork would copy the locks of threads. It receives its part on standard
 input, whose end means that its supervisor is gone, and its event loop writes a byte to standard output every
 second from when it accepts requests on: a worker that is silent for too long is replaced, too.
+
+A client keeps its connections, and so their division among the workers is that of the load. Without a rule, the
+worker that wakes first accepts all that wait: of 64 connections opened together, one had 43, and a queue.
 """
 
 import asyncio
+import mmap
 import os
 import pickle
 import select
@@ -25,7 +29,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from neardup.collection import Collection
 from neardup.errors import OutputError, SettingError
@@ -50,6 +54,12 @@ _BEAT = 1.0
 """Seconds between two signs of life."""
 _STEP = 0.5
 """The longest wait of the supervisor, so that it notices a signal."""
+_COUNTS = "connections"
+"""The file with the number of open connections of each worker."""
+_GONE = (1 << 31) - 1
+"""The number of connections of a worker that accepts none."""
+YIELDS = 100
+"""How often a connection is left to a worker that has fewer, which may hang: some milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +120,52 @@ def require_workers(count: int) -> None:
         raise SettingError(f"--workers is {count}", "1 on Windows, where processes cannot inherit a socket")
 
 
+def shared_counts(folder: Path) -> "memoryview[int]":
+    """Return the number of open connections of each worker, int32, shared by all processes that call this."""
+    with (folder / _COUNTS).open("r+b") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0)).cast("i")
+
+
+class EvenListener(socket.socket):
+    """A listening socket of several workers, each of which accepts a connection only if no other one has fewer.
+
+    ``counts`` are those of ``shared_counts``, ``place`` is the number of this worker.
+    """
+
+    def __init__(self, descriptor: int, counts: "memoryview[int]", place: int) -> None:
+        super().__init__(fileno=descriptor)
+        self._counts, self._place, self._yielded = counts, place, 0
+        counts[place] = 0
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection. Raises BlockingIOError if there is none, or if it is another worker's turn."""
+        if self._counts[self._place] > min(self._counts) and self._yielded < YIELDS:
+            self._yielded += 1
+            raise BlockingIOError
+        self._yielded = 0
+        connection, address = super().accept()
+        self._counts[self._place] += 1
+        return _Counted(connection, self._closed_one), address
+
+    def _closed_one(self) -> None:
+        self._counts[self._place] -= 1
+
+
+class _Counted(socket.socket):
+    """An accepted connection; ``closed`` is called once, when it is closed."""
+
+    def __init__(self, connection: socket.socket, closed: Callable[[], None]) -> None:
+        super().__init__(connection.family, connection.type, connection.proto, fileno=connection.detach())
+        self._when_closed: Callable[[], None] | None = closed
+
+    def close(self) -> None:
+        """Close the connection."""
+        closed, self._when_closed = self._when_closed, None
+        super().close()
+        if closed is not None:
+            closed()
+
+
 @dataclass(eq=False)
 class _Worker:
     """A place for a worker, with the process that has it now."""
@@ -132,6 +188,8 @@ class Supervisor:
         self._announced = self._stopping = False
         # the waiting requests, the threads, the thread that loads kernels, and some seconds to end the interpreter
         self._end = Deadline(None)
+        (part.folder / _COUNTS).write_bytes(bytes(4 * count))
+        self._connections = shared_counts(part.folder)
         self._patience = 2 * part.limits.stop_seconds + LOADING + 5
 
     def run(self) -> bool:
@@ -211,6 +269,7 @@ class Supervisor:
         status = process.wait()
         _close(process)
         monitoring.forget(self._part.folder, worker.number)
+        self._connections[worker.number] = _GONE
         if self._stopping:
             return
         if not self._announced:
@@ -265,7 +324,7 @@ def _serve(part: WorkerSettings) -> bool:
     collection = Collection(part.path, readonly=part.readonly, wait=part.wait)
     if file_identity(part.path) != part.identity:
         raise OutputError("Another file has the name of the collection")
-    listening = socket.socket(fileno=part.listening)
+    listening = EvenListener(part.listening, shared_counts(part.folder), part.number)
     # the workers share what has to be compiled
     return serve(
         collection,
