@@ -1,11 +1,13 @@
 """The gallery of the site: pages that the program makes of its sample documents, as a reader opens them.
 
 Called by ``make_site.py``. Every page is one file without a script. The pages of the review are saved from a
-server, without the addresses of their links; their buttons do nothing.
+server, without the addresses of their links; their buttons do nothing. With the Chromium of the system and
+Playwright each page has a picture, light and dark.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import subprocess
@@ -14,6 +16,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +27,43 @@ PAGES = {
     "report": (
         "Report",
         "a page about a result, by `neardup report`: figures, groups, pairs side by side",
+        "A contents list, and tiles with the documents read and removed, groups, copies, text lost and recall",
     ),
-    "comparison": ("Comparison", "two documents side by side, by `neardup compare --html`"),
-    "review": ("Review", "the groups of a result in `neardup review`"),
-    "pair": ("Pair", "a pair in `neardup review`, with the buttons of a decision"),
-    "walkthrough": ("Walk-through", "MinHash on three sentences, by `neardup explain --example --html`"),
-    "notebook": ("Notebook", "the views of results, plans and comparisons in a notebook"),
+    "comparison": (
+        "Comparison",
+        "two documents side by side, by `neardup compare --html`",
+        "Five differences as a list, and two memos beside each other with a moved sentence marked in both",
+    ),
+    "review": (
+        "Review",
+        "the groups of a result in `neardup review`",
+        "A filter above a table of groups: documents, similarity, difference, removals, text at stake, decisions",
+    ),
+    "pair": (
+        "Pair",
+        "a pair in `neardup review`, with the buttons of a decision",
+        "Two contracts side by side: a changed name, a changed price, and a section in other words",
+    ),
+    "walkthrough": (
+        "Walk-through",
+        "MinHash on three sentences, by `neardup explain --example --html`",
+        "Three sentences, and the matrix of their shingles with ones and zeros",
+    ),
+    "notebook": (
+        "Notebook",
+        "the views of results, plans and comparisons in a notebook",
+        "The account of a call of find as a table, and a histogram with a bar above the threshold",
+    ),
 }
-"""The name of a page, its title, and the command that makes it."""
+"""The name of a page, its title, the command that makes it, and what its picture shows."""
+
+PICTURE = (
+    '<a href="gallery/{0}.html"><img class="only-{1}" src="gallery/{0}-{1}.webp" width="{2}" height="{3}"'
+    ' alt="{4}" loading="lazy"></a>'
+)
+"""Of the two, the site shows the one of its colours."""
+SIZE = {"width": 960, "height": 540}
+QUALITY = 30
 
 FRAME = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -113,6 +145,31 @@ def review_pages(result: Path) -> dict[str, str]:
         return {"review": groups, "pair": saved(address, first_link(group, "pairs"))}
 
 
+def draw(folder: Path) -> bool:
+    """Write a picture of each page of a folder in both schemes; without a browser, say so and return False."""
+    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+    try:
+        import pytest
+
+        from support.browser import chromium
+    except ImportError as error:
+        print(f"the gallery has no pictures: {error}", file=sys.stderr)
+        return False
+    try:
+        with chromium() as browser:
+            for name, scheme in product(PAGES, ("light", "dark")):
+                page = browser.new_page(viewport=SIZE, color_scheme=scheme)
+                page.goto((folder / f"{name}.html").as_uri())
+                session = page.context.new_cdp_session(page)  # Playwright itself writes no WebP
+                picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+                (folder / f"{name}-{scheme}.webp").write_bytes(base64.b64decode(picture["data"]))
+                page.close()
+    except pytest.skip.Exception as reason:
+        print(f"the gallery has no pictures: {reason}", file=sys.stderr)
+        return False
+    return True
+
+
 def make(folder: Path) -> Iterator[str]:
     """Write the pages into a folder; yield the lines of the page that lists them."""
     folder.mkdir(parents=True)
@@ -131,5 +188,9 @@ def make(folder: Path) -> Iterator[str]:
         "Pages that neardup makes of its sample documents. They open without a network.",
         "",
     )
-    for name, (title, description) in PAGES.items():
-        yield f'- <a href="gallery/{name}.html">{title}</a>: {description}'
+    pictures = draw(folder)
+    for name, (title, description, shown) in PAGES.items():
+        yield from (f"## {title}", "", f'<a href="gallery/{name}.html">{title}</a>: {description}.', "")
+        for scheme in ("light", "dark") if pictures else ():
+            yield PICTURE.format(name, scheme, *SIZE.values(), shown)
+        yield ""

@@ -54,7 +54,10 @@ def api_page() -> Iterator[str]:
     """Yield the lines of the reference: every public name, with its docstring."""
     yield "# All public names"
     yield ""
-    yield "Made from the docstrings. [Python](python.md) introduces the same names by topic."
+    yield (
+        "Made from the docstrings. [Python](python.md) introduces the same names by topic. With methods:"
+        ' {ref}`genindex`; <a href="../../_modules/index.html">the source of all modules</a>.'
+    )
     yield ""
     for name in neardup.__all__:
         thing = getattr(neardup, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tarfile
@@ -12,8 +11,6 @@ from email import message_from_bytes
 from pathlib import Path
 
 import pytest
-
-from neardup import __version__
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src"
@@ -100,25 +97,6 @@ def test_the_source_archive_has_the_sources_and_all_that_its_tests_need(built: t
     tests = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("*") if path.is_file()}
     assert {name for name in tests if "__pycache__" not in name} <= names
     assert not [name for name in names if name.startswith(".venv")]
-
-
-def test_the_site_builds_without_a_warning_and_without_a_broken_link(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "make_site.py", tmp_path / "site"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    docs = tmp_path / "site" / __version__ / "docs"
-    assert 'id="neardup.find"' in (docs / "reference" / "api.html").read_text(encoding="utf-8")
-    assert f"{__version__}/docs/index.html" in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
-    assert f'["{__version__}"]' in (tmp_path / "site" / "versions.js").read_text(encoding="utf-8")
-    pictured = re.findall(r'href="(gallery/[^"]+)"', (docs / "gallery.html").read_text(encoding="utf-8"))
-    assert len(set(pictured)) >= 6
-    assert all("<h1" in (docs / name).read_text(encoding="utf-8") for name in pictured)
-    for page in (tmp_path / "site").rglob("*.html"):
-        assert "–from" not in page.read_text(encoding="utf-8"), f"{page}: an option has lost its dashes"
 
 
 WITHOUT = """

@@ -11,8 +11,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import openpyxl
-import pptx
 import pytest
 
 from neardup.errors import InputError
@@ -21,6 +19,9 @@ from neardup.io.formats.extractor import Extractor
 from neardup.io.readers import choose_columns, open_documents, read_document
 from neardup.settings import ReadingSettings
 from support.made_files import docx_of, msg_of, zip_of
+
+openpyxl = pytest.importorskip("openpyxl", reason="needs the extra office")
+pptx = pytest.importorskip("pptx", reason="needs the extra office")
 
 _DOCTYPE = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>'
 
