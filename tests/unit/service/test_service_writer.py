@@ -208,14 +208,22 @@ def test_workers_end_and_begin_nothing_more() -> None:
     assert workers.close(SOON)
 
 
-def test_short_jobs_run_one_after_the_other() -> None:
-    workers, at_work, most = Workers(3, patience=SOON), set[int](), list[int]()
+def counted() -> tuple[Callable[[], None], list[int]]:
+    """A job, and a list to which each run of it adds how many run at once."""
+    at_work, most = set[int](), list[int]()
 
     def work() -> None:
         at_work.add(threading.get_ident())
         time.sleep(0.001)  # lets other threads run
         most.append(len(at_work))
         at_work.discard(threading.get_ident())
+
+    return work, most
+
+
+def test_short_jobs_run_one_after_the_other() -> None:
+    workers = Workers(3, patience=SOON)
+    work, most = counted()
 
     async def run() -> None:
         await asyncio.gather(*(workers.run(work, Deadline(SOON)) for _ in range(30)))
@@ -238,13 +246,8 @@ def test_a_long_job_holds_up_no_other() -> None:
 
 
 def test_reads_and_changes_run_one_after_the_other(tmp_path: Path) -> None:
-    workers, at_work, most = Workers(1, patience=SOON), set[int](), list[int]()
-
-    def work() -> None:
-        at_work.add(threading.get_ident())
-        time.sleep(0.001)  # lets other threads run
-        most.append(len(at_work))
-        at_work.discard(threading.get_ident())
+    workers = Workers(1, patience=SOON)
+    work, most = counted()
 
     with Collection(tmp_path / "mail.neardup") as collection:
         writer = Writer(collection.together, lambda _: None, turn=workers.turn)
