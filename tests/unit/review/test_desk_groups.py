@@ -5,10 +5,12 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from html import unescape
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
@@ -314,6 +316,25 @@ def test_a_result_without_groups_says_whether_texts_can_be_read(tmp_path: Path, 
         with live(desk) as pages:
             assert about.ungrouped in pages.get("/").words
             assert "No group." in pages.get("/?filter=size%3E9").words
+
+
+@pytest.mark.parametrize("filter", ["", "size=2", "size=2 OR size=4"])
+def test_a_facet_leads_to_the_groups_that_it_counts(desk: Desk, filter: str) -> None:
+    with live(desk) as pages:
+        page = pages.get("/?" + urlencode({"filter": filter})).text
+        facets = re.findall(r'<a href="([^"]+)">[^\n]*</a> <span class="quiet">(\d+)</span>', page)
+        assert len(facets) >= 2
+        for address, groups in facets:
+            of = parse_qs(urlsplit(unescape(address)).query)["filter"][0]
+            assert desk.groups(Question(of)).found == int(groups)
+
+
+@pytest.mark.parametrize(("other", "columns"), [(TEXTS["night"], 0), (TEXTS["night"] + " and sea", 1)])
+def test_a_column_without_a_value_is_left_out(tmp_path: Path, other: str, columns: int) -> None:
+    """The text that a removed copy loses is none, and so in every row."""
+    texts = {"one": TEXTS["night"], "two": other, "mill": TEXTS["plan"], "mill-copy": TEXTS["plan"]}
+    with closing(Desk.open(make_result(tmp_path, texts, keep="first"))) as desk, live(desk) as pages:
+        assert pages.get("/").text.count('<th scope="col" class="number">Text at stake</th>') == columns
 
 
 def test_columns_of_the_documents_are_fields(tmp_path: Path) -> None:

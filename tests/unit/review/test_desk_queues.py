@@ -1,5 +1,6 @@
 """Queues, thresholds and kinds of difference of a result, as the pages of a review get them."""
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -266,6 +267,24 @@ def test_kinds_that_are_not_stored_are_computed(desk: Desk, tmp_path: Path) -> N
         assert page.notes == ()
         assert [line.id for line in page.lines] == [line.id for line in desk.groups(Question(filter)).lines]
     other.close()
+
+
+def test_kinds_are_counted_the_most_frequent_first_and_none_without_a_pair(desk: Desk) -> None:
+    counts = desk.kinds().kinds
+    heads = [line.key for line in desk.groups(Question()).lines]
+    near = [
+        (member.key, head)
+        for head in heads
+        for member in desk.group(head).members
+        if not member.representative and not member.exact_copy
+    ]
+    kinds = Counter(desk.pair(*pair).comparison.kind for pair in near)
+    assert {kind: every for kind, _, every in counts} == kinds
+    assert [every for *_, every in counts] == sorted(kinds.values(), reverse=True)
+    kind = desk.pair(*near[0]).comparison.kind
+    desk.decide(Decide("pair", "unsure", "ann", 0, pair=near[0]))
+    left = {kind: left for kind, left, _ in desk.kinds().kinds}
+    assert left == {**kinds, kind: kinds[kind] - 1}
 
 
 def test_kinds_are_refused_where_nothing_shows_them(tmp_path: Path) -> None:

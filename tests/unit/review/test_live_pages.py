@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from textwrap import wrap
 
 import pytest
 
@@ -111,6 +112,19 @@ def test_a_pair_says_which_view_options_are_on(pages: Pages) -> None:
     ignoring = pages.get("/pairs/1/0?numbers=off")
     assert "Numbers are ignored" in ignoring.words
     assert "no difference" in pages.get("/pairs/1/0?numbers=off&view=list").words
+
+
+def test_hard_line_ends_are_flowed_unless_lines_are_as_written() -> None:
+    """A paragraph that a program has cut into lines is one row, in which a sentence is whole."""
+    written = "\n".join(wrap(NOTICE, 60))
+    end, begin = written.partition("\n")[0][-20:], written.partition("\n")[2][:10]
+    with live(MadeReview([{"notice": written, "notice-13": written.replace("12", "13")}])) as pages:
+        flowed, lines = pages.get("/pairs/1/0"), pages.get("/pairs/1/0?lines=written")
+        assert "As written" in flowed.words
+        assert "Flow lines" in lines.words
+        assert [page.text.count(f"{end} {begin}") for page in (flowed, lines)] == [2, 0]
+    with live(MadeReview([{"notice": NOTICE, "notice-13": NOTICE.replace("12", "13")}])) as pages:
+        assert "As written" not in pages.get("/pairs/1/0").words
 
 
 def test_quotes_have_links_to_the_documents_and_other_lengths(pages: Pages) -> None:
