@@ -132,6 +132,9 @@ def test_a_day_by_keyboard(page: Any, desk: Desk, folder: Path, run: Run, tmp_pa
     said(page, "Difference 1 of 1, changed")
     decided = press(page, desk, "2")
     assert (decided.by, decided.changes) == ("Ann", 1)
+    undo = page.locator("#undo .what")  # one line, however long the names are
+    assert undo.inner_text() == decided.what
+    assert undo.evaluate("one => new Set([...one.getClientRects()].map(box => box.top)).size") == 1
     assert page.url.partition("?")[0] != first.partition("?")[0]
     assert press(page, desk, "u").undoes == decided.number
     assert page.url.partition("?")[0] == first.partition("?")[0]  # back at the pair to decide it again
@@ -384,6 +387,7 @@ def test_a_page_that_is_not_complete_refreshes_itself(
         served(review_app(own, Served(by="Ann"))) as url,
         closing(chrome.new_context(base_url=url)) as context,
     ):
+        assert own._reader.seconds == 2.0  # a page waits no longer
         own._reader.seconds = 0.0
         page = context.new_page()
         page.set_default_timeout(SECONDS)
@@ -431,7 +435,15 @@ def test_a_pair_opens_at_its_first_difference(chrome: Any, tmp_path: Path) -> No
         page.keyboard.press("]")
         page.keyboard.press("]")
         assert page.inner_text("#place") == "2 of 2"
-        assert page.locator("svg.strip a").count() == 2
+        shown = page.locator("table.texts del").evaluate_all(
+            "all => all.map(one => one.getBoundingClientRect().y)"
+        )
+        marks = page.locator("svg.strip a")
+        at = marks.evaluate_all("all => all.map(one => one.getBoundingClientRect().y)")
+        assert len(at) == len(shown) == 2
+        assert (at[0] < at[1]) == (shown[0] < shown[1])
+        marks.first.click()
+        assert page.evaluate("document.querySelector(':target table, :target')?.id") == "d1"
         strip = page.locator("svg.strip").bounding_box()
         assert strip["y"] + strip["height"] <= page.locator("form.decide").bounding_box()["y"]
         assert page.locator(".match").count() == 0  # nothing moved
