@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import random
 from collections.abc import Iterator
 from decimal import Decimal
@@ -34,6 +35,16 @@ def test_blocks_come_back_in_any_order_from_memory_and_from_disk() -> None:
     order = list(range(20))
     random.Random(1).shuffle(order)
     assert all(bytes(spool.read(i)) == blocks[i] for i in order)
+
+
+def test_the_file_of_a_spool_in_a_cycle_is_closed_without_a_warning() -> None:
+    """The collector may finish the file before its owner; a ResourceWarning would fail this test at its end."""
+    spool = Spool(held=0)
+    spool.append(b"text")
+    cycle: list[Any] = [spool]
+    cycle.append(cycle)
+    del spool, cycle
+    gc.collect()
 
 
 @pytest.mark.parametrize("name", ["records", "texts", "batches", "reader"])

@@ -110,7 +110,7 @@ def test_a_slow_look_up_ends_and_those_behind_it_are_written(
 
 def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Three requests in one transaction. The time of the second ends when it begins to look for near copies."""
-    whole, now, all_wait = Finder.begin, [0.0], threading.Event()
+    whole, now, begun, all_wait = Finder.begin, [0.0], threading.Event(), threading.Event()
 
     def slow(finder: Finder, entries: Any) -> None:
         now[0] += 100
@@ -127,8 +127,9 @@ def test_of_a_batch_only_the_slow_one_is_undone(tmp_path: Path, monkeypatch: pyt
 
         async def together() -> list[Any]:
             writer = service.executor._writer
-            writer._queue.put(Job(lambda: all_wait.wait(SOON), Deadline(SOON)))
-            while writer.waiting:
+            # a request that has left the queue may still wait for others of its batch
+            writer._queue.put(Job(lambda: begun.set() or all_wait.wait(SOON), Deadline(SOON)))
+            while not begun.is_set():
                 await asyncio.sleep(0)
             works = (
                 lambda: collection.put_prepared(entries[0]),

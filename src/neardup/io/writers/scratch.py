@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 from threading import Lock
 from typing import IO, Any, Protocol, Self
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
 import msgspec
 import numpy as np
@@ -214,6 +214,8 @@ class NumberFile:
     def __init__(self, file: IO[bytes], kind: np.dtype[Any], scratch: Scratch) -> None:
         self._file, self.kind, self._scratch = file, kind, scratch
         self._length, self._lock = 0, Lock()
+        # in a cycle the file may be collected first, and warn that it is open; this runs before
+        finalize(self, file.close)
 
     def __len__(self) -> int:
         return self._length
