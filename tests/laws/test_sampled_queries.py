@@ -375,3 +375,48 @@ def test_answers_are_the_same_before_and_after_outlines_are_kept(tmp_path: Path)
                 numbers, kept = view.everything(), outlines_of(collection.store)
                 assert kept is not None
                 assert sum(number in kept for number in numbers.tolist()) > 0
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_quick_way_finds_what_a_comparison_of_all_finds(tmp_path: Path, seed: int) -> None:
+    """Pages, counts and order around the bound: at first, with outlines and sets known, and after changes."""
+    draw = random.Random(seed)
+    base = [f"base{number}" for number in range(150)]
+
+    def text() -> str:
+        begin, end = sorted(draw.sample(range(len(base) + 1), 2))
+        return " ".join(
+            [*base[begin:end], *(f"own{draw.randrange(9999)}" for _ in range(draw.choice((0, 9, 60))))]
+        )
+
+    def slow(collection: Collection, form: str, share: int) -> list[tuple[str, int, int, int]]:
+        naive = Naive(collection)
+        a, found = naive.sets["base"], []
+        for id, b in naive.sets.items():
+            shared = len(a & b)
+            whole = len(a | b) if form == "SIMILAR" else len(a)
+            if id != "base" and shared and 100 * shared >= share * whole:
+                found.append((-Fraction(shared, whole), id, shared, len(b)))
+        return [(id, shared, len(a), size) for _, id, shared, size in sorted(found)]
+
+    def quick(collection: Collection, query: str, limit: int) -> list[tuple[str, int, int, int]]:
+        hits = all_hits(collection, query, None, limit)[0]
+        return [
+            (hit.id, hit.evidence.shared, hit.evidence.size_query, hit.evidence.size_hit)
+            for hit in hits
+            if hit.evidence
+        ]
+
+    with Collection(tmp_path / "made.neardup", scale=2) as collection:
+        collection.put("base", " ".join(base))
+        collection.add([{"id": f"d{number}", "text": text()} for number in range(400)])
+        for _ in range(2):
+            for form, share in (("FINGERPRINT", 20), ("FINGERPRINT", 55), ("SIMILAR", 30), ("FINGERPRINT", 20)):
+                wanted = slow(collection, form, share)
+                assert len(wanted) > 20
+                for limit in (7, 1000):
+                    assert quick(collection, f"{form}:base_{share}_100", limit) == wanted
+                assert set(quick(collection, f"{form}:base_{share}_90", 1000)) <= set(wanted)
+            changed = draw.sample(range(400), 200)
+            collection.add([{"id": f"d{n}", "text": text()} for n in changed], on_duplicate="replace")
+            collection.remove([f"d{n}" for n in draw.sample(range(400), 20)], missing="ignore")
