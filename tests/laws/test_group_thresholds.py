@@ -126,3 +126,29 @@ def test_a_passed_time_limit_leaves_the_groups(tmp_path: Path) -> None:
         with pytest.raises(LimitError):
             thresholds.regroup(made.store, Near(0.5), None, Passing(1000))
         assert groups(made) == state
+
+
+@pytest.mark.parametrize("at_once", [1, 50])
+def test_groups_whose_representatives_are_near_become_one_with_the_number_of_the_first(
+    tmp_path: Path, at_once: int
+) -> None:
+    """At a lower threshold; and at a higher one again, each document is with those that it is near to."""
+    words = [f"word{number}" for number in range(200)]
+    texts = {
+        f"{family}{version}": " ".join([*words[:120], *(f"{family}{n}" for n in range(40)), f"end{version}"])
+        for family in "abc"
+        for version in range(3)
+    }
+    with Collection(tmp_path / "made") as made:
+        put(made, texts)
+        made.group_pending(Near(0.9, 1))
+        before = [(group.id, group.size) for group in made.groups().groups]
+        assert [size for _, size in before] == [3, 3, 3]
+        while thresholds.regroup(made.store, Near(0.5, 1), at_once)[1]:
+            pass
+        require_groups(made, texts, 0.5)
+        assert [(group.id, group.size) for group in made.groups().groups] == [(before[0][0], 9)]
+        made.regroup(Near(0.9, 1))
+        require_groups(made, texts, 0.9)
+        assert [group.size for group in made.groups().groups] == [3, 3, 3]
+        assert made.groups().groups[0].id == before[0][0]
