@@ -3,19 +3,37 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from neardup.collection import Collection
 from support import postgres_server
-from support.serve_command import WRITERS, Writing, started
+from support.serve_command import WRITERS, Server, Writing, started
 from support.serve_workers import PATIENCE, until
 
 OUTAGE = {"unavailable", "unwritable", "timeout"}
+
+LARGE = "seven words are in this long line\n" * 250_000
+"""A text that fits in no buffer of a connection."""
+ASKED = b"GET /v1/documents/large HTTP/1.1\r\nHost: localhost\r\n\r\n"
+HALF = b"POST /v1/documents HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n["
+
+
+@contextmanager
+def slow_clients(service: Server) -> Iterator[None]:
+    """Clients that read nothing, and that send half of a request."""
+    assert service.ask("PUT", "/v1/documents/large", {"text": LARGE})[0] == 200
+    with ExitStack() as stack:
+        for said in (ASKED, HALF) * 4:
+            slow = stack.enter_context(socket.create_connection((service.host, service.port)))
+            slow.sendall(said)
+        yield
 
 
 def test_a_service_and_the_server_are_killed_while_many_write(tmp_path: Path) -> None:
@@ -29,6 +47,7 @@ def test_a_service_and_the_server_are_killed_while_many_write(tmp_path: Path) ->
         with ExitStack() as stack:
             first = stack.enter_context(started(tmp_path / "first.log", *words, 0, "--create"))
             second = stack.enter_context(started(tmp_path / "second.log", *words, 0))
+            stack.enter_context(slow_clients(second))
             writers = [
                 Writing((first, second)[number % 2], str(number), again=True, unsure=OUTAGE)
                 for number in range(WRITERS)
