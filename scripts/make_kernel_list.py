@@ -67,6 +67,7 @@ def scenarios(folder: Path) -> list[tuple[str, str]]:
         ("near", ["add", str(folder / "b.neardup"), str(SAMPLE), "--near", "0.8"]),
         ("search", ["search", str(store), QUERY]),
         ("search", ["search", str(store), "harbour"]),
+        ("search", ["search", str(store), "SIMILAR:memo-budget-v1_50"]),  # with hits, whose passages are shown
         ("plan", ["plan", str(SAMPLE)]),
         ("explain", ["explain", "--example", "--family", "all"]),
         ("other", to("dedup", SAMPLE, "--method", "lsh", "--audit", 20)),

@@ -70,7 +70,7 @@ def service_required() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in EXTRA:
             raise
-        raise InputError(f"The service needs the package {error.name}", "", install("service")) from error
+        raise InputError(f"A server of neardup needs the package {error.name}", "", install("service")) from error
 
 
 def opened_shards(

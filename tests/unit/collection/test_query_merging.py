@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from typing import Any
@@ -98,12 +99,12 @@ NUMBERS = range(0, 500, 1 if FULL else 5)
 
 
 @pytest.fixture(scope="module")
-def numbered(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    made = Collection(tmp_path_factory.mktemp("numbered") / "x.neardup")
-    names = [str(k) for k in NUMBERS]
-    metadata = [{"n": k, "tags": [str(k % 7), str(k % 11)]} for k in NUMBERS]
-    made.put_prepared(made.prepare(names, ["one two three"] * len(NUMBERS), metadata))
-    return made
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Collection]:
+    with Collection(tmp_path_factory.mktemp("numbered") / "x.neardup") as made:
+        names = [str(k) for k in NUMBERS]
+        metadata = [{"n": k, "tags": [str(k % 7), str(k % 11)]} for k in NUMBERS]
+        made.put_prepared(made.prepare(names, ["one two three"] * len(NUMBERS), metadata))
+        yield made
 
 
 def test_a_thousand_comparisons_are_few_look_ups(numbered: Collection, monkeypatch: pytest.MonkeyPatch) -> None:

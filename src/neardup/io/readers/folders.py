@@ -140,8 +140,8 @@ def samples_note(files: Sequence[Source], found: Iterable[int]) -> list[str]:
     if not names:
         return []
     return [
-        f"{len(names):,} files share their names, up to the suffix, with others: compared, and all kept, since a "
-        f"sample without one of its files is broken: {named(names)}"
+        f"{len(names):,} files share their names, up to the suffix, with others: compared, and all kept, since "
+        f"they may be parts of one sample: {named(names)}"
     ]
 
 
