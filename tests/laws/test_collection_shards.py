@@ -187,10 +187,11 @@ def test_arrivals_are_compared_as_in_one_collection(one: Collection, several: Co
         assert there == here
         assert there.left_out == len(there.near) == 1
     assert "x" not in several
-    here, there = (source.put("y", str(RECORDS[9]["text"]), near=0.5) for source in (one, several))
-    assert there == here
-    assert there.added == there.repeats == 1
-    assert one.remove("y") == several.remove("y") == several.remove(["y", "z"], missing="ignore") + 1 == 1
+    for text in (str(RECORDS[9]["text"]), f"{RECORDS[9]['text']} and more"):  # again: it does not repeat itself
+        here, there = (source.put("a", text, near=0.5) for source in (one, several))
+        assert there == here
+        assert (there.added + there.replaced, there.near[0].of) == (there.repeats, "d9")
+    assert one.remove("a") == several.remove("a") == several.remove(["a", "z"], missing="ignore") + 1 == 1
     with pytest.raises(InputError, match="z"):
         several.remove(["d1", "z"])
     assert "d1" in several

@@ -199,13 +199,19 @@ def without_common(*names: str) -> tuple[str, tuple[str, ...]]:
 def distinct(names: Sequence[str], width: int) -> tuple[str, ...]:
     """Return names of at most ``width`` columns that lack their common beginning, or else their middle.
 
+    If two names were equal then, the cuts are where the names begin to differ, also inside a word.
+
     >>> distinct(["Agreement_of_2024-03-01_final.txt", "Agreement_of_2024-03-15_final.txt"], 20)
     ('…01_final.txt', '…15_final.txt')
     """
     if max(map(columns, names)) <= width:
         return tuple(names)
-    shared = _WORD_END.sub("", _shared(names))
-    return tuple(middle_cut(f"…{name[len(shared) :]}" if shared else name, width) for name in names)
+    shared = _shared(names)
+    for words, begin in ((True, _WORD_END.sub("", shared)), (False, shared)):
+        cut = tuple(middle_cut(f"…{name[len(begin) :]}" if begin else name, width, words) for name in names)
+        if len(set(cut)) == len(set(names)):
+            break
+    return cut
 
 
 def beginning(names: Sequence[str]) -> str:
@@ -226,10 +232,10 @@ def _shared(names: Sequence[str]) -> str:
     return low[:length]
 
 
-def middle_cut(text: str, width: int) -> str:
+def middle_cut(text: str, width: int, words: bool = True) -> str:
     """Return a text of at most ``width`` columns that lacks its middle: names differ at their end.
 
-    The cuts are between words, unless a word is longer than half of the room.
+    With ``words`` the cuts are between words, unless a word is longer than half of the room.
 
     >>> middle_cut("contracts/2403/agreement_2403_v2.txt", 24), middle_cut("a" * 20 + "1.txt", 12)
     ('…/agreement_2403_v2.txt', 'aaa…aa1.txt')
@@ -237,7 +243,10 @@ def middle_cut(text: str, width: int) -> str:
     if columns(text) <= width:
         return text
     begin, end = shortened(text, max(width // 3, 1))[:-1], tail(text, width - width // 3)[1:]
+    if not words:
+        return f"{begin}…{end}"
     before = _WORD_END.sub("", begin) if text[len(begin)].isalnum() else begin
+    before = begin if before == "…" else before  # the names differ in this word
     behind = tail(text, width - columns(before))[1:]
     whole = _WORD_BEGIN.sub("", behind) if text[-len(behind) - 1].isalnum() else behind
     return f"{before}…{whole}" if 2 * len(whole) >= len(behind) else f"{begin}…{end}"
