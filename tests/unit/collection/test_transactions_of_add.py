@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from neardup.collection import Added, Collection, Near
 from neardup.collection.arrivals import OnNear
-from neardup.collection.intake import Adding, TransactionSize, intake_of
+from neardup.collection.intake import Adding, Prepared, TransactionSize, intake_of
 from neardup.collection.sets import Role
 from neardup.errors import InputError
 from neardup.io.readers.base import Problem
@@ -91,6 +92,24 @@ def test_the_result_is_that_of_one_transaction(
             found.append((added, content(made)))
     assert found[0][0].repeats > 5
     assert found[1] == found[0] == found[2]
+
+
+def test_transactions_grow_while_they_are_quick_and_shrink_when_they_are_slow(tmp_path: Path) -> None:
+    """Others wait for it: it has four portions, or as many as it stored in the allowed time, or one."""
+    sizes: list[int] = []
+    taken = chain([0.01] * 5, [0.5, 0.3, 0.3], repeat(0.01))
+
+    class Timed(Adding):
+        portions = TransactionSize(documents=2, most=4, seconds=0.25)
+
+        def _transaction(self, ahead: list[Prepared], *rest: Any) -> float:
+            sizes.append(sum(len(prepared.entries) for prepared in ahead))
+            super()._transaction(ahead, *rest)
+            return next(taken)
+
+    with Collection(tmp_path / "made.neardup") as made:
+        assert add(made, documents(), by=Timed).added == N
+    assert sizes == [2, 4, 8, 8, 8, 8, 4, 2, 2, 4, 8, 2]
 
 
 def test_a_call_that_failed_is_continued_by_the_same_call(tmp_path: Path) -> None:

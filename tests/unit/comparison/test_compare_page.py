@@ -139,6 +139,11 @@ def test_both_halves_of_moved_text_lead_to_each_other() -> None:
         f"b{moved[0]}": f"#a{moved[0]}",
     }
     assert has_parts(str(badges[f"a{moved[0]}"]["aria-label"]), ", moved:", "in B")
+    others = nd.compare("the night is dark and red", "the night is dark and cold").html()
+    assert [("A number begins" in html, ">moved<" in html) for html in (found.html(), others)] == [
+        (True, True),
+        (False, False),
+    ]
 
 
 def test_every_difference_is_in_the_list_and_on_the_way() -> None:
