@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -241,6 +241,60 @@ def test_sampled_shingles_are_found(store: Store) -> None:
         with store.reading():
             for most in (0, 1, 5, 1000, 1, 0):
                 assert_rarest(store, hashes, lists, most)
+
+
+def _looked_up_often(store: Store, hashes: UInt64s) -> list[list[int]]:
+    """The lists of hashes, after enough look-ups that a store may keep them in memory; always the same."""
+    with store.reading():
+        found = [[one.tolist() for one in store.postings(hashes)] for _ in range(30)]
+    assert all(one == found[0] for one in found)
+    return found[0]
+
+
+def _remove_and_fail(store: Store, texts: Mapping[str, str], look: Callable[[], None]) -> None:
+    with store.together(), store.writing() as transaction:
+        number = store.numbers(list(texts))
+        transaction.remove(made(texts, store.settings), numbers(*number.values()))
+        look()
+        raise RuntimeError("halfway")
+
+
+def _words(name: str) -> str:
+    return " ".join(f"{name}{place}" for place in range(30))
+
+
+def test_lists_that_are_looked_up_often_are_those_of_the_present_state(store: Store) -> None:
+    """Also after a transaction that was undone, and another one that removed or added as many postings."""
+    alike: dict[int, dict[str, UInt64s]] = {}
+    for name in (f"n{k}" for k in range(200)):
+        sample = made({name: _words(name)}, store.settings).hashes
+        alike.setdefault(len(sample), {})[name] = sample
+    samples = dict(list(max(alike.values(), key=len).items())[:3])
+    one, two, six = samples
+    texts = {name: _words(name) for name in samples}
+    put(store, texts)
+    number = store.numbers(list(texts))
+    hashes = np.concatenate(list(samples.values()))
+
+    def expected(*names: str) -> list[list[int]]:
+        return [[number[name]] if name in names else [] for name, own in samples.items() for _ in own]
+
+    assert _looked_up_often(store, hashes) == expected(one, two, six)
+    undone: list[list[list[int]]] = []
+    with pytest.raises(RuntimeError, match="halfway"):
+        _remove_and_fail(store, {one: texts[one]}, lambda: undone.append(_looked_up_often(store, hashes)))
+    assert undone == [expected(two, six)]
+    assert _looked_up_often(store, hashes) == expected(one, two, six)
+    remove(store, two)
+    assert _looked_up_often(store, hashes) == expected(one, six)
+    remove(store, one, six)
+    assert _looked_up_often(store, hashes) == expected()
+    for name in texts:  # the same number, and as many postings
+        with store.writing() as transaction:
+            transaction.put(made({name: texts[name]}, store.settings), numbers(number[six]))
+        number[name] = number[six]
+        assert _looked_up_often(store, hashes) == expected(name)
+        remove(store, name)
 
 
 def test_the_rarest_shingles_are_those_of_the_present_state(store: Store) -> None:

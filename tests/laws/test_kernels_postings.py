@@ -73,6 +73,19 @@ def test_keys_are_found_in_their_blocks(postings: list[tuple[int, int]], shift: 
         assert documents[offsets[k] : offsets[k + 1]].tolist() == held
 
 
+@given(POSTINGS, st.lists(KEYS, max_size=20))
+def test_keys_are_found_in_sorted_postings(postings: list[tuple[int, int]], others: list[int]) -> None:
+    asked = np.array([key for key, _ in postings] + others, np.int64)
+    counts, places = np.full((2, len(asked)), -1)
+    kernels.find_lists(as_words(postings), asked, counts, places)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    documents = np.empty(offsets[-1], np.int64)
+    kernels.copy_lists(as_words(postings), counts, places, offsets[:-1], documents)
+    for k, key in enumerate(asked.tolist()):
+        owners = [document for other, document in postings if other == key]
+        assert documents[offsets[k] : offsets[k + 1]].tolist() == owners
+
+
 @given(POSTINGS.filter(len), SHIFTS, st.data())
 def test_every_flipped_bit_is_told(postings: list[tuple[int, int]], shift: int, data: st.DataObject) -> None:
     blocks, ends, stored = encode(postings, shift)

@@ -14,6 +14,7 @@ from neardup.collection.store import schema
 from neardup.collection.store.segments import (
     KEY_BITS,
     MOST_NUMBER,
+    HeldSegments,
     Portions,
     Segments,
     SegmentWriting,
@@ -41,7 +42,7 @@ def opened() -> Iterator[tuple[sqlite3.Connection, Segments]]:
         def run(statement: str, *given: Any) -> list[Any]:
             return connection.execute(statement, given).fetchall()
 
-        yield connection, Segments(run, PLACE, SMALL)
+        yield connection, Segments(run, PLACE, SMALL, memory=HeldSegments(40))
 
 
 def postings(held: dict[int, set[int]]) -> UInt64s:

@@ -207,6 +207,32 @@ def gather(data, counts, places, starts, out):
 
 
 @njit(cache=True, nogil=True)
+def find_lists(postings, keys, counts, places):
+    """Find keys (int64) in sorted postings: ``counts[p]`` of key p, the first at ``places[p]``."""
+    for p in range(len(keys)):
+        first = np.uint64(keys[p]) << np.uint64(32)
+        low, high = 0, len(postings)
+        while low < high:
+            middle = (low + high) // 2
+            if postings[middle] < first:
+                low = middle + 1
+            else:
+                high = middle
+        places[p], last = low, first | _LOW
+        while high < len(postings) and postings[high] <= last:
+            high += 1
+        counts[p] = high - low
+
+
+@njit(cache=True, nogil=True)
+def copy_lists(postings, counts, places, starts, out):
+    """Write the documents that ``find_lists`` found to ``out`` from ``starts[p]`` on."""
+    for p in range(len(counts)):
+        for k in range(counts[p]):
+            out[starts[p] + k] = np.int64(postings[places[p] + k] & _LOW)
+
+
+@njit(cache=True, nogil=True)
 def sort_lists(documents, offsets):
     """Sort each list ``documents[offsets[k]:offsets[k + 1]]`` in place; most are already sorted."""
     for k in range(len(offsets) - 1):

@@ -293,6 +293,9 @@ class PostgresStore(Store):
         rows = [] if self._is_writing() else getattr(self._local, "held", {}).get(_NAMED_STATE, [])
         return str(rows[0][0]) if rows else ""
 
+    def _sees_one_state(self) -> bool:
+        return bool(getattr(self._local, "held", {}))
+
     def numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """The numbers of the ``ids`` that exist."""
         return dict(self._own("SELECT id, number FROM documents WHERE id = ANY(%s::text[])", list(ids)))

@@ -13,8 +13,14 @@ a time, so that the memory is bounded.
 A large merge is spread over transactions, so that none takes long: each moves the next range of keys from the old
 segments to the new one, and leaves all of them whole. Nothing records that it is under way: a large segment that
 has no keys from some key on, after segments that have keys only from there, is one that they are moved to.
+
+A number is given to one segment only: the last one stays registered when all its postings are removed. So the
+number of a segment and that of its postings, of which a segment that is not written by a large merge can only lose
+some, identify its content. By these a reader keeps the postings of segments that it reads often.
 """
 
+import threading
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -93,6 +99,11 @@ def registered(table: str) -> str:
     return f"SELECT number, bits, postings, first, last, seal FROM {table} ORDER BY number"
 
 
+def contents(run: All) -> frozenset[tuple[int, int]]:
+    """The number of each segment with that of its postings, which identify its content."""
+    return frozenset(run("SELECT number, postings FROM segments"))
+
+
 def bits_for(n_postings: int, block: int = PORTIONS.block) -> int:
     """The number of first bits that makes blocks of about this many postings.
 
@@ -103,15 +114,61 @@ def bits_for(n_postings: int, block: int = PORTIONS.block) -> int:
 
 
 class _Located(NamedTuple):
-    """Blocks as bytes; int64[segments, hashes]: the documents of each hash, and where each list begins."""
+    """int64[segments, hashes]: the documents of each hash, and where each list begins.
+
+    It begins in the postings of a segment, or, where these are None, in ``data``: the blocks that were read.
+    """
 
     data: UInt8s
+    postings: list[UInt64s | None]
     counts: Int64s
     places: Int64s
 
     def of(self, chosen: Int64s) -> "_Located":
         """The same for some of the hashes."""
-        return _Located(self.data, self.counts[:, chosen], self.places[:, chosen])
+        return self._replace(counts=self.counts[:, chosen], places=self.places[:, chosen])
+
+
+_HELD = 1 << 23
+"""The most postings in memory, 64 MB."""
+_COUNTED = 10_000
+"""The most segments whose look-ups are counted."""
+
+
+class HeldSegments:
+    """The postings of segments that were looked into so often that reading all their blocks takes no longer.
+
+    So with them a reader spends at most twice the time that it would spend without. Segments are forgotten in the
+    order in which they were read. For all threads.
+    """
+
+    def __init__(self, most: int = _HELD) -> None:
+        self._most, self._size, self._lock = most, 0, threading.Lock()
+        self._blocks: Counter[tuple[int, int]] = Counter()
+        self._held: OrderedDict[tuple[int, int], UInt64s] = OrderedDict()
+
+    def of(self, segment: Segment) -> UInt64s | None:
+        """The postings of a segment, if they are held."""
+        return self._held.get((segment.number, segment.postings))
+
+    def is_due(self, segment: Segment, blocks: int) -> bool:
+        """Count ``blocks`` that are looked up in a segment; whether it should be read as a whole."""
+        if segment.postings > self._most:
+            return False
+        with self._lock:
+            if len(self._blocks) > _COUNTED:
+                self._blocks.clear()
+            self._blocks[segment.number, segment.postings] += blocks
+            return self._blocks[segment.number, segment.postings] > 1 << segment.bits
+
+    def keep(self, segment: Segment, postings: UInt64s) -> None:
+        """Hold the postings of a segment (uint64, sorted)."""
+        with self._lock:
+            if (segment.number, segment.postings) not in self._held:
+                self._held[segment.number, segment.postings] = postings
+                self._size += len(postings)
+            while self._size > self._most:
+                self._size -= len(self._held.popitem(last=False)[1])
 
 
 def _rarest(counts: Int64s, most: int) -> Int64s:
@@ -124,12 +181,23 @@ def _rarest(counts: Int64s, most: int) -> Int64s:
 class Segments:
     """The look-ups; ``run`` executes a statement with parameters and returns all rows.
 
-    ``prefix`` is the beginning of the names of the two tables.
+    ``prefix`` is the beginning of the names of the two tables. ``memory`` has the postings of segments, within a
+    transaction only of those of ``settled`` (see ``contents``): its changes may be undone.
     """
 
-    def __init__(self, run: All, place: Place, portions: Portions = PORTIONS, prefix: str = "") -> None:
+    def __init__(
+        self,
+        run: All,
+        place: Place,
+        portions: Portions = PORTIONS,
+        prefix: str = "",
+        *,
+        memory: HeldSegments | None = None,
+        settled: frozenset[tuple[int, int]] | None = None,
+    ) -> None:
         self._run, self._path, self._portions = run, place, portions
         self._segments, self._postings = f"{prefix}segments", f"{prefix}postings"
+        self._memory, self._settled = memory, settled
 
     def all(self) -> list[Segment]:
         """The segments, oldest first."""
@@ -258,12 +326,37 @@ class Segments:
         return damaged(self._path, what)
 
     def _located(self, segments: list[Segment], hashes: UInt64s) -> _Located:
-        """The blocks that may contain the hashes, verified, and where the lists are in them."""
+        """Where the lists of hashes are, in segments that are held and in the blocks of others."""
         keys = (hashes & KEPT).astype(np.int64)
+        postings = [self._postings_of(segment, len(keys)) for segment in segments]
+        counts, places = np.zeros((2, len(segments), len(keys)), np.int64)
+        for k, known in enumerate(postings):
+            if known is not None:
+                kernels.find_lists(known, keys, counts[k], places[k])
+        unread = [k for k, known in enumerate(postings) if known is None]
+        data, counts[unread], places[unread] = self._in_blocks([segments[k] for k in unread], keys)
+        return _Located(data, postings, counts, places)
+
+    def _postings_of(self, segment: Segment, keys: int) -> UInt64s | None:
+        """The postings of a segment, if they are held or are to be, since these ``keys`` are looked up, too."""
+        # a large segment may be one that a merge is writing: the number of its postings does not identify them
+        large = bits_for(self._portions.at_once, self._portions.block)
+        if self._memory is None or segment.bits >= large:
+            return None
+        if self._settled is not None and (segment.number, segment.postings) not in self._settled:
+            return None
+        known = self._memory.of(segment)
+        if known is None and self._memory.is_due(segment, min(keys, 1 << segment.bits)):
+            known = self.decoded(segment)
+            self._memory.keep(segment, known)
+        return known
+
+    def _in_blocks(self, segments: list[Segment], keys: Int64s) -> tuple[UInt8s, Int64s, Int64s]:
+        """The blocks that may contain the keys, verified; int64[segments, keys]: the counts and places in them."""
         shifts = np.array([segment.shift for segment in segments], np.int64)[:, None]
         begins = np.array([segment.row(0) for segment in segments], np.int64)[:, None]
         asked = (begins + (keys >> shifts)).ravel()
-        found = self.rows(np.unique(asked))
+        found = self.rows(np.unique(asked)) if len(asked) else []
         with well_formed(self._path):
             numbers = np.array([number for number, _ in found] or [-1], np.int64)
             bounds = np.cumsum([0, *(len(data) for _, data in found)], dtype=np.int64)
@@ -276,16 +369,21 @@ class Segments:
         if not (sound and kernels.locate(data, bounds, rows, steps, counts, places)):
             raise self.damaged("a block of its posting lists was changed")
         shape = len(segments), len(keys)
-        return _Located(data, counts.reshape(shape), places.reshape(shape))
+        return data, counts.reshape(shape), places.reshape(shape)
 
     def _gathered(self, located: _Located) -> tuple[Int64s, Int64s]:
-        data, counts, places = located
+        data, postings, counts, places = located
         # key by key, and for each key the segments in their order
         ends = np.cumsum(counts.T.ravel())
         starts = ends.reshape(counts.T.shape).T - counts
         documents = np.empty(int(counts.sum()), np.int64)
-        if not kernels.gather(data, counts.ravel(), places.ravel(), starts.ravel(), documents):
+        unread = [k for k, known in enumerate(postings) if known is None]
+        in_blocks = (table[unread].ravel() for table in (counts, places, starts))
+        if not kernels.gather(data, *in_blocks, documents):
             raise self.damaged("a block of its posting lists was changed")
+        for k, known in enumerate(postings):
+            if known is not None:
+                kernels.copy_lists(known, counts[k], places[k], starts[k], documents)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts.sum(axis=0))))
         descents = np.flatnonzero(documents[1:] < documents[:-1]) + 1
         if (offsets[np.searchsorted(offsets, descents)] != descents).any():  # within a list: they seldom are
@@ -429,10 +527,8 @@ class SegmentWriting:
             self._insert(target, together)
             target = target._replace(postings=target.postings + len(together))
             low, moved = high, moved + len(together)
-        for segment in (*sources, target):
-            self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", segment.number)
-            if segment.postings:
-                self._register(segment)
+        for segment in (target, *sources):
+            self._register_again(segment)
 
     def merge_all(self) -> None:
         """Merge all segments into one."""
@@ -451,8 +547,7 @@ class SegmentWriting:
             # the blocks read are deleted at once, so that their pages are reused for the new ones
             self._delete_below(segments, low + step)
             self._insert(merged, np.sort(np.concatenate(parts), kind="stable"))
-        if total:
-            self._register(merged)
+        self._register(merged)
 
     def _merged(self, segments: list[Segment]) -> Segment:
         """The new segment for all postings of segments."""
@@ -481,10 +576,7 @@ class SegmentWriting:
         self._tables.change(f"UPDATE {self._blocks} SET data = ? WHERE block = ?", left)
         if len(emptied):
             self._tables.run(f"DELETE FROM {self._blocks} WHERE block {LISTED}", listed(emptied))
-        self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", segment.number)
-        rest = segment._replace(postings=segment.postings - int(gone.sum()))
-        if rest.postings:
-            self._register(rest)
+        self._register_again(segment._replace(postings=segment.postings - int(gone.sum())))
         taken: UInt64s = held[gone]
         return taken
 
@@ -504,6 +596,12 @@ class SegmentWriting:
 
     def _register(self, segment: Segment) -> None:
         self._tables.insert(self._registered, [(*segment, seal(segment))])
+
+    def _register_again(self, segment: Segment) -> None:
+        """Register a changed segment, an empty one if it is the last: its number must not be given again."""
+        self._tables.run(f"DELETE FROM {self._registered} WHERE number = ?", segment.number)
+        if segment.postings or self._next() <= segment.number:
+            self._register(segment)
 
     def _next(self) -> int:
         [(last,)] = self._tables.run(f"SELECT coalesce(max(number), 0) FROM {self._registered}")

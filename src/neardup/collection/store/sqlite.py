@@ -253,10 +253,13 @@ class SqliteStore(SqliteLookups):
 
     def state(self) -> str:
         """The record of the last transaction; see ``Store``."""
-        if self._is_writing() or not self._connection().in_transaction:
+        if self._is_writing() or not self._sees_one_state():
             return ""
         found = self._all("SELECT value FROM header WHERE key = ?", file.LOG_KEY)
         return str(found[0][0]) if found else ""
+
+    def _sees_one_state(self) -> bool:
+        return self._connection().in_transaction
 
     def _all(self, statement: str, *parameters: Any) -> list[Any]:
         # without context managers, which took a quarter of the time of a short statement

@@ -11,7 +11,7 @@ from neardup.collection.contract import StoreUnavailableError
 from neardup.collection.store.failures import busy, damaged
 from neardup.collection.store.groups import GroupTables
 from neardup.collection.store.lookups import StoreLookups
-from neardup.collection.store.segments import Segments
+from neardup.collection.store.segments import HeldSegments, Segments, contents
 from neardup.collection.store.statements import Tables
 from neardup.collection.store.transaction import MissingError, Writing
 from neardup.errors import OutputError
@@ -42,6 +42,7 @@ class Store(StoreLookups):
         self._writer_lock = threading.Lock()
         self._closed = False
         self._known_common: tuple[str, dict[int, int]] = "", {}
+        self._held_segments = HeldSegments()
         self.groups = GroupTables(self._all, self._tables, place)
         self.decisions = DecisionLog(self._all, partial(damaged, place))
 
@@ -57,6 +58,8 @@ class Store(StoreLookups):
         self._local.together = False
         try:
             with self._part() if part else self._transaction() as self._local.tables:
+                if not part:
+                    self._local.settled = contents(self._local.tables.run)
                 self._local.transaction = transaction = Writing(self._local.tables, self._place)
                 yield transaction
                 transaction.finish()
@@ -72,7 +75,8 @@ class Store(StoreLookups):
         Each is stored whole or not at all: a transaction that raises is undone by itself, and those before it
         stay.
         """
-        with self._transaction():
+        with self._transaction() as tables:
+            self._local.settled = contents(tables.run)
             self._local.together = True
             try:
                 yield
@@ -134,7 +138,13 @@ class Store(StoreLookups):
     def _segments(self) -> Segments:
         """The posting lists; within a transaction, including its additions so far."""
         self._flush()
-        return Segments(self._all, self._place)
+        settled = self._local.settled if self._is_writing() else None
+        is_steady = settled is not None or self._sees_one_state()
+        return Segments(self._all, self._place, memory=self._held_segments if is_steady else None, settled=settled)
+
+    def _sees_one_state(self) -> bool:
+        """Whether this thread is within ``reading``, and not within a transaction."""
+        raise NotImplementedError
 
     def _common(self) -> dict[int, int]:
         """The documents of each common key, as far as it is known, in the state that this thread sees."""
