@@ -102,6 +102,8 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
     """Return a column as one array."""
     if column.num_chunks == 1:
         return column.chunk(0)
+    if not column.num_chunks:  # pyarrow 18 does not combine no chunks of a dictionary
+        return pa.nulls(0, column.type)
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 

@@ -76,13 +76,14 @@ class ItemTexts(Sequence[ItemText]):
     def of(cls, items: Sequence[ItemText]) -> "ItemTexts":
         """The table of some items."""
         columns = zip(*items, strict=True) if items else ([] for _ in _COLUMNS)
-        arrays = [pa.array(column, kind.type) for column, kind in zip(columns, _COLUMNS, strict=True)]
-        return cls(pa.Table.from_arrays(arrays, schema=_COLUMNS))
+        arrays = [pa.array(column, pa.large_string()) for column in columns]
+        # pyarrow 18 makes no dictionaries of long strings from objects
+        return cls(pa.Table.from_arrays(arrays, _COLUMNS.names).cast(_COLUMNS))
 
     @classmethod
     def joined(cls, parts: Sequence["ItemTexts"]) -> "ItemTexts":
         """All of the parts, one after the other."""
-        tables = [_COLUMNS.empty_table(), *(part.table for part in parts)]
+        tables = [cls.of([]).table, *(part.table for part in parts)]
         return cls(pa.concat_tables(tables).unify_dictionaries().combine_chunks())
 
     def __len__(self) -> int:
