@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import neardup as nd
 from neardup.comparison.result import DESCRIPTIONS
+from neardup.comparison.show.words import MAIN_MEASURES
 from neardup.display import visible
 from support.messages import has_parts
 from support.paths import GOLDEN
@@ -171,6 +172,10 @@ def test_what_the_list_says() -> None:
 
 def test_measures_with_kind_and_sentence() -> None:
     page = nd.compare(*MEMO).html()
+    main, _, others = page.partition('<table class="measures">')[2].partition("<summary>Other measures</summary>")
+    named = [re.findall(r'<th scope="row">(\w+)</th>', part) for part in (main, others)]
+    assert set(named[0]) == set(MAIN_MEASURES)
+    assert sorted([*named[0], *named[1]]) == sorted(DESCRIPTIONS)
     for name, about in DESCRIPTIONS.items():
         row = re.search(rf'<tr><th scope="row">{name}</th>.*?</tr>', page)
         assert row is not None

@@ -12,7 +12,8 @@ import neardup as nd
 from neardup.comparison import matching
 from neardup.comparison.result import DESCRIPTIONS
 from neardup.comparison.show import as_text
-from neardup.comparison.show.terminal import MAIN_MEASURES, Styled
+from neardup.comparison.show.terminal import Styled
+from neardup.comparison.show.words import MAIN_MEASURES
 from neardup.display import columns, visible
 from neardup.kernels.match import tiling
 from support.paths import GOLDEN

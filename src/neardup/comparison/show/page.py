@@ -231,10 +231,14 @@ class ComparisonBody:
             kind = ROW_KINDS[self._alignment.table.kinds[row]]
             yield LinearDifference(place, wording.WORDS[kind][0], before, self.rows.cells(row))
 
-    def measures(self) -> Iterator[tuple[str, str, str, str, str]]:
-        """Yield each measure: its name, its value, its 95 % interval or "", its kind, its definition."""
+    def measures(self, main: bool | None = None) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield each measure: its name, its value, its 95 % interval or "", its kind, its definition.
+
+        ``main``: only the measures that matter most, or only the others.
+        """
         for name, value, kind, sentence in self._found.described():
-            yield name, *wording.value_of(value), kind, sentence
+            if main in (None, name in wording.MAIN_MEASURES):
+                yield name, *wording.value_of(value), kind, sentence
 
 
 COLOURS = 6

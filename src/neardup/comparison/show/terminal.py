@@ -59,10 +59,6 @@ _LEGEND = (
 )
 
 
-MAIN_MEASURES = ("resemblance", "containment_a", "containment_b", "chunk_union_literal", "lcs", "minhash")
-"""The measures that are shown with a sentence each, unless all are asked for."""
-
-
 def as_text(
     record: ComparisonRecord, names: tuple[str, str], width: int, *, colour: bool, full: bool, every: bool = False
 ) -> Iterator[str]:
@@ -92,7 +88,7 @@ def facts_of(record: ComparisonRecord, width: int, every: bool) -> Iterator[str]
     for text in aligned([*facts, *(("note", note) for note in wording.notes_on(record))], width):
         yield from text.splitlines()
     yield ""
-    shown = [each for each in record.described() if every or each[0] in MAIN_MEASURES]
+    shown = [each for each in record.described() if every or each[0] in wording.MAIN_MEASURES]
     rows = [(name, *wording.value_of(value), kind, sentence) for name, value, kind, sentence in shown]
     column = max(len(value) for _, value, *_ in rows)
     table = []

@@ -260,6 +260,8 @@ _IDEOGRAPH = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]
 Part: TypeAlias = tuple[str, bool]
 """Words, and whether they are quoted from a document."""
 
+MAIN_MEASURES = ("resemblance", "containment_a", "containment_b", "chunk_union_literal", "lcs", "minhash")
+"""The measures that are shown with a sentence each, unless all are asked for."""
 WORDS = {
     "changed": ("changed", "±"),
     "only_a": ("only in A", "−"),
