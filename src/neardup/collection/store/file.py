@@ -338,13 +338,21 @@ _PRAGMAS = (
     "secure_delete = ON",
     "trusted_schema = OFF",
 )
-READING = (*_PRAGMAS, f"mmap_size = {1 << 30}", f"cache_size = -{32 << 10}")
-"""The settings of a connection that reads; a cache is in KiB.
+_MAPPED = 1 << 30
 
-Its cache is void after each change by another connection, the memory map is not: with a change for every five
-requests, a search takes 3 to 10 % more of the processor without it (measured). The first access to a page of it
-takes twice as long as ``pread`` (measured): therefore only a part of a large collection is mapped.
-"""
+
+def reading(size: int) -> Sequence[str]:
+    """Return the settings of a connection that reads a file of ``size`` bytes; a cache is in KiB.
+
+    Its cache is void after each change by another connection, a memory map is not: with a change for every five
+    requests, a search takes 3 to 10 % more of the processor without it (measured). But the first access to a page
+    of it takes twice as long as ``pread``: the slowest searches among a million documents take 15 % more with it
+    (measured). A file of more than 1 GB is not mapped, since most of its pages are seldom read.
+    """
+    mapped = _MAPPED if size <= _MAPPED else 0
+    return (*_PRAGMAS, f"mmap_size = {mapped}", f"cache_size = -{32 << 10}")
+
+
 WRITING = (*_PRAGMAS, "mmap_size = 8589934592", f"cache_size = -{256 << 10}", "cell_size_check = ON")
 """Those of a connection that writes, so that damage does not spread.
 
@@ -413,7 +421,7 @@ def has_changed(path: Path, frozen: State) -> bool:
 def connect(
     path: Path, pragmas: Sequence[str], *, readonly: bool, frozen: bool, wait: float
 ) -> sqlite3.Connection:
-    """A connection with ``pragmas``, ``READING`` or ``WRITING``; usable from any thread, one at a time.
+    """A connection with ``pragmas``, of ``reading`` or ``WRITING``; usable from any thread, one at a time.
 
     With ``frozen`` it makes no files for its locks beside the collection, and does not notice changes.
     """

@@ -225,7 +225,7 @@ class Segments:
     def rarest(self, hashes: UInt64s, most: int, common: dict[int, int]) -> tuple[Int64s, list[Int64s]]:
         """The places of the rarest hashes, ascending, and their documents: ``most`` in sum, but one hash at least.
 
-        ``common`` maps keys of this state to their numbers of documents. Of these, lists longer than ``most`` are
+        ``common`` maps keys of this state to their numbers of documents. Lists longer than ``most`` are
         not read unless all lists are. Other keys with such lists are added to it.
         """
         known = np.array([common.get(key, 0) for key in (hashes & KEPT).tolist()], np.int64)

@@ -106,6 +106,7 @@ class SqliteStore(SqliteLookups):
         if not path.exists():
             self._create(given)
         held = file.hold(path)
+        self._reading = file.reading(held.size())
         self._let_go = weakref.finalize(self, held.release)  # also for a store that was never closed
         try:
             file.require_collection(held, path)
@@ -299,7 +300,7 @@ class SqliteStore(SqliteLookups):
         mine: sqlite3.Connection | None = getattr(self._local, "reader", None)
         if mine is None or self._closed or (self._has_changed() and not mine.in_transaction):
             self._local.frozen = file.frozen_state(self._path) if self.readonly else None
-            mine = self._local.reader = self._connect(file.READING, frozen=self._local.frozen is not None)
+            mine = self._local.reader = self._connect(self._reading, frozen=self._local.frozen is not None)
         return mine
 
     def _connect(self, pragmas: Sequence[str], *, frozen: bool = False) -> sqlite3.Connection:
