@@ -19,7 +19,7 @@ from neardup.contamination.views import as_fragment, lines_of
 from neardup.errors import InputError, SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import NAMED_BY_ROW, Chosen, fault_of_ids
+from neardup.io.readers.columns import Chosen
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch
 from neardup.run.pipeline import Meter
@@ -142,16 +142,16 @@ def weighed(scan: TrainingScan, documents: Documents, columns: Chosen, meter: Me
 
 def _named_once(candidates: pa.Table, columns: Chosen) -> tuple[pa.Table, Sequence[str]]:
     """Name the documents by source and row number if the ids of a guessed column repeat; and a note on that."""
-    if columns.id is None or not columns.id_guessed:
+    if not columns.id_guessed:
         return candidates, ()
     each = candidates.select(["id", "source", "row"]).group_by(["id", "source", "row"]).aggregate([])
-    fault = fault_of_ids(each["id"], columns.id)
-    if fault is None:
+    dropped = columns.dropped(each["id"])
+    if not dropped:
         return candidates, ()
     parts = candidates["source"], candidates["row"].cast(pa.large_string()), pa.scalar("#", pa.large_string())
     place = candidates.schema.get_field_index("id")
     renamed = candidates.set_column(place, candidates.schema.field(place), pc.binary_join_element_wise(*parts))
-    return renamed, (f"{fault}; {NAMED_BY_ROW}",)
+    return renamed, dropped
 
 
 def _places(candidates: pa.RecordBatch) -> Iterable[tuple[str, int, int]]:

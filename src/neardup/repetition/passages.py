@@ -11,7 +11,7 @@ import pyarrow as pa
 from neardup.errors import SettingError
 from neardup.io.readers import choose_columns, open_documents
 from neardup.io.readers.base import Documents
-from neardup.io.readers.columns import NAMED_BY_ROW, Chosen, fault_of_ids
+from neardup.io.readers.columns import Chosen
 from neardup.io.writers import OutputFolder
 from neardup.io.writers.scratch import Scratch, journal_here
 from neardup.repetition.repeats import MaximalRepeats, maximal_repeats
@@ -257,7 +257,9 @@ def passages_of(
         pa.set_memory_pool(pa.system_memory_pool())  # that of Arrow keeps what is freed
     key = new_key() if journal is None else key_of(journal.secret)
     stream = read_stream(documents, columns, key, threads, meter, journal)
-    stream, notes = _named_once(stream, columns, limited=room is not None)
+    dropped = columns.dropped(stream.documents.ids, limited=room is not None)
+    if dropped:
+        stream = replace(stream, documents=replace(stream.documents, ids=None))
     release_memory()
     again = partial(read_again, documents, columns, stream, threads)
     unit, length = shape[0], shape[1] or _length_for(stream, shape[0])
@@ -287,21 +289,10 @@ def passages_of(
         stream,
         repeats,
         located.bytes,
-        notes,
+        (*columns.notes, *dropped),
         again,
         threads,
     )
-
-
-def _named_once(stream: CorpusTokens, columns: Chosen, *, limited: bool) -> tuple[CorpusTokens, Sequence[str]]:
-    """Name the documents by source and row number if the ids of a guessed column repeat; and all notes."""
-    rows = stream.documents
-    if rows.ids is None or columns.id is None or not columns.id_guessed:
-        return stream, columns.notes
-    fault = fault_of_ids(rows.ids, columns.id, limited=limited)
-    if fault is None:
-        return stream, columns.notes
-    return replace(stream, documents=replace(rows, ids=None)), (*columns.notes, f"{fault}; {NAMED_BY_ROW}")
 
 
 def _length_for(stream: CorpusTokens, unit: Unit) -> int:

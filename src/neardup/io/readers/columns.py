@@ -69,6 +69,13 @@ class Chosen:
     notes: tuple[str, ...]
     id_guessed: bool = False
 
+    def dropped(self, ids: pa.Array | None, *, limited: bool = False) -> tuple[str, ...]:
+        """A note that rows are named otherwise, if ids of a guessed column name one twice; else nothing."""
+        if ids is None or self.id is None or not self.id_guessed:
+            return ()
+        fault = fault_of_ids(ids, self.id, limited=limited)
+        return () if fault is None else (f"{fault}; {NAMED_BY_ROW}",)
+
 
 @dataclass(frozen=True, eq=False)
 class Reference:
