@@ -231,7 +231,7 @@ def _write(collection: Collection) -> None:
         collection.put_prepared(entries, "replace", near=near, on_near="link" if near else "keep")
     collection.search(f"FINGERPRINT:{first}_20", limit=1)  # with a passage
     for _ in range(3):  # then posting lists are in memory, and are searched there
-        collection.search(f"FINGERPRINT:{first}", limit=1)
+        collection.search(f"FINGERPRINT:{first}_20_80", limit=1)
     collection.search("harbour", limit=1, fields="excerpt")
     collection.decide(first, second, "duplicate")
     collection.remove(ids)
