@@ -208,6 +208,8 @@ _SAMPLE = (
     "The harbour office is closed on Friday; please hand in all receipts for March before noon. Größe und Maß"
 )
 _OTHER = _SAMPLE.encode("ascii", "ignore").decode()
+_LONG = " ".join(f"word{number}" for number in range(300))
+"""Some of its shingles are in every sample."""
 _QUERY = f'FINGERPRINT:TEXT:"{_SAMPLE}"_20_80 OR SIMILAR:TEXT:"{_SAMPLE}"_90'
 _NEAR = 0.5
 
@@ -225,13 +227,13 @@ def warm(collection: Collection) -> None:
 
 def _write(collection: Collection) -> None:
     """Perform each kind of change, and of search, once; otherwise all would wait for the first one."""
-    ids = first, second = [uuid4().hex, uuid4().hex]
-    entries = collection.prepare(ids, [_SAMPLE, _OTHER], [{}, {}])
+    ids = first, second, long = [uuid4().hex, uuid4().hex, uuid4().hex]
+    entries = collection.prepare(ids, [_SAMPLE, _OTHER, _LONG], [{}, {}, {}])
     for near in (None, _NEAR, Near(_NEAR, recall=1)):
         collection.put_prepared(entries, "replace", near=near, on_near="link" if near else "keep")
     collection.search(f"FINGERPRINT:{first}_20", limit=1)  # with a passage
     for _ in range(3):  # then posting lists are in memory, and are searched there
-        collection.search(f"FINGERPRINT:{first}_20_80", limit=1)
+        collection.search(f"FINGERPRINT:{long}_20_80", limit=1)
     collection.search("harbour", limit=1, fields="excerpt")
     collection.decide(first, second, "duplicate")
     collection.remove(ids)
