@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,16 @@ def test_a_pair_that_an_exact_result_misses_is_found_by_comparing_all_documents(
     (out / "run.json").write_text(json.dumps(run_json), encoding="utf-8")
     seal(out)
     assert difference(run, out)[0] == "missing"
+
+
+def test_inputs_that_are_not_read_are_named_at_the_end(run: Run, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in "ab":
+            archive.writestr(f"{name}.txt", " ".join(f"word{number}" for number in range(99)))
+    assert run("dedup", tmp_path / "all.zip", "-o", tmp_path / "out").status == 0
+    done = run("verify", tmp_path / "out")
+    assert done.status == 0
+    assert done.stdout.splitlines()[-1].split(None, 1)[1].startswith("no difference; 2 inputs not read")
 
 
 # --- the file by itself

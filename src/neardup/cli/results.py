@@ -66,7 +66,11 @@ def verify(options: on_results.VerifyOptions) -> int:
     if options.json:
         typer.echo(notation.dumps({"checks": lines, "difference": difference}, indent=2))
     else:
-        typer.echo(f"{'difference' if difference else 'verified':<14}{difference or 'no difference'}")
+        none = "no difference"
+        if difference is None and verifier.unread:
+            unread = counted(len(verifier.unread), "input")
+            none += f"; {unread} not read: texts of the result were counted, not compared with the input"
+        typer.echo(f"{'difference' if difference else 'verified':<14}{difference or none}")
     return DONE if difference is None else DIFFERENT
 
 
