@@ -236,7 +236,7 @@ def test_inputs_that_are_not_read_are_named_at_the_end(run: Run, tmp_path: Path)
     assert run("dedup", tmp_path / "all.zip", "-o", tmp_path / "out").status == 0
     done = run("verify", tmp_path / "out")
     assert done.status == 0
-    assert done.stdout.splitlines()[-1].split(None, 1)[1].startswith("no difference; 2 inputs not read")
+    assert done.out.splitlines()[-1].split(None, 1)[1].startswith("no difference; 2 inputs not read")
 
 
 # --- the file by itself
