@@ -15,7 +15,7 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -160,14 +160,25 @@ def draw(folder: Path) -> bool:
             for name, scheme in product(PAGES, ("light", "dark")):
                 page = browser.new_page(viewport=SIZE, color_scheme=scheme)
                 page.goto((folder / f"{name}.html").as_uri())
-                session = page.context.new_cdp_session(page)  # Playwright itself writes no WebP
-                picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
-                (folder / f"{name}-{scheme}.webp").write_bytes(base64.b64decode(picture["data"]))
+                (folder / f"{name}-{scheme}.webp").write_bytes(captured(page))
                 page.close()
     except pytest.skip.Exception as reason:
         print(f"the gallery has no pictures: {reason}", file=sys.stderr)
         return False
     return True
+
+
+def captured(page: Any) -> bytes:
+    """A page of a browser as WebP, which Playwright itself does not write."""
+    from playwright.sync_api import Error
+
+    session = page.context.new_cdp_session(page)
+    for _ in range(5):
+        page.screenshot()  # waits for a frame: Chromium refuses to capture a page that it has not drawn
+        with suppress(Error):
+            picture = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+            return base64.b64decode(picture["data"])
+    raise SystemExit("Chromium has captured no picture of a page of the gallery")
 
 
 def make(folder: Path) -> Iterator[str]:
