@@ -56,10 +56,10 @@ _STEP = 0.5
 """The longest wait of the supervisor, so that it notices a signal."""
 _COUNTS = "connections"
 """The file with the number of open connections of each worker."""
-_GONE = (1 << 31) - 1
+GONE = (1 << 31) - 1
 """The number of connections of a worker that accepts none."""
 YIELDS = 100
-"""How often a connection is left to a worker that has fewer, which may hang: some milliseconds."""
+"""How often a connection is left to a worker with fewer, which may hang: some milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -134,21 +134,22 @@ class EvenListener(socket.socket):
 
     def __init__(self, descriptor: int, counts: "memoryview[int]", place: int) -> None:
         super().__init__(fileno=descriptor)
-        self._counts, self._place, self._yielded = counts, place, 0
-        counts[place] = 0
+        self._counts, self._place, self._open, self._yielded = counts, place, 0, 0
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection. Raises BlockingIOError if there is none, or if it is another worker's turn."""
-        if self._counts[self._place] > min(self._counts) and self._yielded < YIELDS:
+        self._count(0)  # here first: while a new worker loads its kernels, the others do not wait for it
+        if self._open > min(self._counts) and self._yielded < YIELDS:
             self._yielded += 1
             raise BlockingIOError
         self._yielded = 0
         connection, address = super().accept()
-        self._counts[self._place] += 1
-        return _Counted(connection, self._closed_one), address
+        self._count(1)
+        return _Counted(connection, lambda: self._count(-1)), address
 
-    def _closed_one(self) -> None:
-        self._counts[self._place] -= 1
+    def _count(self, more: int) -> None:
+        self._open += more
+        self._counts[self._place] = self._open
 
 
 class _Counted(socket.socket):
@@ -269,7 +270,7 @@ class Supervisor:
         status = process.wait()
         _close(process)
         monitoring.forget(self._part.folder, worker.number)
-        self._connections[worker.number] = _GONE
+        self._connections[worker.number] = GONE
         if self._stopping:
             return
         if not self._announced:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup.service.workers import YIELDS, EvenListener, shared_counts
+from neardup.service.workers import GONE, YIELDS, EvenListener, shared_counts
 from neardup.web.server import listen
 
 
@@ -64,10 +64,26 @@ def test_who_wakes_first_does_not_take_all(pair: list[EvenListener], counts: "me
 def test_a_connection_is_not_left_for_ever_to_a_worker_that_hangs(
     pair: list[EvenListener], counts: "memoryview[int]"
 ) -> None:
-    counts[0] = 4
-    with closing(socket.create_connection(pair[0].getsockname())):
-        for _ in range(YIELDS):
+    with ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(closing(socket.create_connection(pair[0].getsockname())))
+        [first] = accepted(pair[0])  # and once in vain
+        stack.enter_context(closing(first))
+        for _ in range(YIELDS - 1):
             assert accepted(pair[0]) == []
-        [one] = accepted(pair[0])
-        with closing(one):
-            assert counts.tolist() == [5, 0]
+        [second] = accepted(pair[0])
+        stack.enter_context(closing(second))
+        assert counts.tolist() == [2, 0]
+
+
+def test_nobody_waits_for_a_worker_that_is_gone_or_not_ready(
+    pair: list[EvenListener], counts: "memoryview[int]"
+) -> None:
+    counts[1] = GONE
+    with ExitStack() as stack:
+        for _ in range(2):
+            stack.enter_context(closing(socket.create_connection(pair[0].getsockname())))
+            [one] = accepted(pair[0])
+            stack.enter_context(closing(one))
+        assert accepted(pair[1]) == []
+        assert counts.tolist() == [2, 0], "it accepts now"
