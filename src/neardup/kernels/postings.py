@@ -13,6 +13,7 @@ read or written outside the arrays, and a block that no encoder has made is repo
 import numpy as np
 
 from neardup.kernels.compiler import njit
+from neardup.kernels.sorting import first_at_least
 
 CHECK = 4
 """Bytes of the checksum."""
@@ -211,17 +212,10 @@ def find_lists(postings, keys, counts, places):
     """Find keys (int64) in sorted postings: ``counts[p]`` of key p, the first at ``places[p]``."""
     for p in range(len(keys)):
         first = np.uint64(keys[p]) << np.uint64(32)
-        low, high = 0, len(postings)
-        while low < high:
-            middle = (low + high) // 2
-            if postings[middle] < first:
-                low = middle + 1
-            else:
-                high = middle
-        places[p], last = low, first | _LOW
-        while high < len(postings) and postings[high] <= last:
-            high += 1
-        counts[p] = high - low
+        places[p] = end = first_at_least(postings, first)
+        while end < len(postings) and postings[end] <= first | _LOW:
+            end += 1
+        counts[p] = end - places[p]
 
 
 @njit(cache=True, nogil=True)
