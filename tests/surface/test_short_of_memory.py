@@ -21,22 +21,26 @@ from support.messages import has_parts
 resource = pytest.importorskip("resource", reason="this system has no limit of the address space")
 
 MB = 1_000_000
+PATIENCE = 300
+"""Seconds after which a command that hangs is a failure of its test."""
 
 
 def limited(megabytes: int, *arguments: object, program: str = "") -> subprocess.CompletedProcess[str]:
     """A command or a program in a process with this limit of the address space."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (megabytes * MB, megabytes * MB))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
     how = ("-c", program) if program else ("-m", "neardup")
+    # set by the process itself: code between fork and exec is unsafe beside the threads of other tests
+    limit = (
+        "import os, resource, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, ({megabytes * MB},) * 2)\n"
+        "resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n"
+        "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])\n"
+    )
     return subprocess.run(
-        [sys.executable, *how, *map(str, arguments)],
+        [sys.executable, "-c", limit, *how, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=limit,
+        timeout=PATIENCE,
         env={**os.environ, "MALLOC_ARENA_MAX": "2"},
     )
 
@@ -75,6 +79,38 @@ def test_native_code_that_aborts_leaves_no_partial_output(mails: Path, tmp_path:
         "       Try: Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads\n"
     )
     assert list(tmp_path.iterdir()) == [mails]
+
+
+def test_a_thread_that_gets_no_memory_before_its_first_line(mails: Path, tmp_path: Path) -> None:
+    """Python itself would wait for this line for ever."""
+    program = (
+        "import sys, threading\nimport neardup.run.find as module\n\n"
+        "def bootstrap(thread):\n    raise MemoryError\n\n"
+        "def run(*a, **k):\n    threading.Thread._bootstrap_inner = bootstrap\n"
+        "    threading.Thread(target=print).start()\n\n"
+        "module.run = run\n"
+        f"sys.argv = ['neardup', 'dedup', {str(mails)!r}, '-o', {str(tmp_path / 'out')!r}]\n"
+        "from neardup.cli import main\nmain()\n"
+    )
+    done = limited(3000, program=program)
+    assert done.returncode == 2
+    assert done.stderr.startswith("\nerror: A library needs more memory than is available for neardup dedup\n")
+    assert list(tmp_path.iterdir()) == [mails]
+
+
+def test_other_failures_that_nobody_can_catch_are_reported_as_ever(mails: Path) -> None:
+    program = (
+        "import sys\nimport neardup.run.find as module\n\n"
+        "class Lost:\n    def __del__(self):\n        raise MemoryError('of no thread')\n\n"
+        "real = module.run\n"
+        "def run(*a, **k):\n    Lost()\n    return real(*a, **k)\n\n"
+        "module.run = run\n"
+        f"sys.argv = ['neardup', 'dedup', {str(mails)!r}, '--dry-run']\n"
+        "from neardup.cli import main\nmain()\n"
+    )
+    done = limited(3000, program=program)
+    assert done.returncode == 0, done.stderr
+    assert "MemoryError: of no thread" in done.stderr
 
 
 def no_thread(thread: threading.Thread) -> NoReturn:

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
 from types import FrameType
 from typing import Any, NoReturn, Protocol, TypeVar
 
@@ -76,7 +77,7 @@ def limited(command: str) -> Iterator[None]:
         words_of_error = no_memory(command, "A library needs more memory than is available for neardup")
         return "\nerror: " + words_of_error.replace("\n", "\n       ") + "\n"
 
-    with aborts_in_words(words, status=2):
+    with aborts_in_words(words, status=2), aborts_without_memory_for_a_thread():
         yield
 
 
@@ -155,6 +156,37 @@ def aborts_in_words(words: Callable[[], str], status: int) -> Iterator[None]:
     finally:
         install(signal.SIGABRT, before)
 
+
+@contextmanager
+def aborts_without_memory_for_a_thread() -> Iterator[None]:
+    """Abort if a thread fails for lack of memory before its first line.
+
+    ``Thread.start`` waits for that line, for ever. The failure is only reported to ``sys.unraisablehook``, in a
+    thread that may have no memory for a frame of Python. Therefore the hook is a method in C, and gives the report
+    to a thread that already runs.
+    """
+    failures: SimpleQueue[Any] = SimpleQueue()
+    before = sys.unraisablehook
+
+    def watch() -> None:
+        while (failure := failures.get()) is not None:
+            if issubclass(failure.exc_type, MemoryError) and _OF_A_THREAD in (failure.err_msg or ""):
+                os.abort()
+            before(failure)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    sys.unraisablehook = failures.put
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        failures.put(None)
+        watcher.join()
+
+
+_OF_A_THREAD = "thread started by"
+"""In the report of a thread that failed outside of its own program."""
 
 DONE, REJECTED, DIFFERENT, ERROR, INTERRUPTED = 0, 1, 1, 2, 130
 SIGNALLED = 128
