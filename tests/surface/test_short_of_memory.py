@@ -63,17 +63,29 @@ def test_a_limit_of_the_address_space_is_said_as_such(mails: Path, tmp_path: Pat
     assert done.returncode == 0 or megabytes < 3000
 
 
-def test_native_code_that_aborts_leaves_no_partial_output(mails: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("crash", "said"),
+    [
+        ("os.abort()", "A library needs more memory than is available for neardup dedup"),
+        (
+            "ctypes.string_at(0)",
+            "A library failed, perhaps because there is not enough memory for neardup dedup",
+        ),
+    ],
+)
+def test_native_code_that_crashes_leaves_no_partial_output(
+    mails: Path, tmp_path: Path, crash: str, said: str
+) -> None:
     """As LLVM does where memory is short, and C++ where nobody catches bad_alloc."""
     program = (
-        "import os, sys\nimport neardup.run.find as module\nmodule.run = lambda *a, **k: os.abort()\n"
+        f"import ctypes, os, sys\nimport neardup.run.find as module\nmodule.run = lambda *a, **k: {crash}\n"
         f"sys.argv = ['neardup', 'dedup', {str(mails)!r}, '-o', {str(tmp_path / 'out')!r}]\n"
         "from neardup.cli import main\nmain()\n"
     )
     done = limited(3000, program=program)
     assert done.returncode == 2
     assert done.stderr == (
-        "\nerror: A library needs more memory than is available for neardup dedup\n"
+        f"\nerror: {said}\n"
         "       This process may take 3.0 GB of address space (ulimit -v); "
         "loading neardup alone takes about 700.0 MB of address space\n"
         "       Try: Allow it more, give fewer documents at a time or smaller ones, or choose fewer --threads\n"

@@ -67,18 +67,24 @@ def limit() -> int | None:
 
 @contextmanager
 def limited(command: str) -> Iterator[None]:
-    """If the address space is limited, refuse a limit that is too small, and report aborts of native code."""
+    """If the address space is limited, refuse a limit that is too small, and report failures of native code."""
     _require_memory()
     if limit() is None:
         yield
         return
 
-    def words() -> str:
-        words_of_error = no_memory(command, "A library needs more memory than is available for neardup")
+    def words(number: int) -> str:
+        words_of_error = no_memory(command, _ENDED_BY[number])
         return "\nerror: " + words_of_error.replace("\n", "\n       ") + "\n"
 
-    with aborts_in_words(words, status=2), aborts_without_memory_for_a_thread():
+    with crashes_in_words(words, status=2), aborts_without_memory_for_a_thread():
         yield
+
+
+_ENDED_BY: dict[int, str] = {
+    signal.SIGABRT: "A library needs more memory than is available for neardup",
+    signal.SIGSEGV: "A library failed, perhaps because there is not enough memory for neardup",
+}
 
 
 def _require_memory() -> None:
@@ -127,11 +133,11 @@ def _allowed() -> str:
 
 
 @contextmanager
-def aborts_in_words(words: Callable[[], str], status: int) -> Iterator[None]:
-    """Make abort() print ``words()``, remove partial output and end the process with ``status``.
+def crashes_in_words(words: Callable[[int], str], status: int) -> Iterator[None]:
+    """Make a crash print ``words(signal)``, remove partial output and end the process with ``status``.
 
-    LLVM, and C++ without a handler for bad_alloc, call abort(). Python's own signal handlers would run at the next
-    bytecode, which never comes, so a C handler is installed.
+    LLVM, and C++ without a handler for bad_alloc, call abort(); other code uses the address that it did not get.
+    Python's own signal handlers would run at the next bytecode, which never comes, so a C handler is installed.
     """
     # the handler runs once at most: if it fails, the process ends as before
     install = getattr(ctypes.CDLL(None), "sysv_signal", None) if os.name == "posix" else None
@@ -142,19 +148,25 @@ def aborts_in_words(words: Callable[[], str], status: int) -> Iterator[None]:
 
     def end(number: int) -> None:
         try:
+            signal.alarm(_LAST_SECONDS)  # the thread may hold a lock that is needed
             reserve.clear()
-            os.write(2, words().encode("utf-8", "replace"))
+            os.write(2, words(number).encode("utf-8", "replace"))
             atexit._run_exitfuncs()
         finally:
             os._exit(status)
 
     handler = _Handler(end)
     install.restype, install.argtypes = ctypes.c_void_p, (ctypes.c_int, ctypes.c_void_p)
-    before = install(signal.SIGABRT, ctypes.cast(handler, ctypes.c_void_p))
+    before = {number: install(number, ctypes.cast(handler, ctypes.c_void_p)) for number in _ENDED_BY}
     try:
         yield
     finally:
-        install(signal.SIGABRT, before)
+        for number, previous in before.items():
+            install(number, previous)
+
+
+_LAST_SECONDS = 10
+"""Seconds for the message and the removal of partial output after a crash."""
 
 
 @contextmanager
