@@ -102,7 +102,10 @@ def pages(path: Path) -> None:
 def maildir(path: Path) -> None:
     box = mailbox.Maildir(path)
     for number, text in enumerate(TEXTS):
-        box.add(mailbox.MaildirMessage(eml_of(text, f"mail {number}")))
+        key = box.add(mailbox.MaildirMessage(eml_of(text, f"mail {number}")))
+        # a key has microseconds without leading zeros, so keys are not always in the order of writing
+        file = path / "new" / key
+        file.rename(file.with_name(f"{number}.{key}"))
     box.close()
 
 

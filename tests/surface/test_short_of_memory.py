@@ -106,7 +106,7 @@ def test_a_thread_that_gets_no_memory_before_its_first_line(mails: Path, tmp_pat
     )
     done = limited(3000, program=program)
     assert done.returncode == 2
-    assert done.stderr.startswith("\nerror: A library needs more memory than is available for neardup dedup\n")
+    assert has_parts(done.stderr, "\nerror: ", "more memory", "neardup dedup\n")
     assert list(tmp_path.iterdir()) == [mails]
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -196,12 +196,27 @@ def test_what_belongs_to_another_user_is_not_used(
     assert "another user" in chosen().notes[0]
 
 
+def signed(payload: bytes) -> bytes:
+    """A file with a right digest."""
+    return compile_cache._HEAD + hashlib.sha256(payload).digest() + payload
+
+
+class Unloadable:
+    """Raises a failure when it is unpickled."""
+
+    def __init__(self, failure: Exception) -> None:
+        self.failure = failure
+
+    def __reduce__(self) -> Any:
+        return fail, (self.failure,)
+
+
+def fail(failure: Exception) -> NoReturn:
+    raise failure
+
+
 def damages(whole: bytes) -> dict[str, bytes]:
-    """Ways in which a file can be wrong, the last two with a right digest."""
-
-    def signed(payload: bytes) -> bytes:
-        return compile_cache._HEAD + hashlib.sha256(payload).digest() + payload
-
+    """Ways in which a file can be wrong, the last three with a right digest."""
     flipped = bytearray(whole)
     flipped[len(whole) // 2] ^= 1
     return {
@@ -228,6 +243,21 @@ def test_damaged_files_are_thrown_away_and_compiled_anew(chosen: Any, tiny: Any,
         told.clear()
         assert tiny().four_times(NUMBERS, 4) == 16, what
         assert told == WARM, what
+
+
+@pytest.mark.parametrize("failure", [MemoryError(), OSError(12, "Cannot allocate memory")])
+def test_without_memory_to_load_it_kept_code_stays(chosen: Any, tiny: Any, told: Any, failure: Exception) -> None:
+    """A process with a small limit of memory would take the code away from all others, and compile it itself."""
+    folder = chosen().write
+    tiny().four_times(NUMBERS, 3)
+    [file] = [path for path in folder.iterdir() if path.suffix != ".lock"]
+    told.clear()
+    file.write_bytes(signed(pickle.dumps(Unloadable(failure))))
+    before = file.read_bytes()
+    with pytest.raises(type(failure)):
+        tiny().four_times(NUMBERS, 3)
+    assert told == []
+    assert file.read_bytes() == before
 
 
 def test_a_full_disk_is_no_reason_to_stop(chosen: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,7 +226,10 @@ class Kernel(CPUDispatcher):
         compile_cache.keep(name, content)
 
     def _loaded(self, name: str) -> Any:
-        """Return the kept entry, or None; a file that is damaged or of another kernel is deleted."""
+        """Return the kept entry, or None, and it is compiled and kept anew: without it, or if it cannot be used.
+
+        Raises MemoryError, OSError without the memory to load it, which says nothing against the file.
+        """
         content = compile_cache.load(name)
         if content is None:
             return None
@@ -238,8 +241,9 @@ class Kernel(CPUDispatcher):
             if owner != self.spelled:
                 raise ValueError(owner)
             return CompileResult._rebuild(self.targetctx, *reduced)
+        except (MemoryError, OSError):
+            raise
         except Exception:  # the digest was right, so it was written wrongly: anything can be raised
-            compile_cache.discard(name)
             return None
 
 
