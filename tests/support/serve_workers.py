@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from http.client import HTTPException
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from support.serve_command import Server
@@ -40,10 +40,15 @@ def metric(server: Server, name: str) -> float:
     """The sum of a metric over its labels."""
     connection = server.connect()
     try:
-        connection.request("GET", "/metrics")
-        page = connection.getresponse().read().decode()
+        return value_of(connection, name)
     finally:
         connection.close()
+
+
+def value_of(connection: HTTPConnection, name: str) -> float:
+    """The sum of a metric over its labels, on an open connection."""
+    connection.request("GET", "/metrics")
+    page = connection.getresponse().read().decode()
     return sum(float(value) for value in re.findall(rf"^{name}(?:{{.*}})? (\S+)$", page, re.MULTILINE))
 
 

@@ -171,8 +171,21 @@ class Metrics:
         if self._shared is None:
             return generate_latest(self._registry)
         registry = CollectorRegistry()
-        MultiProcessCollector(registry, str(self._shared))  # type: ignore[no-untyped-call]
+        _Shared(registry, str(self._shared))
         return generate_latest(registry)
+
+
+class _Shared(MultiProcessCollector):
+    """Collects the metrics of all processes, without the files that a process has made and not yet filled."""
+
+    def __init__(self, registry: CollectorRegistry, folder: str) -> None:
+        self._folder = Path(folder)
+        super().__init__(registry, folder)  # type: ignore[no-untyped-call]
+
+    def collect(self) -> Any:
+        """Return the merged metrics."""
+        files = [str(path) for path in self._folder.glob("*.db") if path.stat().st_size]
+        return self.merge(files, accumulate=True)  # type: ignore[no-untyped-call]
 
 
 def _allocate(folder: Path) -> None:
