@@ -134,14 +134,21 @@ def scope_of(method: str, target: str, headers: Mapping[str, str]) -> dict[str, 
     }
 
 
+PATIENCE = 120.0
+"""Seconds for a request."""
+
+
 @contextmanager
 def serving(
     path: Path, tokens: str = "", scale: int | None = 4, left_out: Mapping[str, Any] | None = None, **limits: float
 ) -> Iterator[Service]:
-    """A service over the collection at ``path``, made with ``left_out`` and ``scale`` (None: it exists)."""
+    """A service over the collection at ``path``, made with ``left_out`` and ``scale`` (None: it exists).
+
+    Without a limit of ``seconds``, a request has time to compile a kernel on a machine with much other work.
+    """
     collection = Collection(path, **({} if scale is None else {"scale": scale}), **left_out or {})
     once_warm(collection)
-    executor = Executor(collection, Limits.of(**limits))
+    executor = Executor(collection, Limits.of(**{"seconds": PATIENCE, **limits}))
     known = Tokens.of(tokens) if tokens else Tokens()
     with asyncio.Runner() as runner:
         yield Service(executor, make_app(executor, known), runner)
