@@ -1,13 +1,15 @@
 # The service in a container: docs/howto/deploy.md says how to build and run it.
 # an exact version, so that the same image can be built again: raise it for the corrections of Python and Debian
-ARG PYTHON=3.13.9-slim-trixie
+ARG PYTHON=3.13.18-slim-trixie
 
 FROM python:${PYTHON} AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE NOTICE ./
 COPY LICENSES LICENSES
 COPY src src
-RUN python -m venv /opt/neardup && /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,hf,http,mcp,office,postgres,service,web]'
+# with SOURCE_DATE_EPOCH, byte code is compared with its source by a hash; Buildah rounds times of files in COPY --from
+RUN python -m venv /opt/neardup \
+    && SOURCE_DATE_EPOCH=1580601600 /opt/neardup/bin/pip install --no-cache-dir '.[client,formats,hf,http,mcp,office,postgres,service,web]'
 # parts of pyarrow that neardup never loads
 RUN cd /opt/neardup/lib/python3*/site-packages/pyarrow && rm -r libarrow_flight* libarrow_python_flight* _flight* include tests
 

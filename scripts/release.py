@@ -93,7 +93,8 @@ def write(address: str, tag: str) -> None:
         (ROOT / name).write_text(text, encoding="utf-8")
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         text = page.read_text(encoding="utf-8")
-        page.write_text(re.sub(r'pip install "?\.(\[[\w,]+\])?"?(?=[\s`]|$)', published, text), encoding="utf-8")
+        text = re.sub(r'pip install "?\.(\[[\w,]+\])?"?(?=[\s`]|$)', published, text)
+        page.write_text(re.sub(r"\b(uvx|pipx run) --(?:from|spec) \. ", r"\1 ", text), encoding="utf-8")
 
 
 def recipe(sdist: Path) -> str:

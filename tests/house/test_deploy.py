@@ -69,6 +69,7 @@ def test_the_image_can_be_built_again_and_starts_anywhere() -> None:
     assert re.search(r"^ARG PYTHON=\d+\.\d+\.\d+-slim-[a-z]+$", DOCKERFILE, flags=re.MULTILINE)
     assert re.findall(r"^FROM (\S+)", DOCKERFILE, flags=re.MULTILINE) == ["python:${PYTHON}"] * 2
     before = DOCKERFILE.partition("RUN neardup warm")[0]
+    assert re.search(r"SOURCE_DATE_EPOCH=\d+ /opt/neardup/bin/pip install", before)  # byte code outlasts the copy
     assert re.search(r"^ *(ENV )?NUMBA_CPU_NAME=generic \\$", before, flags=re.MULTILINE)
 
 

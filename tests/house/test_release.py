@@ -77,6 +77,7 @@ def test_links_lead_into_the_repository_and_hints_name_the_published_package(che
     assert f"repository-code: {ADDRESS}\n" in read(checkout, "CITATION.cff")
     for page in (checkout / "README.md", *(checkout / "docs").rglob("*.md")):
         assert not re.search(r'pip install "?\.[\["\s`]', page.read_text(encoding="utf-8")), page
+    assert "`uvx neardup demo` and `pipx run neardup demo`" in readme
     code = "import sys; sys.path.insert(0, sys.argv[1]); import errors; print(errors.install('web'))"
     hint = subprocess.run(
         [sys.executable, "-c", code, str(checkout / "src" / "neardup")], capture_output=True, text=True, check=True
