@@ -114,14 +114,15 @@ def read(path, form, column, delimiter):
     if form == "text":
         content = path.read_bytes()
         yield None, content.decode("utf-8", "replace") if path.suffix.lower() in PLAIN else None, content
+    elif form not in (*READERS, "jsonl", "csv"):
+        raise ValueError(f"the verifier does not read {form}")
     elif form in READERS:
         rows = READERS[form](path).to_pylist()
         yield from ((number, row[column], row) for number, row in enumerate(rows))
     else:
         content = pa.input_stream(str(path), compression="detect").read().decode("utf-8-sig")
         mark = {"auto": "\t" if ".tsv" in path.suffixes else ",", "tab": "\t"}.get(delimiter, delimiter)
-        table = csv.DictReader(io.StringIO(content), delimiter=mark)
-        lines = {"jsonl": content.split("\n"), "csv": table}[form]  # KeyError: a format that is not read here
+        lines = content.split("\n") if form == "jsonl" else csv.DictReader(io.StringIO(content), delimiter=mark)
         for number, line in enumerate(lines):
             with suppress(ValueError, KeyError, TypeError):  # of an empty or rejected line
                 row = json.loads(line) if form == "jsonl" else line
@@ -205,7 +206,7 @@ class Verifier:
                 for number, *row in read(path, place["format"], place["text"], self.set["delimiter"]):
                     self.rows[file, number] = row
             except (OSError, ValueError, csv.Error, KeyError, ImportError) as error:
-                self.unread.append(f"; not read: {place['name']!r} ({type(error).__name__})")
+                self.unread.append(f"; not read: {place['name']!r} ({type(error).__name__}: {error!s:.150})")
         for line in self._table("located"):
             number = None if self.places[line["file"]]["format"] == "text" else line["number"]
             if self.rows.get((line["file"], number), [None])[0] is not None:
@@ -220,8 +221,10 @@ class Verifier:
 
     def _copies(self):
         for line in self.copy_rows:
-            texts = (self.text[self.row[line[name]]] for name in ("id", "copy_of"))
-            if len({units_of(text, self.set["unit"]) for text in texts}) > 1:
+            if (
+                len({units_of(self.text[self.row[line[name]]], self.set["unit"]) for name in ("id", "copy_of")})
+                > 1
+            ):
                 raise DifferenceError(f"{line['id']!r} is not an exact copy of {line['copy_of']!r}")
         return f"{len(self.copy_rows):,} exact copies have the same units in the same order"
 
@@ -296,8 +299,8 @@ class Verifier:
                 yield row[place["id"]] if place["id"] and number is not None else name, text, row
 
     def _kept(self):
-        if not self.run.get("kept_files") or self.unread or not self.places:
-            return "not compared: an input is not read, or the result has no kept rows"
+        if not (has := self.run.get("kept_files")) or self.unread or not self.places:
+            return f"not compared: {'not all inputs were read' if has else 'the result has no kept rows'}"
         gone = self.gone if self.run["action"] == "dedup" else ()
         expected, kept = Counter(comparable(row) for id, _, row in self.documents() if id not in gone), Counter()
         place = next(place for place in self.places.values() if not place["reference"])

@@ -157,6 +157,7 @@ def test_commands_that_read_standard_input(run: Run, tmp_path: Path, piped: Any)
         (["dedup", "-", "--against", "-"], JSONL, "- was given twice"),
         (["dedup", "-"], b"", "stdin has no rows"),
         (["dedup", "-"], b"<p>a page", "stdin holds no JSON object"),
+        (["dedup", "-"], b"PAR1" + bytes(9) + b"\n{}\n", "another format (parquet)"),
         (["dedup", "-", "--resume"], JSONL, "standard input is gone with the command"),
         (["fingerprint", "-"], JSONL, "standard input is gone with the command"),
     ],

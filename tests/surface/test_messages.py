@@ -7,6 +7,7 @@ import pytest
 from neardup.cli import messages
 from neardup.lsh import bands
 from support.command_line import Run, write_rows
+from support.messages import has_parts
 
 
 def test_several_wrong_settings_are_reported_together(run: Run, mails: Path) -> None:
@@ -117,7 +118,9 @@ def failing(failure: BaseException, run: Run, monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_error_of_the_system_is_said_in_its_words(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     failure = PermissionError(13, "Permission denied", "/locked")
-    assert failing(failure, run, monkeypatch) == "error: /locked: Permission denied\n"
+    lines = failing(failure, run, monkeypatch)
+    assert lines.startswith("error: /locked: Permission denied\n")
+    assert has_parts(lines, "Allowed: ", "read", "Try: ", "rights")
 
 
 def test_a_lack_of_memory_says_the_way_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

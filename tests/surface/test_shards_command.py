@@ -84,6 +84,27 @@ def kept(folder: str) -> list[str]:
     return [json.loads(line)["id"] for line in (Path(folder) / "kept.jsonl").read_text().splitlines()]
 
 
+def test_the_commands_after_a_merge_can_be_copied(day: Path, run: Run) -> None:
+    lines = run("merge", "FP/one", "FP/two", "-o", "again").out.splitlines()
+    begin = next(number for number, line in enumerate(lines) if line.startswith("next "))
+    part, review, report, export = (line.removeprefix("next").split() for line in lines[begin:])
+    for name in ("one", "two"):
+        words = [{"FILES_OF_A_PART": f"{name}.jsonl", "KEPT": f"stay-{name}"}.get(word, word) for word in part]
+        assert run(*words[1:]).status == 0
+    assert [kept(f"stay-{name}") for name in ("one", "two")] == [["a2", "b"], ["c"]]
+    assert review == ["neardup", "review", "again"]
+    assert run(*report[1:]).status == run(*export[1:]).status == 0
+
+
+@pytest.mark.parametrize("name", ["nowhere", "empty"])
+def test_a_folder_without_fingerprints_is_named_before_the_key(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("empty").mkdir()
+    assert has_parts(run("merge", name, "-o", "out").err, name, "Allowed: ", "neardup fingerprint")
+
+
 def test_the_rows_of_each_part_that_stay(day: Path, run: Run) -> None:
     for name in ("one", "two"):
         assert run("part", f"{name}.jsonl", "--of", "out", "-o", f"kept-{name}").status == 0

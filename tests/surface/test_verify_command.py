@@ -239,6 +239,19 @@ def test_inputs_that_are_not_read_are_named_at_the_end(run: Run, tmp_path: Path)
     assert done.out.splitlines()[-1].split(None, 1)[1].startswith("no difference; 2 inputs not read")
 
 
+def test_an_input_that_has_gone_and_a_folder_that_is_no_result_are_explained(
+    run: Run, own: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "moved.jsonl").write_bytes(own.read_bytes())
+    assert run("group", tmp_path / "moved.jsonl", "-o", tmp_path / "out").status == 0
+    (tmp_path / "moved.jsonl").rename(tmp_path / "other.jsonl")
+    lines = dict(line.split(None, 1) for line in run("verify", tmp_path / "out").out.splitlines())
+    assert has_parts(lines["texts"], "moved.jsonl' (FileNotFoundError: ")
+    assert has_parts(lines["kept"], "not compared", "no kept rows")
+    for name in ("nowhere", "other.jsonl"):
+        assert has_parts(run("verify", tmp_path / name).err, name, "not a result", "Allowed: ", "neardup group")
+
+
 # --- the file by itself
 
 

@@ -318,11 +318,15 @@ def _explain(failure: Exception, command: str) -> NoReturn:
     raise typer.Exit(ERROR) from None
 
 
+_RIGHTS = ("Files that you may read, folders that you may write", "Change its rights, or choose another one")
+
+
 def _words(failure: Exception) -> str:
     if isinstance(failure, NeardupError):
         return failure.lines()
     if isinstance(failure, OSError) and failure.strerror:
-        return f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+        words = f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+        return "\n".join(labelled(words, *_RIGHTS)) if isinstance(failure, PermissionError) else words
     if isinstance(failure, ModuleNotFoundError) and failure.name in CORE:
         return "\n".join(labelled(*without_core(failure.name)))
     return (

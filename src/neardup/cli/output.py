@@ -222,11 +222,12 @@ def _show(result: Found, options: ResultOptions) -> None:
 
 
 def _next(out: str, run: RunAccount, options: ResultOptions) -> list[str]:
-    """Return the next commands: without a group one that lists the most similar pairs, if the input is known."""
+    """Return the next commands: without a group one that lists the most similar pairs, if there can be any."""
+    parts = [f"part FILES_OF_A_PART --of {out} -o KEPT"] if hasattr(options, "parts") else []
     if run.counts.groups:
-        return [f"review {out}", f"report {out}", f"export {out} -o groups.csv"]
-    inputs = getattr(options, "inputs", ())
-    return [f"pairs {shlex.join(map(str, inputs))}"] if inputs else []
+        return [*parts, f"review {out}", f"report {out} -o report.html", f"export {out} -o groups.csv"]
+    inputs = getattr(options, "inputs", ()) if run.counts.read > 1 else ()
+    return [f"pairs {shlex.join(map(str, inputs))}"] if inputs else parts
 
 
 def _written(result: Found, files: Mapping[str, Any]) -> str:

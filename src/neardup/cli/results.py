@@ -40,12 +40,14 @@ _BEGINNING = 300
 
 def verify(options: on_results.VerifyOptions) -> int:
     """Count a result again, check by check; print a line for each, and the first difference."""
+    from neardup.run.result_folder import require_result
     from neardup.verifier import DifferenceError, Verifier
 
     if options.sample < 0:
         raise SettingError(
             f"sample is {options.sample}", "A whole number, 0 or more; 0: all", "Leave out --sample"
         )
+    require_result(options.out)
     lines: dict[str, str] = {}
     difference = None
     try:

@@ -130,19 +130,24 @@ def is_fingerprints(path: Path) -> bool:
     return (path / MANIFEST).is_file()
 
 
+def manifest_of(folder: Path) -> bytes:
+    """Return the manifest of a folder of fingerprints as it is. Raises InputError if there is none."""
+    try:
+        return read_regular(folder / MANIFEST, (folder / MANIFEST).lstat().st_size)
+    except (FileNotFoundError, NotADirectoryError):
+        why = f"it has no {MANIFEST}, so it was not finished" if folder.is_dir() else "there is no such folder"
+        raise _unusable(folder, why) from None
+    except OSError as error:
+        raise _unusable(folder, f"{MANIFEST} cannot be read: {error.strerror or error}") from error
+
+
 def read_fingerprints(folder: Path, secret: bytes) -> SavedFingerprints:
     """Read the manifest of a folder of fingerprints made under the key ``secret``.
 
     The other files are read when needed. Raises InputError for a folder that is missing, torn, changed or of
     another key, and FormatError for another version.
     """
-    try:
-        data = read_regular(folder / MANIFEST, (folder / MANIFEST).lstat().st_size)
-    except (FileNotFoundError, NotADirectoryError):
-        why = f"it has no {MANIFEST}, so it was not finished" if folder.is_dir() else "there is no such folder"
-        raise _unusable(folder, why) from None
-    except OSError as error:
-        raise _unusable(folder, f"{MANIFEST} cannot be read: {error.strerror or error}") from error
+    data = manifest_of(folder)
     _require_version(folder, _decoded(folder, data, _Version))
     manifest = _decoded(folder, data, SavedManifest)
     if manifest.key != name_of(secret):

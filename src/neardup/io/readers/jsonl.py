@@ -22,6 +22,7 @@ import pyarrow as pa
 
 from neardup.display import printable
 from neardup.errors import InputError
+from neardup.io.formats import kinds
 from neardup.io.readers import base
 from neardup.io.readers import lines as line_files
 from neardup.io.readers.arrow import kind_of
@@ -152,15 +153,13 @@ class JsonlDocuments(line_files.StreamDocuments):
 
     def _guess(self) -> tuple[base.Column, ...]:
         """Return the keys of the first good lines of the first file that has any."""
-        bad, without_keys, cut_off = "", False, False
+        bad, do, without_keys = "", "", False
         for position in range(len(self.sources)):
-            lines: list[bytes] = []
+            lines, empty = list[bytes](), False
             try:
                 lines, empty = self._first_lines(position)
-                without_keys = without_keys or empty
             except UNREADABLE as error:
-                cut_off = cut_off or not bad
-                bad = bad or base.failure_text(error)
+                bad, do = bad or base.failure_text(error), do or "Check that the file is whole"
             objects = list(islice(parsed_objects(lines), SAMPLE_ROWS))
             if objects:
                 self.types = guess_types(objects)
@@ -170,14 +169,17 @@ class JsonlDocuments(line_files.StreamDocuments):
                     names = ", ".join(f'"{printable(name)}"' for name in self.unnameable)
                     self.findings.notes.append(f"fields that cannot be the text or the id by their names: {names}")
                 return tuple(column for column in columns if column.name not in self.unnameable)
+            if kind := kinds.kind_of(lines[0], "") if lines else None:
+                bad = bad or f"its first bytes are those of another format ({kind})"
+                do = do or "Give the file the extension of its format, or name another file"
+            else:
+                without_keys = without_keys or empty
             bad = bad or (f"its first line is {base.shown(lines[0])[:80]!r}" if lines else "")
         if bad and not without_keys:
             raise InputError(
                 f"{self.names[0]} holds no JSON object in its first lines: {bad}",
                 "One JSON object a line",
-                "Check that the file is whole"
-                if cut_off
-                else "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
+                do or "For one JSON array, convert it first: jq -c '.[]' file.json > file.jsonl",
             )
         return ()
 

@@ -18,6 +18,7 @@ from neardup.io.fingerprints.folder import (
     SavedInput,
     SavedSource,
     is_fingerprints,
+    manifest_of,
     read_fingerprints,
 )
 from neardup.io.fingerprints.keys import key_file, notes_on, read_secret, shared_secret
@@ -64,6 +65,8 @@ def open_parts(
     """
     if not folders:
         raise InputError("No fingerprints were given", "Folders that neardup fingerprint has written", "Name them")
+    for folder in folders:  # before the key: a wrong folder has none beside it
+        manifest_of(folder)
     file = key_file(folders[0].absolute(), key)
     secret = read_secret(file)
     parts = [read_fingerprints(folder, secret) for folder in folders]
