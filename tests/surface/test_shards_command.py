@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -103,6 +104,26 @@ def test_a_folder_without_fingerprints_is_named_before_the_key(
     monkeypatch.chdir(tmp_path)
     Path("empty").mkdir()
     assert has_parts(run("merge", name, "-o", "out").err, name, "Allowed: ", "neardup fingerprint")
+
+
+def test_a_merge_stores_the_other_columns_of_documents(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that filters and exports use, also where only some parts have them, as one run stores them."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": f"{name}{part}", "text": TEXTS[name], "n": part} for part in range(3) for name in ("a", "b")]
+    pq.write_table(pa.Table.from_pylist(rows[:2]), "0.parquet")
+    Path("1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[2:4]))
+    Path("2.csv").write_text("id,text,site\n" + "".join(f"{row['id']},{row['text']},x\n" for row in rows[4:]))
+    files = ("0.parquet", "1.jsonl", "2.csv")
+    for number, name in enumerate(files):
+        assert run("fingerprint", name, "-o", f"FP/{number}").status == 0
+    assert run("merge", "FP", "-o", "merged").status == run("group", *files, "-o", "whole").status == 0
+    merged, whole = (pq.read_table(f"{out}/texts.parquet") for out in ("merged", "whole"))
+    assert merged.equals(whole)
+    assert set(merged["fields"].to_pylist()) == {'{"n":"0"}', '{"n":"1"}', '{"site":"x"}'}
+    assert run("dedup", "2.csv", "--against", "FP/0", "-o", "fresh").status == 0
+    assert '{"n":"0"}' in pq.read_table("fresh/texts.parquet")["fields"].to_pylist()
 
 
 def test_the_rows_of_each_part_that_stay(day: Path, run: Run) -> None:

@@ -168,7 +168,7 @@ class SavedEngine:
             if names.joining:
                 counted = display.counted(names.joining, "document")
                 typer.echo(
-                    f"note: {counted} near copies in several named groups; names.parquet lists them", err=True
+                    f"note: {counted} near members of several named groups; names.parquet lists them", err=True
                 )
         return result
 

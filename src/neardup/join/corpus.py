@@ -4,7 +4,7 @@ A corpus is the new input, preceded by the reference input if one is given. Its 
 be read, numbered from 0 over both inputs, reference first.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, pairwise, starmap
@@ -67,6 +67,9 @@ class SavedDocuments(Protocol):
 
     def fingerprints(self) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, in order; stream keys are sealed."""
+
+    def readers(self, wanted: Collection[int]) -> list[Documents]:
+        """Return the documents with these chunks, as they are read now."""
 
 
 def saved_in(documents: Documents) -> SavedDocuments | None:

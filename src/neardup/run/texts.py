@@ -1,6 +1,6 @@
 """The texts behind a result: those of the input of this run, and those stored in the folder of a result."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -151,8 +151,9 @@ class InputTexts:
         ]
         for number, part in enumerate(self._parts):
             mine = {piece.chunk: (piece, some) for piece, some in wanted if piece.part == number}
-            work = partial(_stored_rows, part, mine)
-            chunks = part.documents.chunks(mine.keys(), _columns_of(part)) if mine else ()
+            names = _columns_of(part, mine) if mine else []
+            work = partial(_stored_rows, names, mine)
+            chunks = part.documents.chunks(mine.keys(), names) if mine else ()
             yield from chain.from_iterable(ordered_map(work, chunks, self._corpus.settings.work.threads))
 
     def fields(self, row: int) -> Mapping[str, Any]:
@@ -245,10 +246,10 @@ def _path(documents: Documents, source: str, number: int) -> str:
 
 
 def _stored_rows(
-    part: Part, wanted: Mapping[int, tuple[_Piece, Int64s]], chunk: Chunk
+    names: list[str], wanted: Mapping[int, tuple[_Piece, Int64s]], chunk: Chunk
 ) -> list[tuple[int, bytes, str | None]]:
     """Read the wanted rows of a chunk. Raises InputError if it has other rows than before."""
-    (piece, rows), names = wanted[chunk.index], _columns_of(part)
+    piece, rows = wanted[chunk.index]
     table = chunk.read(names).table
     if table.num_rows != piece.count:  # another column is damaged
         table, names = chunk.read(names[:1]).table, names[:1]
@@ -267,9 +268,12 @@ def _stored_rows(
     return list(zip(rows.tolist(), texts, others, strict=True))
 
 
-def _columns_of(part: Part) -> list[str]:
-    """The text, and other columns to store with it."""
-    return [part.text, *other_columns(part.documents, part.text, part.id)]
+def _columns_of(part: Part, wanted: Collection[int]) -> list[str]:
+    """The text, and other columns to store with it: of saved parts, those of the files with the wanted chunks."""
+    saved = saved_in(part.documents)
+    readers = [part.documents] if saved is None else saved.readers(wanted)
+    others = dict.fromkeys(name for one in readers for name in other_columns(one, part.text, part.id))
+    return [part.text, *list(others)[:MOST_FIELDS]]
 
 
 def other_columns(documents: Documents, text: str, id: str | None) -> list[str]:

@@ -21,6 +21,7 @@ from neardup.io.formats.charsets import Charset
 from neardup.io.names import path_of
 from neardup.io.readers import base, open_sources
 from neardup.io.readers.columns import Chosen
+from neardup.io.readers.composite import filled, has_column
 from neardup.io.readers.discovery import find_files
 from neardup.io.readers.folders import Discovered
 from neardup.io.readers.places import RecordedFiles
@@ -97,6 +98,11 @@ class FingerprintedDocuments:
             part, first = self._parts[number], self._first_chunks[number]
             for chunk in part.chunks(mine, columns):
                 yield replace(chunk, index=chunk.index + first, shift=self._shift(number))
+
+    def readers(self, wanted: Collection[int]) -> list[base.Documents]:
+        """Return the documents of the parts with these chunks, as they are read now. Raises InputError."""
+        numbers = sorted({bisect_right(self._first_chunks, index) - 1 for index in wanted})
+        return [self._parts[number].documents for number in numbers]
 
     def recorded_places(self) -> pa.Table:
         """Return the PLACES of all files, numbered from 0, under their names beside other parts."""
@@ -222,18 +228,20 @@ class _Part:
     def chunks(self, wanted: Collection[int], columns: Sequence[str] | None) -> "Iterator[_Checked]":
         """Yield chunks of the texts; reading one raises InputError if its rows are not those of the first pass."""
         rows = {facts.index: facts.rows for facts in self.saved.facts}
-        for chunk in self._documents.chunks(wanted, columns):
+        present = None if columns is None else [name for name in columns if has_column(self.documents, name)]
+        for chunk in self.documents.chunks(wanted, present):
             chosen = None if self._positions is None else self._positions[chunk.index]
             yield _Checked(chunk.index, chunk, self, rows[chunk.index], chosen)
 
     def capture(self, position: int, number: int) -> Any:
         """Return the parts of a record in the file at a position."""
-        documents = self._documents
+        documents = self.documents
         capture = getattr(documents, "capture", None)
         return None if capture is None else capture(documents.names[position], number)
 
     @cached_property
-    def _documents(self) -> base.Documents:
+    def documents(self) -> base.Documents:
+        """The documents, read from where they are now. Raises InputError if these are not the recorded ones."""
         made, settings = self.saved.manifest.input, self.saved.settings
         sources = tuple(self._reachable(number) for number in range(len(self.sources)))
         found = Discovered(cast(base.Format, made.format), made.name, sources)
@@ -277,7 +285,7 @@ class _Part:
 
     def require_digests(self, numbers: base.RowNumbers) -> None:
         """Raise InputError if files that are one document each, read by now, are not those of the first pass."""
-        documents = self._documents
+        documents = self.documents
         assert isinstance(documents, TextDocuments)
         for number in numbers.tolist():
             if documents.digest(number) not in (None, self._digests.get(number)):
@@ -314,6 +322,11 @@ class _Part:
         )
 
 
+def _null(name: str, rows: int) -> pa.Array:
+    """The values of a column that a part lacks."""
+    return pa.nulls(rows, pa.large_string())
+
+
 @dataclass(frozen=True, eq=False)
 class _Checked:
     """A chunk of a part whose rows are compared with those of the first pass."""
@@ -334,9 +347,14 @@ class _Checked:
         return self.chunk.first_row + self.shift
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
-        found = self.chunk.read(columns)
+        """Return the columns, null where the part lacks them; no row if a column after the first is damaged."""
+        present = [name for name in columns if has_column(self.part.documents, name)]
+        found = self.chunk.read(present)
         if found.table.num_rows != self.rows:
-            self.part.refuse(Source(self.source, self.source))
+            if len(present) == 1 or self.chunk.read(present[:1]).table.num_rows != self.rows:
+                self.part.refuse(Source(self.source, self.source))
+            return replace(found, table=found.table.slice(0, 0), row_numbers=found.row_numbers[:0])
+        found = replace(found, table=filled(found.table, columns, _null))
         if self.part.saved.manifest.input.format == "text":
             self.part.require_digests(found.row_numbers)
         found = replace(found, row_numbers=found.row_numbers + self.shift)

@@ -52,7 +52,7 @@ class CompositeDocuments:
             for column in one.columns:
                 kinds.setdefault(column.name, {}).setdefault(column.kind, one.names[0])
         self.columns = tuple(base.Column(name, _common(tuple(of))) for name, of in kinds.items())
-        counts = {name: sum(_has(one, name) for one in inputs) for name in kinds}
+        counts = {name: sum(has_column(one, name) for one in inputs) for name in kinds}
         self.partial = frozenset(name for name in kinds if counts[name] < len(inputs))
         self.conflicts = {
             name: " and ".join(f"{kind} in {first}" for kind, first in of.items())
@@ -105,7 +105,9 @@ class CompositeDocuments:
         """Yield the chunks of all inputs in order."""
 
         def of_one(one: FileDocuments, mine: Collection[int] | None) -> Iterator[base.Chunk]:
-            return one.chunks(mine, None if columns is None else [name for name in columns if _has(one, name)])
+            return one.chunks(
+                mine, None if columns is None else [name for name in columns if has_column(one, name)]
+            )
 
         for first, chunk in self._in_turn(wanted, of_one):
             yield self._numbered(first, chunk)
@@ -171,8 +173,18 @@ class CompositeDocuments:
         return base.Separate(natives, opened)
 
 
-def _has(one: FileDocuments, name: str) -> bool:
+def has_column(one: base.Documents, name: str) -> bool:
+    """Return whether an input has a column, or makes it of others."""
     return name in getattr(one, "virtual", ()) or any(column.name == name for column in one.columns)
+
+
+def filled(table: pa.Table, columns: Sequence[str], null: Callable[[str, int], pa.Array]) -> pa.Table:
+    """Return the table with all of ``columns``; ``null`` makes those that it lacks from their name and length."""
+    if table.num_columns == len(columns):
+        return table
+    present, rows = table.column_names, table.num_rows
+    arrays = [table.column(present.index(name)) if name in present else null(name, rows) for name in columns]
+    return pa.table(arrays, list(columns))
 
 
 def _common(kinds: tuple[base.Kind, ...]) -> base.Kind:
@@ -230,16 +242,9 @@ class _Chunk:
 
     def read(self, columns: Sequence[str]) -> base.ReadRows:
         """Return the requested columns; those that the input lacks are null."""
-        present = [name for name in columns if _has(self.chunk.owner, name)]
+        present = [name for name in columns if has_column(self.chunk.owner, name)]
         rows: base.ReadRows = self.chunk.read(present)
-        if len(present) == len(columns):
-            return rows
-        numbers: base.RowNumbers = rows.row_numbers
-        arrays = [
-            rows.table.column(present.index(name)) if name in present else self.owner.null(name, len(numbers))
-            for name in columns
-        ]
-        return replace(rows, table=pa.table(arrays, list(columns)))
+        return replace(rows, table=filled(rows.table, columns, self.owner.null))
 
     def read_native(self) -> base.NativeRows:
         """Return the good rows with all their content, as in the file."""

@@ -89,6 +89,10 @@ class ReadDocuments:
         """Define a good row."""
         self.documents.require(text, id)
 
+    def readers(self, wanted: Collection[int]) -> list[Documents]:
+        """Return the documents."""
+        return [self.documents]
+
     def fingerprints(self) -> Iterator[ReadChunk]:
         """Yield the fingerprints of all chunks, in order."""
         return iter(self.saved)
