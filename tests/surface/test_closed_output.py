@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -71,3 +72,14 @@ def test_a_full_disk_is_reported_in_words() -> None:
         assert "No space left" in done.stderr
         assert "Traceback" not in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device that is always full is that of Linux")
+def test_rows_for_a_full_disk_are_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # else nothing is left to write at the exit
+    lines = (json.dumps({"id": number, "text": f"{number} {TEXTS}"}) + "\n" for number in range(999))
+    (tmp_path / "rows.jsonl").write_text("".join(lines))
+    done = run(["dedup", str(tmp_path / "rows.jsonl"), "-o", "-", "--threshold", "1"], ">/dev/full")
+    assert done.returncode == 2
+    assert "No space left" in done.stderr.splitlines()[-3]
+    assert "Exception" not in done.stderr

@@ -315,6 +315,10 @@ def _explain(failure: Exception, command: str) -> NoReturn:
         error(no_memory(command))
     else:
         error(_words(failure))
+    try:
+        sys.stdout.flush()
+    except OSError:  # the disk of standard output is full: the interpreter would write the rest again
+        _stop_writing()
     raise typer.Exit(ERROR) from None
 
 
