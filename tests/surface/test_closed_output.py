@@ -77,7 +77,12 @@ def test_a_full_disk_is_reported_in_words() -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the device that is always full is that of Linux")
 def test_rows_for_a_full_disk_are_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # else nothing is left to write at the exit
-    lines = (json.dumps({"id": number, "text": f"{number} {TEXTS}"}) + "\n" for number in range(999))
+    texts = [
+        TEXTS,
+        TEXTS,
+        *(f"{number} word " * 2_000 for number in range(99)),
+    ]  # the first row stays in the buffer
+    lines = (json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts))
     (tmp_path / "rows.jsonl").write_text("".join(lines))
     done = run(["dedup", str(tmp_path / "rows.jsonl"), "-o", "-", "--threshold", "1"], ">/dev/full")
     assert done.returncode == 2
