@@ -117,8 +117,7 @@ def read(path, form, column, delimiter):
     elif form not in (*READERS, "jsonl", "csv"):
         raise ValueError(f"the verifier does not read {form}")
     elif form in READERS:
-        rows = READERS[form](path).to_pylist()
-        yield from ((number, row[column], row) for number, row in enumerate(rows))
+        yield from ((number, row[column], row) for number, row in enumerate(READERS[form](path).to_pylist()))
     else:
         content = pa.input_stream(str(path), compression="detect").read().decode("utf-8-sig")
         mark = {"auto": "\t" if ".tsv" in path.suffixes else ",", "tab": "\t"}.get(delimiter, delimiter)
@@ -221,10 +220,8 @@ class Verifier:
 
     def _copies(self):
         for line in self.copy_rows:
-            if (
-                len({units_of(self.text[self.row[line[name]]], self.set["unit"]) for name in ("id", "copy_of")})
-                > 1
-            ):
+            a, b = (units_of(self.text[self.row[line[name]]], self.set["unit"]) for name in ("id", "copy_of"))
+            if a != b:
                 raise DifferenceError(f"{line['id']!r} is not an exact copy of {line['copy_of']!r}")
         return f"{len(self.copy_rows):,} exact copies have the same units in the same order"
 

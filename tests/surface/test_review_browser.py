@@ -443,7 +443,7 @@ def test_a_pair_opens_at_its_first_difference(chrome: Any, tmp_path: Path) -> No
         assert len(at) == len(shown) == 2
         assert (at[0] < at[1]) == (shown[0] < shown[1])
         marks.first.click()
-        assert page.evaluate("document.querySelector(':target table, :target')?.id") == "d1"
+        page.wait_for_function("document.querySelector(':target table, :target')?.id === 'd1'")
         strip = page.locator("svg.strip").bounding_box()
         assert strip["y"] + strip["height"] <= page.locator("form.decide").bounding_box()["y"]
         assert page.locator(".match").count() == 0  # nothing moved
