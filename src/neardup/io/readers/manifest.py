@@ -149,10 +149,22 @@ def damaged(folder: Path, reason: str) -> InputError:
     )
 
 
+def reader_of(data: bytes) -> pa.BufferReader:
+    """Return a reader of a copy of the bytes that Arrow owns.
+
+    A thread of Arrow may be the last that needs the bytes. It then needs the interpreter to free those of Python,
+    and the process is aborted if the interpreter has ended by then.
+    """
+    copy = pa.allocate_buffer(len(data))
+    with pa.FixedSizeBufferWriter(copy) as writer:
+        writer.write(data)
+    return pa.BufferReader(copy)
+
+
 def decoded_table(name: str, data: bytes) -> pa.Table:
     """Return a table of a result from the bytes of its file. Raises ChangedError for any other bytes."""
     try:
-        table = pq.ParquetFile(pa.BufferReader(data)).read()
+        table = pq.ParquetFile(reader_of(data)).read()
         table.validate(full=True)
     except MemoryError:
         raise

@@ -27,6 +27,7 @@ from neardup.io.readers.arrow import (
 from neardup.io.readers.discovery import find_file
 from neardup.io.readers.fields import FieldPath, VirtualColumns, require_paths
 from neardup.io.readers.files import UNREADABLE, FileChunk, FileDocuments
+from neardup.io.readers.manifest import reader_of
 from neardup.io.readers.sources import Source
 
 Mixed: TypeAlias = dict[str, tuple[tuple[str, str], ...]]
@@ -331,11 +332,11 @@ def read_table(path: str | Path) -> pa.Table:
     """Return the whole table of a file or URL, with the metadata of its schema. Raises InputError."""
     source = find_file(path)
     try:
-        data = pa.py_buffer(source.read_bytes())
-        reader = pa.BufferReader(data)
-        if data.size and data[:4].to_pybytes() == b"PAR1":
+        data = source.read_bytes()
+        reader = reader_of(data)
+        if data[:4] == b"PAR1":
             return pq.read_table(reader)
-        if data.size and data[:6].to_pybytes() == b"ARROW1":
+        if data[:6] == b"ARROW1":
             return pa.ipc.open_file(reader).read_all()
         return pa.ipc.open_stream(reader).read_all()
     except UNREADABLE as error:
