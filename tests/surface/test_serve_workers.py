@@ -79,6 +79,7 @@ def test_slow_clients_and_the_metrics_of_both(server: Server) -> None:
     [folder] = set(map(folder_of, workers_of(server)))
     metrics = next(folder.rglob("counter_*.db")).parent
     (metrics / "counter_2.db").touch()  # as a process that starts leaves it for a moment
+    (metrics / "gauge_livesum_2.db").symlink_to("gone")  # as one that has just ended
     # connections that stay are divided among the workers, those that come one after the other perhaps not
     waiting = [server.connect() for _ in range(10)]
     for one in waiting:

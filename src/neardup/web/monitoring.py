@@ -11,6 +11,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -171,21 +172,28 @@ class Metrics:
         if self._shared is None:
             return generate_latest(self._registry)
         registry = CollectorRegistry()
-        _Shared(registry, str(self._shared))
+        registry.register(_Processes(self._shared))
         return generate_latest(registry)
 
 
-class _Shared(MultiProcessCollector):
-    """Collects the metrics of all processes, without the files that a process has made and not yet filled."""
+@dataclass(frozen=True)
+class _Processes:
+    """Collects the metrics of all processes from the files in ``folder``."""
 
-    def __init__(self, registry: CollectorRegistry, folder: str) -> None:
-        self._folder = Path(folder)
-        super().__init__(registry, folder)  # type: ignore[no-untyped-call]
+    folder: Path
 
     def collect(self) -> Any:
-        """Return the merged metrics."""
-        files = [str(path) for path in self._folder.glob("*.db") if path.stat().st_size]
-        return self.merge(files, accumulate=True)  # type: ignore[no-untyped-call]
+        """Return the merged metrics, without the files that a process has made and not yet filled."""
+        files = [str(path) for path in self.folder.glob("*.db") if _size(path)]
+        return MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file; 0 if it has gone, with a worker that has ended."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _allocate(folder: Path) -> None:
