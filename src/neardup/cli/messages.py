@@ -302,7 +302,7 @@ def _written(stopped: KeyboardInterrupt) -> str:
 
 
 def _stop_writing() -> None:
-    """Discard further output after the reader has closed the pipe, as in ``neardup demo | head``.
+    """Discard further output: the reader has closed the pipe, as in ``neardup demo | head``, or the disk is full.
 
     Otherwise the buffered rest would be written at exit and fail again.
     """
@@ -317,7 +317,7 @@ def _explain(failure: Exception, command: str) -> NoReturn:
         error(_words(failure))
     try:
         sys.stdout.flush()
-    except OSError:  # the disk of standard output is full: the interpreter would write the rest again
+    except OSError:
         _stop_writing()
     raise typer.Exit(ERROR) from None
 

@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 import neardup as nd
-from neardup.io.fingerprints.folder import FILES, FORMAT, MANIFEST, SavedFingerprints, read_fingerprints
+from neardup.io.fingerprints.folder import (
+    FILES,
+    FORMAT,
+    MANIFEST,
+    SavedFingerprints,
+    manifest_of,
+    read_fingerprints,
+)
 from neardup.io.fingerprints.keys import SHARED, new_key_file, read_secret, shared_secret
 from neardup.io.readers import choose_columns, open_files
 from neardup.lsh.bands import plan
@@ -37,7 +44,7 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def used(folder: Path) -> SavedFingerprints:
     """Read all of a part, and look up in it."""
-    found = read_fingerprints(folder, read_secret(folder.parent / SHARED))
+    found = read_fingerprints(folder, manifest_of(folder), read_secret(folder.parent / SHARED))
     chunks = list(found.chunks())
     assert sum(len(chunk.units) for chunk in chunks) == 120
     found.places()
@@ -122,7 +129,7 @@ def test_a_row_without_text_has_no_signature(tmp_path: Path) -> None:
     (tmp_path / "some.jsonl").write_text('{"text": " "}\n{"text": "a few words"}\n')
     documents = open_files([tmp_path / "some.jsonl"])
     save_fingerprints(documents, choose_columns(documents, None, None), nd.Settings.of(), tmp_path / "FP")
-    found = read_fingerprints(tmp_path / "FP", read_secret(tmp_path / SHARED))
+    found = read_fingerprints(tmp_path / "FP", manifest_of(tmp_path / "FP"), read_secret(tmp_path / SHARED))
     (chunk,) = found.chunks()
     assert not chunk.signatures[0].any()
     assert chunk.signatures[1].all()

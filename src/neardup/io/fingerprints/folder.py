@@ -141,13 +141,12 @@ def manifest_of(folder: Path) -> bytes:
         raise _unusable(folder, f"{MANIFEST} cannot be read: {error.strerror or error}") from error
 
 
-def read_fingerprints(folder: Path, secret: bytes) -> SavedFingerprints:
-    """Read the manifest of a folder of fingerprints made under the key ``secret``.
+def read_fingerprints(folder: Path, data: bytes, secret: bytes) -> SavedFingerprints:
+    """Decode the manifest ``data`` of a folder of fingerprints made under the key ``secret``.
 
-    The other files are read when needed. Raises InputError for a folder that is missing, torn, changed or of
-    another key, and FormatError for another version.
+    The other files are read when needed. Raises InputError for a folder that is torn, changed or of another key,
+    and FormatError for another version.
     """
-    data = manifest_of(folder)
     _require_version(folder, _decoded(folder, data, _Version))
     manifest = _decoded(folder, data, SavedManifest)
     if manifest.key != name_of(secret):

@@ -65,11 +65,10 @@ def open_parts(
     """
     if not folders:
         raise InputError("No fingerprints were given", "Folders that neardup fingerprint has written", "Name them")
-    for folder in folders:  # before the key: a wrong folder has none beside it
-        manifest_of(folder)
+    manifests = list(map(manifest_of, folders))  # before the key: a wrong folder has none beside it
     file = key_file(folders[0].absolute(), key)
     secret = read_secret(file)
-    parts = [read_fingerprints(folder, secret) for folder in folders]
+    parts = [read_fingerprints(folder, data, secret) for folder, data in zip(folders, manifests, strict=True)]
     for part in parts[1:]:
         _require_alike(parts[0], part)
     _require_different(parts)
