@@ -312,14 +312,14 @@ class Verifier:
         return f"{kept.total():,} rows are those of the input less the removed ones"
 
     def _missing(self, most=3_000):
-        different, holders, listed = {}, defaultdict(list), 0
-        for _, text, _ in self.documents() if self.places and not self.unread else ():
-            different.setdefault(units_of(text or "", self.set["unit"]), text or "")
-        different.pop((), None)
+        holders, listed = defaultdict(list), 0
+        # None: only neardup itself reads the file, such as a PDF or a compressed text
+        texts = [text if isinstance(row, bytes) else text or "" for _, text, row in self.documents()]
+        different = {units_of(t, self.set["unit"]): t for t in texts if t and units_of(t, self.set["unit"])}
         limits = (self.run["crowds"], self.run["popular"]["documents"], self.run["against"])
-        limits += (self.set["across"], self.set["within"], self.measure in COMMON_TEXT)
+        limits += (self.set["across"], self.set["within"], self.measure in COMMON_TEXT, self.unread, None in texts)
         if any(limits) or self.run["choice"]["method"] != "exact" or not 0 < len(different) <= most:
-            return f"not counted: it is for exact runs of at most {most:,} different documents that list all pairs"
+            return f"not counted: it is for exact runs of {most:,} documents at most, read here, listing all pairs"
         self.text = dict(enumerate(different.values()))
         for number in self.text:
             features = self.features(number)

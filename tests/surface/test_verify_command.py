@@ -1,5 +1,6 @@
 """``neardup verify``: results are confirmed, and each fault that somebody plants in one is found."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from hypothesis import given
 
 from neardup import verifier
 from support import reference, shared_data, strategies
-from support.command_line import ROWS, Run, write_rows
+from support.command_line import BASE, ROWS, Run, write_rows
 from support.messages import has_parts
 from support.paths import ROOT
 from support.sealed import seal
@@ -227,6 +228,20 @@ def test_a_pair_that_an_exact_result_misses_is_found_by_comparing_all_documents(
     (out / "run.json").write_text(json.dumps(run_json), encoding="utf-8")
     seal(out)
     assert difference(run, out)[0] == "missing"
+
+
+def test_pairs_of_compressed_texts_are_not_missed(run: Run, tmp_path: Path) -> None:
+    """The verifier has the stored texts of those in pairs only, so it cannot look for others."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt.gz").write_bytes(gzip.compress(f"{BASE} {number}".encode()))
+    (folder / "3.txt").write_text(f"{BASE} 3")
+    assert run("dedup", folder, "-o", tmp_path / "out").status == 0
+    lines = checks(run, tmp_path / "out")
+    assert lines["missing"].startswith("not counted")
+    assert lines["pairs"].startswith("6 of 6 counted again")
+    assert run("verify", tmp_path / "out").status == 0
 
 
 def test_inputs_that_are_not_read_are_named_at_the_end(run: Run, tmp_path: Path) -> None:
