@@ -3,7 +3,8 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from neardup.io.names import ESCAPED
 
@@ -14,7 +15,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # names of files may have no form in the encoding of the terminal
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=ESCAPED)
-    with pandas_hidden():
+    with pandas_hidden() if _is_the_program() else nullcontext():
         try:
             from neardup.cli.help import show_if_asked
 
@@ -29,6 +30,12 @@ def main() -> None:
             sys.stderr.write("error: Not enough memory to load neardup\n       Try: Allow it more (ulimit -v)\n")
             sys.exit(2)
         app(prog_name="neardup")
+
+
+def _is_the_program() -> bool:
+    """Whether this process is the command, not a program that calls :func:`main` and may use pandas later."""
+    file = Path(getattr(sys.modules.get("__main__"), "__file__", None) or "")
+    return file.stem == "neardup" or (file.name == "__main__.py" and file.parent.stem == "neardup")
 
 
 class _PandasFinder:

@@ -18,7 +18,7 @@ from neardup.io.frames.streams import Portions, Returned, as_reader, batches_of,
 from neardup.io.readers.arrow import kind_of
 from neardup.io.readers.base import CHUNK_BYTES, Column, Documents
 from neardup.io.readers.memory import HeldRows
-from neardup.tables import Bools
+from neardup.tables import Bools, one_array
 
 
 class FrameRows(HeldRows):
@@ -112,17 +112,44 @@ def arrow_type(nothing: nw.Series[Any], dtype: Any) -> pa.DataType | None:
     if dtype == nw.Object:
         return None
     try:
-        found = nothing.to_arrow().type
+        found = arrow_array(nothing).type
     except (pa.ArrowException, TypeError, ValueError):
         return None
     # an empty column of str objects has no type of its own
     return pa.large_string() if dtype == nw.String and pa.types.is_null(found) else found
 
 
+def arrow_array(series: nw.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    """Return the values of a series in their order.
+
+    Arrow asks once in a process whether pandas can be imported. Where it could not at that time, Arrow takes a
+    series for a sequence, and reads it by label. So the values of pandas, and of its likes, are handed over
+    without their index. Raises what Arrow and numpy raise for values without an Arrow type.
+    """
+    if not series.implementation.is_pandas_like() or series.implementation.is_cudf():
+        return series.to_arrow()
+    return _array_of_pandas(series.to_pandas().array)
+
+
+def _array_of_pandas(values: Any) -> pa.Array | pa.ChunkedArray:
+    """The Arrow array of an extension array of pandas."""
+    if hasattr(values, "__arrow_array__"):
+        return pa.array(values)
+    if hasattr(values, "categories"):
+        codes, names = pa.array(values.codes, mask=values.codes < 0), _array_of_pandas(values.categories.array)
+        names = one_array(names) if isinstance(names, pa.ChunkedArray) else names
+        return pa.DictionaryArray.from_arrays(codes, names, ordered=values.ordered)
+    zone = getattr(values.dtype, "tz", None)
+    if zone is not None:
+        type_ = pa.timestamp(values.unit, tz=pa.lib.tzinfo_to_string(zone))
+        return pa.array(np.asarray(values.tz_convert(None)), type_)
+    return pa.array(np.asarray(values), from_pandas=True)
+
+
 def column_of(series: nw.Series[Any], type_: pa.DataType, name: str) -> Any:
     """Return a series as an Arrow array of a type. Raises InputError for values that do not fit."""
     try:
-        array = series.to_arrow()
+        array = arrow_array(series)
         return array if array.type.equals(type_) else pc.cast(array, type_)
     except UnicodeEncodeError:
         return text_array(series.to_list())

@@ -99,7 +99,8 @@ class ValueTypes:
             if self.kind == "number":
                 return pa.array([None if is_missing(value) else float(value) for value in values], pa.float64())
             types = {"integer": pa.int64(), "truth": pa.bool_()}
-            return pa.array(values, types.get(self.kind), from_pandas=True)
+            # Arrow knows the missing values of pandas only where it found pandas
+            return pa.array([None if is_missing(value) else value for value in values], types.get(self.kind))
         except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
             raise InputError(
                 f'The values of "{name}" cannot be used: {error}',
