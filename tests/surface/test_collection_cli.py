@@ -129,3 +129,22 @@ def test_the_help_says_what_a_collection_has_without_the_option(name: str) -> No
     option = next(option for option in COMMANDS["add"].options if option.spelling == (f"--{name}",))
     assert option.default == CollectionSettings().as_dict()[name]
     assert "Fixed when" in option.help
+
+
+@pytest.mark.parametrize("wrong", ["an id that comes twice", "--meta", "an unreadable file after it"])
+def test_an_add_that_fails_before_anything_is_stored_leaves_no_collection(
+    run: Run, path: Path, tmp_path: Path, wrong: str
+) -> None:
+    rows = write_rows(tmp_path / "in.jsonl", [{"id": "a", "text": "x"}, {"id": "b", "text": "y"}])
+    options = {"--meta": ["--meta", "none"]}.get(wrong, [])
+    if wrong == "an id that comes twice":
+        write_rows(rows, [{"id": "a", "text": "x"}, {"id": "a", "text": "y"}])
+    elif wrong == "an unreadable file after it":
+        options = [str(tmp_path / "none.jsonl")]
+    assert run("add", path, rows, *options).status == 2
+    assert [file.name for file in tmp_path.iterdir()] == [rows.name]
+    with Collection(path) as collection:
+        collection.add(["one"])
+    assert run("add", path, rows, *options).status == 2
+    with Collection(path, readonly=True) as collection:  # one that was there stays as it is
+        assert list(collection) == ["#1"]

@@ -153,8 +153,8 @@ def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
         created = not is_there(path)
         with creating(access):
             opened = Collection(path, wait=options.wait, on_problem=on_problem, **_creation(options))
-        with opened as collection:
-            with told_if_stopped(lambda: _nothing_added(created, path)), watcher() as progress:
+        with _removed_if_untouched(opened, created) as collection:
+            with watcher() as progress:
                 added = collection.add(
                     documents,
                     text=options.text,
@@ -169,9 +169,18 @@ def _added(options: on_collections.AddOptions) -> tuple[Added, int]:
             return added, len(collection)
 
 
-def _nothing_added(created: bool, path: Place) -> str:
-    empty = f"; {display.printable(path)} is an empty collection" if created else ""
-    return f"no document was added{empty}"
+@contextmanager
+def _removed_if_untouched(opened: Collection, created: bool) -> Iterator[Collection]:
+    """Close a collection; a new one without a document leaves no file behind after an error."""
+    try:
+        with told_if_stopped(lambda: "no document was added"), opened as collection:
+            yield collection
+    except BaseException:
+        from neardup.collection.store import remove_untouched
+
+        if created:
+            remove_untouched(opened.path)
+        raise
 
 
 def _creation(options: on_collections.AddOptions) -> dict[str, Any]:

@@ -94,12 +94,21 @@ def is_url(place: object) -> bool:
 
 
 def place_of(given: str | os.PathLike[str] | DatabaseURL) -> Place:
-    """The place of a name. Raises InputError for an unreadable URL, OutputError for one of another kind."""
+    """The place of a name.
+
+    Raises InputError for an unreadable URL and for a database of SQLite in memory, OutputError for another URL.
+    """
     if isinstance(given, DatabaseURL):
         return given
     text = str(getattr(given, "typed", os.fspath(given)))
     if is_url(text):
         return DatabaseURL.of(text)
+    if text == ":memory:" or text.startswith("file:"):  # SQLite's names, which would become files
+        raise InputError(
+            f"{text!r} is a name for SQLite, and a collection is a file",
+            "The name of a file, or the URL of a PostgreSQL database",
+            "For a collection to throw away, name a file in a temporary folder (tempfile.TemporaryDirectory)",
+        )
     require_local(given)
     return Path(given)
 

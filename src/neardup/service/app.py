@@ -18,6 +18,7 @@ from neardup.display.view import environment, policy_for, self_contained
 from neardup.service.dispatch import Dispatch
 from neardup.service.endpoints import add_endpoints
 from neardup.service.executor import Executor
+from neardup.service.requests import PERSON
 from neardup.web.limits import BODIES, MEGABYTE, Client, Limits, RefusedError, internal, of_status
 from neardup.web.middleware import SECURITY, Middleware, Right, Tokens
 
@@ -153,6 +154,8 @@ class ServiceRules:
         """Return the index of the token. Raises RefusedError if it lacks the right, or if nobody may write."""
         right = right_of(scope["method"], scope["path"])
         client = None if right is None or not self._tokens else self._place(right, scope["path"], headers)
+        if client is not None:
+            scope[PERSON] = self._tokens.known[client].name
         if right == "write" and self._readonly:
             raise RefusedError(
                 403,

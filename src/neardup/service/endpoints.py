@@ -545,7 +545,8 @@ def _add_decisions(app: FastAPI, executor: Executor) -> None:
         judged = await executor.received(request, requests.DecisionRequest)
         if judged.a == judged.b:
             raise RefusedError(422, "Both ids name the same document", "Two documents")
-        return answer(await executor.write(lambda: _decided(executor, judged)))
+        by = requests.signed(request.scope, judged.by)
+        return answer(await executor.write(lambda: _decided(executor, judged, by)))
 
 
 def _add_tags(app: FastAPI, executor: Executor) -> None:
@@ -564,7 +565,8 @@ def _add_tags(app: FastAPI, executor: Executor) -> None:
         # before the transaction, so that no change waits for a search
         queried = None if query is None else await executor.view(lambda view, _: found_by(view, query))
         chosen = TaggedDocuments(tuple(dict.fromkeys(wanted.ids)), wanted.group, queried)
-        how = {name: getattr(wanted, name) for name in ("on", "by", "seen", "what")}
+        how = {name: getattr(wanted, name) for name in ("on", "seen", "what")}
+        how["by"] = requests.signed(request.scope, wanted.by)
         return answer(
             await executor.write(lambda: answers.ActionAnswer(tag_chosen(collection, chosen, wanted.tag, **how)))
         )
@@ -588,9 +590,8 @@ def _add_actions(app: FastAPI, executor: Executor) -> None:
     async def undo(request: Request) -> Response:
         """Undo an action; undoing an undo restores its decisions and tags."""
         wanted = await executor.received(request, requests.UndoRequest)
-        return answer(
-            await executor.write(lambda: answers.ActionAnswer(collection.undo(wanted.by, wanted.action)))
-        )
+        by = requests.signed(request.scope, wanted.by)
+        return answer(await executor.write(lambda: answers.ActionAnswer(collection.undo(by, wanted.action))))
 
     @app.get("/v1/changes", **described(answers.ChangesAnswer))
     async def changes(after: After = 0, limit: Rows = 100) -> Response:
@@ -598,14 +599,14 @@ def _add_actions(app: FastAPI, executor: Executor) -> None:
         return await executor.read(lambda: answer(answers.ChangesAnswer(collection.changes(after, limit))))
 
 
-def _decided(executor: Executor, judged: requests.DecisionRequest) -> answers.DecidedAnswer:
+def _decided(executor: Executor, judged: requests.DecisionRequest, by: str) -> answers.DecidedAnswer:
     collection = executor.collection
     if not (judged.a in collection and judged.b in collection):
         raise unknown()
     if judged.verdict == "undecided":
-        return answers.DecidedAnswer(None, collection.undecide(judged.a, judged.b, by=judged.by))
+        return answers.DecidedAnswer(None, collection.undecide(judged.a, judged.b, by=by))
     try:
-        decision = collection.decide(judged.a, judged.b, judged.verdict, by=judged.by, note=judged.note)
+        decision = collection.decide(judged.a, judged.b, judged.verdict, by=by, note=judged.note)
     except InputError as error:
         refusal = refusal_of(error, executor.names)
         raise RefusedError(409, refusal.given, refusal.allowed, refusal.do, code="contradiction") from error

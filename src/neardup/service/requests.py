@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import msgspec
@@ -54,6 +54,9 @@ else:  # read once its size is known
     Metadata = Annotated[
         Raw, Meta(description="Any JSON; searched by its fields.", extra_json_schema={"type": "object"})
     ]
+
+PERSON = "neardup.person"
+"""The key of a request's scope for the name of its token."""
 
 _NAMED = re.compile(r"^Object (?:contains unknown|missing required) field `(.*)`$", re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
@@ -287,6 +290,17 @@ class CompareRequest(ServiceRequest):
 
     a: Id
     b: Id
+
+
+def signed(scope: Mapping[str, Any], by: str) -> str:
+    """Return the name in the history: that of the token, or ``by`` if the token has none.
+
+    Raises RefusedError if the request names somebody else than its token.
+    """
+    name = str(scope.get(PERSON, ""))
+    if name and by not in ("", name):
+        raise RefusedError(403, f"by is {by[:_FEW]!r}, and the token belongs to {name!r}", f"{name!r}, or no name")
+    return name or by
 
 
 def parsed(body: bytes, kind: type[T]) -> T:

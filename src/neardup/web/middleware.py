@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from socket import gaierror, getaddrinfo
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
@@ -42,38 +42,59 @@ Right: TypeAlias = Literal["read", "write"]
 
 SHORTEST = 16
 _LONGEST_FILE = 1_000_000
-_FORM = f"Lines of 'read TOKEN' or 'write TOKEN'; a token has {SHORTEST} or more of A-Z a-z 0-9 . _ ~ + / - ="
+LONGEST_NAME = 100
+"""Characters of the name of a token."""
+_FORM = (
+    f"Lines of 'read TOKEN [NAME]' or 'write TOKEN [NAME]'; a token has {SHORTEST} or more of "
+    f"A-Z a-z 0-9 . _ ~ + / - =, a name at most {LONGEST_NAME} characters, in shorter words than a token"
+)
+
+
+class KnownToken(NamedTuple):
+    """A token of the file: its right, its hash, and the name of its owner, or ""."""
+
+    right: Right
+    hash: bytes
+    name: str
 
 
 @dataclass(frozen=True, repr=False)
 class Tokens:
-    """The hashes of the tokens of each right. Without tokens every request may read and write.
+    """The tokens of each right, as hashes. Without tokens every request may read and write.
 
-    >>> tokens = Tokens.of("read 0123456789abcdef # the office")
+    >>> tokens = Tokens.of("read 0123456789abcdef Ann Lee # the office")
     >>> tokens.allow("read", "0123456789abcdef"), tokens.allow("write", "0123456789abcdef")
     (True, False)
+    >>> tokens.known[0].name
+    'Ann Lee'
     """
 
-    hashes: tuple[tuple[Right, bytes], ...] = ()
+    known: tuple[KnownToken, ...] = ()
 
     @classmethod
     def of(cls, text: str, where: str = "the token file") -> "Tokens":
         """Return the tokens of a file. Raises InputError, without naming a token, for invalid lines."""
-        found: list[tuple[Right, bytes]] = []
+        found: list[KnownToken] = []
         for number, line in enumerate(text.splitlines(), 1):
             right, *rest = line.partition("#")[0].split() or [""]
             if not right:
                 continue
-            token = rest[0] if len(rest) == 1 else ""
-            if right not in ("read", "write") or len(token) < SHORTEST or not usable_token(token):
+            token, name = rest[0] if rest else "", " ".join(rest[1:])
+            if right not in ("read", "write") or not _has_form(token) or not _is_name(name):
                 raise InputError(f"Line {number} of {where} cannot be read", _FORM)
-            found.append(("read" if right == "read" else "write", _hash(token)))
+            if name and name in (one.name for one in found):
+                raise InputError(
+                    f"Line {number} of {where} has the name of an earlier line",
+                    "One token for each name",
+                    "Give the tokens of a person different names",
+                )
+            found.append(KnownToken("read" if right == "read" else "write", _hash(token), name))
         if not found:
             raise InputError(f"{where} contains no token", _FORM)
         return cls(tuple(found))
 
     def __bool__(self) -> bool:
-        return bool(self.hashes)
+        return bool(self.known)
 
     def knows(self, token: str) -> bool:
         """Whether ``token`` is one of the tokens, with any right."""
@@ -82,17 +103,39 @@ class Tokens:
     def place(self, token: str) -> int:
         """Return the index of the token, from 0; -1 if it is unknown. Takes the same time for every token."""
         given, found = _hash(token), -1
-        for k, (_, stored) in enumerate(self.hashes):
-            found = k if hmac.compare_digest(given, stored) else found
+        for k, one in enumerate(self.known):
+            found = k if hmac.compare_digest(given, one.hash) else found
         return found
 
     def allow(self, right: Right, token: str) -> bool:
         """Whether a token has a right; write includes read. Takes the same time for every token."""
         given, allowed = _hash(token), False
-        for owned, stored in self.hashes:
-            fits = owned in (right, "write")
-            allowed |= hmac.compare_digest(given, stored) and fits
+        for one in self.known:
+            fits = one.right in (right, "write")
+            allowed |= hmac.compare_digest(given, one.hash) and fits
         return allowed
+
+    def person(self, token: str, named: str) -> str:
+        """Return the name in the history of whoever enters with a known token, and gives the name ``named``.
+
+        A name of the file is that of one token alone. Any other name is followed by the beginning of the hash of
+        the token, so that nobody has the name of another token.
+        """
+        one = self.known[self.place(token)]
+        return one.name or f"{named or 'somebody'} (token {one.hash[:_SHOWN_BYTES].hex()})"
+
+
+_SHOWN_BYTES = 3
+"""Bytes of the hash of a token in the history: they tell the tokens of a file apart, and reveal none."""
+
+
+def _has_form(token: str) -> bool:
+    return len(token) >= SHORTEST and usable_token(token)
+
+
+def _is_name(name: str) -> bool:
+    # a second token on the line must not be shown in the history as a name
+    return len(name) <= LONGEST_NAME and name.isprintable() and not any(map(_has_form, name.split()))
 
 
 def read_tokens(path: Path) -> tuple[Tokens, str]:
@@ -183,7 +226,7 @@ class Middleware:
 
     def __init__(self, app: ASGIApp, rules: Rules, tokens: Tokens, limits: Limits, metrics: Metrics) -> None:
         self._app, self._rules, self._tokens, self._metrics = app, rules, tokens, metrics
-        most, clients = limits.requests, len(tokens.hashes)
+        most, clients = limits.requests, len(tokens.known)
         self._bodies = Quota(rules.bodies, "Too many large requests are in progress", metrics.held.set)
         self._arriving = Quota(most, "Too many requests{} are arriving", metrics.arriving.set, clients)
         self._under_way = Quota(most, "Too many requests{} are under way", metrics.under_way.set, clients)

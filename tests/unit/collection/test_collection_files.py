@@ -4,9 +4,12 @@ import json
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 from neardup.collection import Collection
-from neardup.collection.store import file, header, schema
+from neardup.collection.store import file, header, remove_untouched, schema
 from neardup.collection.store.segments import SegmentWriting, postings_of
 from neardup.collection.store.sqlite_tables import SqliteTables
-from neardup.errors import FormatError, OutputError
+from neardup.errors import FormatError, InputError, OutputError
 from neardup.tables import UInt64s
 from support.messages import has_parts
 
@@ -289,3 +292,48 @@ def test_a_copy_of_the_file_is_a_collection(path: Path) -> None:
     shutil.copy(path, copied)
     with Collection(copied, readonly=True) as collection:
         assert json.dumps(sorted(collection)) == json.dumps(sorted(TEXTS))
+
+
+@pytest.mark.skipif(not file.HAS_LOCKS, reason="this system has no locks of open files")
+def test_only_a_collection_in_which_nothing_was_ever_stored_and_that_nobody_has_open_can_be_removed(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.neardup"
+    assert not remove_untouched(path)
+    with Collection(path):
+        assert not remove_untouched(path)  # open in this process
+        script = (
+            "import sys; from pathlib import Path; from neardup.collection.store import remove_untouched as r; "
+        )
+        script += "print(r(Path(sys.argv[1])))"
+        answer = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True, check=True)
+        assert answer.stdout == "False\n"  # open in another one
+    with Collection(path) as collection:
+        collection.add(["one"])
+        collection.remove(["#1"])
+    assert not remove_untouched(path)
+    assert path.exists()
+    other = tmp_path / "b.neardup"
+    Collection(other).close()
+    assert remove_untouched(other)
+    assert not other.exists()
+    other.write_bytes(b"a letter")
+    assert not remove_untouched(other)
+
+
+@pytest.mark.skipif(not file.HAS_LOCKS, reason="this system has no locks of open files")
+def test_a_collection_that_is_removed_while_it_is_opened_is_not_there(tmp_path: Path) -> None:
+    from fcntl import F_OFD_SETLK, F_WRLCK, fcntl
+
+    path = tmp_path / "a.neardup"
+    Collection(path).close()
+    byte = file._AREA + int.from_bytes(file._name(path)[:4], "big")
+    with path.open("r+b") as held, ThreadPoolExecutor(1) as pool:
+        fcntl(held, F_OFD_SETLK, file._FLOCK.pack(F_WRLCK, os.SEEK_SET, byte, 1, 0))
+        opened = pool.submit(file.hold, path)
+        with suppress(TimeoutError):  # it waits for the lock; a slow thread comes too late, and finds no file
+            opened.result(0.5)
+        path.unlink()
+        held.close()
+        with pytest.raises(InputError, match="No such file"):
+            opened.result()

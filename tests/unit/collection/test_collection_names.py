@@ -189,3 +189,12 @@ def test_a_second_collection_in_a_process_takes_no_lock_from_the_first(path: Pat
         assert opened_elsewhere(path) == "opened 3"
     with Collection(path) as again:
         assert list(again) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", [":memory:", "file::memory:?cache=shared", "file:a.neardup"])
+def test_a_name_for_sqlite_makes_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as failure:
+        Collection(name)
+    assert has_parts(str(failure.value), name, "file", "PostgreSQL")
+    assert not list(tmp_path.iterdir())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import threading
@@ -140,11 +141,30 @@ def test_a_token_is_pasted_once_and_becomes_a_cookie(guarded: Pages, source: Mad
     assert "secure" not in cookie
     assert WRITE not in cookie
     assert guarded.send("POST", "/decide", b"asked=pair&a=1&b=0&seen=0&verdict=duplicate", {}).status == 303
-    assert source.actions[0].by == "Cy"
+    assert source.actions[0].by == f"Cy (token {hashlib.sha256(WRITE.encode()).hexdigest()[:6]})"
     left = guarded.send("POST", "/leave", b"", {})
     assert left.status == 303
     guarded.cookies.clear()
     assert guarded.get("/").status == 401
+
+
+def test_nobody_decides_or_undoes_with_the_name_of_another_token(source: MadeReview) -> None:
+    other = "x0123456789abcdef"
+    names = []
+    with live(source, Served(tokens=Tokens.of(f"write {WRITE} Ann Lee\nwrite {other}"))) as pages:
+        pages.headers.update(host="review.example.org", origin="http://review.example.org")
+        for token, by in ((WRITE, "Bea"), (other, "Ann Lee")):
+            pages.cookies.clear()
+            pages.send("POST", "/enter", f"by={by}&token={token}".encode(), {})
+            seen = len(source.actions)
+            body = f"asked=pair&a=1&b=0&seen={seen}&verdict=duplicate".encode()
+            assert pages.send("POST", "/decide", body, {}).status == 303
+            names.append(source.actions[-1].by)
+            history = pages.get("/history")
+            assert names[-1] in history.words
+            assert f"you are {names[-1]}" in history.words
+    assert names[0] == "Ann Lee"
+    assert names[1] == f"Ann Lee (token {hashlib.sha256(other.encode()).hexdigest()[:6]})"
 
 
 def test_the_cookie_is_secure_behind_https_and_a_forged_one_opens_nothing(guarded: Pages) -> None:

@@ -23,6 +23,7 @@ from neardup.web.limits import ALLOWED, Limits, RefusedError
 from neardup.web.middleware import Tokens, read_tokens, require_tokens
 from support.full_run import FULL
 from support.made_service import Service, serving
+from support.messages import has_parts
 
 READ, WRITE = "r" * 20, "w" * 20
 TOKENS = f"# the office\nread {READ}\n\nwrite {WRITE}  # the importer\n"
@@ -88,7 +89,7 @@ def test_without_a_token_no_body_is_read(guarded: Service) -> None:
 def test_tokens_are_kept_as_hashes() -> None:
     tokens = Tokens.of(TOKENS)
     assert READ not in repr(tokens)
-    assert READ not in repr(tokens.hashes)
+    assert READ not in repr(tokens.known)
     assert tokens.allow("write", WRITE)
     assert tokens.allow("read", WRITE)
     assert not tokens.allow("write", READ)
@@ -104,12 +105,47 @@ def test_tokens_are_kept_as_hashes() -> None:
         (READ, "Line 1 of"),
         ("read " + READ + " " + READ, "Line 1 of"),
         ("read " + "é" * 20, "Line 1 of"),
+        ("read " + READ + " Ann " + WRITE, "Line 1 of"),
+        ("read " + READ + " " + "Ann " * 30, "Line 1 of"),
+        ("read " + READ + " Ann\x1b[2J", "Line 1 of"),
+        ("read " + READ + " Ann Lee\nwrite " + WRITE + " Ann  Lee", "Line 2 of"),
     ],
 )
 def test_a_token_file_that_cannot_be_read(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as failure:
         Tokens.of(text)
     assert READ not in str(failure.value)
+
+
+def test_a_name_of_the_file_belongs_to_one_token_and_any_other_is_marked_by_its_token() -> None:
+    tokens = Tokens.of(f"write {WRITE} Ann Lee # the office\nread {READ}\nwrite {'o' * 20}")
+    assert [one.name for one in tokens.known] == ["Ann Lee", "", ""]
+    assert tokens.person(WRITE, "Bea") == "Ann Lee"
+    claimed = [tokens.person(token, "Ann Lee") for token in (READ, "o" * 20)]
+    assert len({*claimed, "Ann Lee"}) == 3
+    digest = sha256(READ.encode()).hexdigest()
+    assert claimed[0] == f"Ann Lee (token {digest[:6]})"
+    assert tokens.person(READ, "").startswith("somebody (token ")
+
+
+def test_with_a_named_token_every_decision_has_its_name(tmp_path: Path) -> None:
+    with serving(tmp_path / "a.neardup", f"write {WRITE} Ann\nwrite {READ}") as service:
+        service.headers["authorization"] = f"Bearer {WRITE}"
+        for id in "ab":
+            assert service("PUT", f"/v1/documents/{id}", {"text": "the quick brown fox"}).status == 200
+        pair = {"a": "a", "b": "b", "verdict": "duplicate"}
+        changes = [("/v1/decisions", pair), ("/v1/tags", {"tag": "x", "ids": ["a"]}), ("/v1/actions/undo", {})]
+        for address, body in changes:
+            refused = service("POST", address, {**body, "by": "Bea"})
+            assert refused.status == 403
+            assert has_parts(refused.json["error"]["message"], "Bea", "Ann")
+        for address, body in changes:
+            assert service("POST", address, body).status in (200, 201)
+        assert service("POST", "/v1/decisions", {**pair, "by": "Ann"}).status in (200, 201)
+        service.headers["authorization"] = f"Bearer {READ}"  # a program decides for people that it knows
+        assert service("POST", "/v1/decisions", {**pair, "by": "Bea"}).status in (200, 201)
+        names = [action["by"] for action in service("GET", "/v1/actions").json["actions"]]
+        assert names == ["Bea", "Ann", "Ann", "Ann", "Ann"]
 
 
 def test_a_token_file_that_others_can_read(tmp_path: Path) -> None:

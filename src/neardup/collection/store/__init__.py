@@ -7,7 +7,7 @@ from neardup.collection.store.store import Store
 from neardup.errors import InputError, unusable
 from neardup.io.place import DatabaseURL, Place
 
-__all__ = ["Store", "is_there", "store_at"]
+__all__ = ["Store", "is_there", "remove_untouched", "store_at"]
 
 
 def store_at(
@@ -27,6 +27,18 @@ def store_at(
 def is_there(place: Place) -> bool:
     """Whether there is a file, or a schema with tables, at a place."""
     return bool(_postgres().is_there(place)) if isinstance(place, DatabaseURL) else place.exists()
+
+
+def remove_untouched(place: Place) -> bool:
+    """Remove a collection in which nothing was ever stored, and that nobody has open; return whether it is gone.
+
+    A schema stays, since other tables may be in it.
+    """
+    if isinstance(place, DatabaseURL):
+        return False
+    from neardup.collection.store import file
+
+    return file.remove_untouched(place)
 
 
 def _postgres() -> Any:

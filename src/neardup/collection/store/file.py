@@ -21,6 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from errno import ENOENT
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, TypeAlias
@@ -36,7 +37,7 @@ from neardup.collection.store.schema import FORMAT_VERSION, WITH_BASE_TEXTS
 from neardup.errors import FormatError, InputError, OutputError
 
 try:
-    from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
+    from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_RDLCK, F_UNLCK, F_WRLCK, fcntl
 except ImportError:  # locks of open files exist only on Linux; elsewhere only this process is checked
     HAS_LOCKS = False
 else:
@@ -46,6 +47,9 @@ _AREA, _NAMES = 1 << 62, 1 << 32
 """The first byte for names, and their number. SQLite locks bytes from 1 << 30 on."""
 _FLOCK = struct.Struct("hhqqi0q")
 """``struct flock``: kind, whence, begin, length, process."""
+
+_READ = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""The flags of a descriptor that reads, which closes with the process and translates nothing."""
 
 _held: "dict[tuple[int, int], OpenFile]" = {}
 _guard = threading.Lock()
@@ -106,7 +110,7 @@ def _known(path: Path) -> OpenFile | None:
 
 
 def _opened(path: Path, name: bytes) -> OpenFile:
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(path, _READ)
     found = os.fstat(descriptor)
     key = (found.st_dev, found.st_ino)
     if key in _held:  # the file was moved to this path just now
@@ -116,7 +120,43 @@ def _opened(path: Path, name: bytes) -> OpenFile:
     if others is None:
         os.close(descriptor)
         raise _elsewhere(path)
+    if HAS_LOCKS and not os.path.exists(path):  # remove_untouched was quicker
+        os.close(descriptor)
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT))
     return OpenFile(key, name, [descriptor], alone=not others)
+
+
+def remove_untouched(path: Path) -> bool:
+    """Remove a collection in which nothing was ever stored, and that nobody has open; return whether it is gone.
+
+    Who opens it meanwhile finds the lock of its name taken, or the file gone, and so stores nothing in a file
+    without a name.
+    """
+    try:
+        with _guard:
+            if not HAS_LOCKS or _known(path):
+                return False
+            descriptor = os.open(path, os.O_RDWR | _READ)
+            try:
+                byte = _AREA + int.from_bytes(_name(path)[:4], "big")
+                fcntl(descriptor, F_OFD_SETLK, _FLOCK.pack(F_WRLCK, os.SEEK_SET, byte, 1, 0))
+                if not _is_untouched(descriptor) or os.path.exists(os.path.realpath(path) + "-wal"):
+                    return False
+                os.unlink(path)
+                return True
+            finally:
+                os.close(descriptor)
+    except OSError:  # somebody has it open, or it cannot be removed
+        return False
+
+
+def _is_untouched(descriptor: int) -> bool:
+    """Whether the file is in its first state."""
+    head = os.read(descriptor, 18)
+    size = int.from_bytes(head[16:18], "big")
+    os.lseek(descriptor, size * (_RECORD_PAGE - 1), os.SEEK_SET)
+    record = _parsed(os.read(descriptor, size)) if size else None
+    return record is not None and record.before == _NONE.encode()
 
 
 def _locked(descriptor: int, name: bytes) -> bool | None:
@@ -128,7 +168,8 @@ def _locked(descriptor: int, name: bytes) -> bool | None:
         return False
     byte = _AREA + int.from_bytes(name[:4], "big")
     try:
-        fcntl(descriptor, F_OFD_SETLK, _FLOCK.pack(F_RDLCK, os.SEEK_SET, byte, 1, 0))
+        # waits only for remove_untouched, which holds its lock for the time of a few system calls
+        fcntl(descriptor, F_OFD_SETLKW, _FLOCK.pack(F_RDLCK, os.SEEK_SET, byte, 1, 0))
         if _is_locked(descriptor, _AREA, byte - _AREA) or _is_locked(
             descriptor, byte + 1, _AREA + _NAMES - byte - 1
         ):

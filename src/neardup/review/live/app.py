@@ -281,7 +281,7 @@ class _Live:
             return await self._run(lambda: self._html(form, page, None))
         request.session.clear()
         right = "write" if tokens.allow("write", token) else "read"
-        request.session.update(by=by or "somebody", right=right)
+        request.session.update(by=tokens.person(token, by), right=right)
         return RedirectResponse(form.to("/"), 303)
 
     async def left(self, request: Request) -> Response:
