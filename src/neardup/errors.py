@@ -14,7 +14,7 @@ Each error has three parts: the given value, the allowed values and the way out.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from unicodedata import east_asian_width
 
 ALLOWED, TRY = "Allowed: ", "Try: "
@@ -109,8 +109,17 @@ def in_python(text: str) -> str:
     >>> in_python("raise --slots or use --ignore-common"), in_python("Fingerprint it: neardup fingerprint --key K")
     ('raise slots or use ignore_common', 'Fingerprint it: neardup fingerprint --key K')
     """
+    return with_options(text, lambda option, keyword: keyword or option.replace("-", "_"))
+
+
+def with_options(text: str, spelled: Callable[[str, str], str]) -> str:
+    """Return words in which each option is spelled anew, by its name and by its keyword in brackets, or "".
+
+    >>> with_options("Give --overwrite (overwrite=True)", lambda option, keyword: f"{option} or {keyword}")
+    'Give overwrite or overwrite=True'
+    """
     parts = _COMMAND.split(text)
-    parts[::2] = [_OPTION.sub(lambda found: found[2] or found[1].replace("-", "_"), part) for part in parts[::2]]
+    parts[::2] = [_OPTION.sub(lambda found: spelled(found[1], found[2] or ""), part) for part in parts[::2]]
     return "".join(parts)
 
 

@@ -15,6 +15,7 @@ from mcp import Client, StdioServerParameters
 from neardup.collection import Collection
 from neardup.measures import MEASURES
 from support.command_line import Run
+from support.messages import has_parts
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away into the dark and quiet wood"
 
@@ -148,3 +149,46 @@ def test_wrong_options_are_refused(run: Run, tmp_path: Path) -> None:
         refused = run("mcp", *options)
         assert refused.status == 2
         assert words in refused.err
+
+
+def test_a_call_with_a_parameter_that_a_tool_lacks_does_nothing_and_names_the_nearest(folder: Path) -> None:
+    known = {
+        "compare": {"a": TEXT, "b": TEXT},
+        "find": {"texts": [TEXT, TEXT]},
+        "search": {"collection": "mail.neardup", "query": "fox"},
+        "passages": {"collection": "mail.neardup", "id": "#1"},
+        "add": {"collection": "mail.neardup", "id": "with near", "text": TEXT},
+    }
+    wrong = {"compare": "lenght", "find": "treshold", "search": "limits", "passages": "len", "add": "near"}
+    calls = [(name, {**given, wrong[name]: 1}) for name, given in known.items()]
+    tools, found = answers(folder, calls, "--write")
+    assert all(tool.input_schema["additionalProperties"] is False for tool in tools.values())
+    for (name, _), (failed, said) in zip(calls, found, strict=True):
+        assert failed
+        assert has_parts(said, name, wrong[name], "Allowed: ", *tools[name].input_schema["properties"])
+    assert ["Did you mean" in said for _, said in found] == [True, True, True, False, False]
+    with Collection(folder / "mail.neardup", readonly=True) as collection:
+        assert "with near" not in collection
+
+
+def test_errors_name_the_parameters_of_the_tool_and_none_of_the_command_line(folder: Path) -> None:
+    with Collection(folder / "own.neardup") as collection:
+        collection.add({"id": ["a"], "text": [TEXT]})
+    calls: list[Call] = [
+        ("find", {"paths": ["three.jsonl"], "column": "none"}),
+        ("find", {"texts": [TEXT], "threshold": "high"}),
+        ("find", {"texts": [TEXT], "threshold": 30}),
+        ("find", {"texts": [TEXT], "measure": "cosine"}),
+        ("compare", {"a": TEXT, "b": TEXT, "length": 0}),
+        ("compare", {"path_a": "three.jsonl#0", "path_b": "a.txt", "column": "none"}),
+        ("passages", {"collection": "own.neardup", "id": "a", "length": 0}),
+        ("search", {"collection": "own.neardup", "query": "fox", "limit": 0}),
+        ("add", {"collection": "own.neardup", "id": "a", "text": "another text"}),
+    ]
+    _, found = answers(folder, calls, "--write")
+    for (name, given), (failed, said) in zip(calls, found, strict=True):
+        assert failed, (name, given)
+        assert "--" not in said
+        assert any(parameter in said for parameter in [*given, "replace"]), said
+        assert "errors.pydantic.dev" not in said
+    assert "replace" in found[-1][1]
