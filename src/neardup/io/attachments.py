@@ -1,6 +1,6 @@
-"""The attachments of mails: part of a mail's identity, compared only by their bytes.
+"""The parts of a document outside its text: attachments, and parts that are not read; only bytes are compared.
 
-Few documents have attachments: they are held by row, and rows without any are left out.
+They are part of the identity of the document. They are held by row, and rows without any are left out.
 """
 
 import hashlib
@@ -12,15 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from neardup.errors import InputError
-from neardup.io.formats.content import Attachment
+from neardup.io.formats.content import ATTACHED, UNREAD, Attachment
 from neardup.tables import Bools, Int64s, UInt64s
 
 ATTACHMENTS = "attachments"
 """The column of readers and tables that holds them."""
 
-ATTACHMENTS_TYPE = pa.list_(
-    pa.struct([("name", pa.large_string()), ("size", pa.int64()), ("sha256", pa.large_string())])
-)
+_FIELDS = [("name", pa.large_string()), ("size", pa.int64()), ("sha256", pa.large_string())]
+ATTACHMENTS_TYPE = pa.list_(pa.struct([*_FIELDS, ("kind", pa.large_string())]))
+EARLIER_TYPE = pa.list_(pa.struct(_FIELDS))
+"""The type in files of earlier versions, in which all are attachments."""
+
+NOT_COMPARED = "not_compared"
+"""The column of pairs with the kinds of unread content in which the two documents differ."""
 
 BESIDE = "beside"
 """In place of a hash: a file beside a document, of the same sample, whose content is not compared."""
@@ -45,6 +49,16 @@ def carried_by(column: Any) -> dict[int, tuple[Attachment, ...]]:
     }
 
 
+def with_kinds(table: pa.Table) -> pa.Table:
+    """Return a table whose column ``attachments``, if it has one of ``EARLIER_TYPE``, has the present type."""
+    place = table.schema.get_field_index(ATTACHMENTS)
+    if place < 0 or table.schema.field(place).type != EARLIER_TYPE:
+        return table
+    read = [(carried_by(chunk), len(chunk)) for chunk in table.column(place).chunks]
+    chunks = [column_of([carried.get(row, ()) for row in range(rows)]) for carried, rows in read]
+    return table.set_column(place, ATTACHMENTS, pa.chunked_array(chunks, ATTACHMENTS_TYPE))
+
+
 def column_of(found: Sequence[Sequence[Attachment]]) -> pa.Array:
     """Return a column of ``ATTACHMENTS_TYPE``, with null for places without attachments."""
     return pa.array([[one._asdict() for one in listed] or None for listed in found], ATTACHMENTS_TYPE)
@@ -56,25 +70,40 @@ def column_for(rows: Int64s, carried: Carried) -> pa.Array:
 
 
 def mix_in(keys: UInt64s, carried: Carried) -> None:
-    """Make the attachments part of the stream keys (uint64[n, 2]) of the texts at these places.
+    """Make the attachments and unread parts part of the stream keys (uint64[n, 2]) of the texts at these places.
 
-    Two texts have the same key only if they have the same stream, and attachments of the same names, sizes and
-    contents.
+    Two texts have the same key only if they have the same stream, and attachments and unread parts of the same
+    names, sizes and contents.
     """
     for place, found in carried.items():
-        listed = own_of(found)
-        if not listed:
-            continue
-        digest = hashlib.blake2b(keys[place].tobytes(), digest_size=16, person=b"attachments")
-        for one in listed:
-            name = one.name.encode("utf-8", "surrogatepass")
-            digest.update(b"%d:%b%d:%b" % (len(name), name, one.size, one.sha256.encode("ascii", "replace")))
-        keys[place] = np.frombuffer(digest.digest(), np.uint64)
+        for person, listed in ((b"attachments", own_of(found)), (b"unread", unread_of(found))):
+            if not listed:
+                continue
+            digest = hashlib.blake2b(keys[place].tobytes(), digest_size=16, person=person)
+            for one in listed:
+                name = one.name.encode("utf-8", "surrogatepass")
+                digest.update(b"%d:%b%d:%b" % (len(name), name, one.size, one.sha256.encode("ascii", "replace")))
+            keys[place] = np.frombuffer(digest.digest(), np.uint64)
 
 
 def own_of(found: Sequence[Attachment]) -> tuple[Attachment, ...]:
-    """Return the attachments without the files beside the document."""
-    return tuple(one for one in found if one.sha256 != BESIDE)
+    """Return the attachments alone: no unread parts, and no files beside the document."""
+    return tuple(one for one in found if one.kind == ATTACHED and one.sha256 != BESIDE)
+
+
+def unread_of(parts: Sequence[Attachment]) -> tuple[Attachment, ...]:
+    """Return the parts of the document that are not in its text."""
+    return tuple(one for one in parts if one.kind == UNREAD)
+
+
+def not_compared(own: Sequence[Attachment], other: Sequence[Attachment]) -> tuple[str, ...]:
+    """Return the kinds of unread content in which two documents differ.
+
+    >>> not_compared([Attachment("images", 4, "88d4", UNREAD)], [Attachment("plan.pdf", 1, "ca97")])
+    ('images',)
+    """
+    differing = {*unread_of(own)} ^ {*unread_of(other)}
+    return tuple(sorted({one.name for one in differing}))
 
 
 def in_samples(rows: Int64s, carried: Carried) -> Bools:
@@ -99,7 +128,9 @@ def lacking_places(rows: Int64s, heads: Int64s, carried: Carried) -> Int64s:
 
 
 def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> Iterator[tuple[int, str]]:
-    """Yield (place, sentence) where a row or its head has attachments; the sentence describes how they differ.
+    """Yield (place, sentence) where a row or its head has attachments, or unread parts that differ.
+
+    The sentence describes how they differ.
 
     ``labels`` are the names of the heads.
     """
@@ -110,31 +141,42 @@ def differences(rows: Int64s, heads: Int64s, labels: Any, carried: Carried) -> I
         all_own, all_other = (carried.get(int(row), ()) for row in (rows[k], heads[k]))
         own, other = own_of(all_own), own_of(all_other)
         said = [_difference(own, other, labels[k].as_py())] if own or other else []
-        if len(own) < len(all_own):
+        if any(one.sha256 == BESIDE for one in all_own):
             said.append(_sample_in_words(all_own))
+        if kinds := not_compared(all_own, all_other):
+            said.append(f"not compared: {', '.join(kinds)}, which differ")
         if said:
             yield k, "; ".join(said)
 
 
 def in_words(found: Sequence[Attachment]) -> str:
-    """Return the number of attachments and the names of the first ones, or the files beside the document.
+    """Return the number of attachments and the names of the first ones, files beside the document, unread kinds.
 
-    >>> in_words([Attachment("plan.pdf", 4, "88d4")])
-    '1 attachment: plan.pdf'
+    >>> in_words([Attachment("plan.pdf", 4, "88d4"), Attachment("images", 9, "ca97", UNREAD)])
+    '1 attachment: plan.pdf; images, which are not read'
     """
-    own = own_of(found)
-    if not own:
-        return f"files beside it: {_names(found)}"
-    return f"{len(own):,} attachment{'s' * (len(own) != 1)}: {_names(own)}"
+    own, unread = own_of(found), unread_of(found)
+    beside = [one for one in found if one.sha256 == BESIDE]
+    phrases = [f"{len(own):,} attachment{'s' * (len(own) != 1)}: {_names(own)}"] if own else []
+    phrases += [f"files beside it: {_names(beside)}"] if beside and not own else []
+    phrases += [f"{', '.join(one.name for one in unread)}, which are not read"] if unread else []
+    return "; ".join(phrases)
 
 
-def _names(found: Sequence[Attachment]) -> str:
-    shown = (one.name[:SHOWN_LETTERS] + "…" * (len(one.name) > SHOWN_LETTERS) for one in found[:SHOWN])
-    return ", ".join(shown) + ", …" * (len(found) > SHOWN)
+def _names(parts: Sequence[Attachment]) -> str:
+    shown = (one.name[:SHOWN_LETTERS] + "…" * (len(one.name) > SHOWN_LETTERS) for one in parts[:SHOWN])
+    return ", ".join(shown) + ", …" * (len(parts) > SHOWN)
 
 
 def _sample_in_words(found: Sequence[Attachment]) -> str:
     return f"shares its name with {_names([one for one in found if one.sha256 == BESIDE])}"
+
+
+def kinds_not_compared(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
+    """Return for each pair of rows the kinds of unread content in which they differ, else null."""
+    both = zip(a.tolist(), b.tolist(), strict=True)
+    differing = (not_compared(carried.get(one, ()), carried.get(other, ())) for one, other in both)
+    return pa.array([", ".join(kinds) or None for kinds in differing], pa.string())
 
 
 def same_or_not(a: Int64s, b: Int64s, carried: Carried) -> pa.Array:
@@ -153,7 +195,7 @@ def stored(table: pa.Table) -> dict[int, tuple[Attachment, ...]]:
     """
     if ATTACHMENTS not in table.column_names:
         return {}
-    column = pc.cast(table[ATTACHMENTS], ATTACHMENTS_TYPE)
+    column = pc.cast(with_kinds(table)[ATTACHMENTS], ATTACHMENTS_TYPE)
     each = pc.list_flatten(column)
     parts = [each, *(pc.struct_field(each, field.name) for field in ATTACHMENTS_TYPE.value_type)]
     if any(part.null_count for part in parts):

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from neardup.display import ALL_LEFT_OUT, BASE_TEXT_ONLY, WITHOUT_TEXT
 from neardup.group.rows import Ids
-from neardup.io.attachments import Carried, in_words
+from neardup.io.attachments import Carried, in_words, unread_of
 from neardup.io.readers.base import Format, Problem
 from neardup.join.corpus import CorpusChunk
 from neardup.join.rows import Rows
@@ -26,9 +26,10 @@ LISTED = 100
 
 
 def dropped_rows(rows: Rows) -> Int64s:
-    """The rows of the new input without text or attachments."""
+    """The rows of the new input without text or attachments; some may have parts that are not read."""
     without = _without_text(rows)
-    return without[~np.isin(without, np.fromiter(rows.attachments, np.int64, len(rows.attachments)))]
+    having = [row for row, parts in rows.attachments.items() if len(unread_of(parts)) < len(parts)]
+    return without[~np.isin(without, np.array(having, np.int64))]
 
 
 def not_judged_table(rows: Rows, dropped: Int64s, ids: Ids, empty: str) -> pa.Table:
@@ -125,10 +126,14 @@ def _reasons(rows: Int64s, kept: Bools, nothing: Int64s, carried: Carried) -> pa
         "masks, numbers and stop words only: nothing is left to compare",
     ]
     which = np.where(nothing > 0, 1 + nothing, kept).astype(np.int32)
+    known: dict[str, int] = {}
     carrying = np.fromiter(carried, np.int64, len(carried))
     for place in np.flatnonzero(np.isin(rows, carrying) & (nothing == 0)).tolist():
-        which[place] = len(reasons)
-        reasons.append(f"without text, but with {in_words(carried[int(rows[place])])}")
+        beginning = "without text, but with " if kept[place] else f"{reasons[0]}; with "
+        reason = beginning + in_words(carried[int(rows[place])])
+        which[place] = known.setdefault(reason, len(reasons))
+        if which[place] == len(reasons):
+            reasons.append(reason)
     return _said(reasons, which)
 
 

@@ -17,7 +17,7 @@ import pyarrow.types as pt
 
 from neardup.display import WITHOUT_TEXT, printable
 from neardup.errors import FormatError, InputError
-from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE
+from neardup.io.attachments import ATTACHMENTS, ATTACHMENTS_TYPE, NOT_COMPARED, with_kinds
 from neardup.io.readers import manifest as manifests
 from neardup.io.readers.base import Problem
 from neardup.join.criterion import at_least, criterion_of
@@ -168,20 +168,24 @@ _COLUMNS["not_judged"] = {
 }
 _COLUMNS["common"] = {"text": pa.string(), "documents": pa.int64(), "share": pa.float64()}
 _FULL = ("full_size_a", "full_size_b")
-_CARRIED = {"pairs": "attachments_differ", "groups": ATTACHMENTS, "ranks": ATTACHMENTS}
-_CARRIED["missed"] = _CARRIED["pairs"]
 _OPTIONAL = {
+    "pairs": {"attachments_differ": pa.bool_(), NOT_COMPARED: pa.string()},
     "copies": {KIND: pa.string()},
-    "groups": {**dict.fromkeys(COUNTED, pa.int64()), SOURCES: pa.list_(pa.large_string())},
-    "ranks": {"across": pa.int64(), "source": pa.large_string()},
+    "groups": {
+        **dict.fromkeys(COUNTED, pa.int64()),
+        SOURCES: pa.list_(pa.large_string()),
+        ATTACHMENTS: ATTACHMENTS_TYPE,
+    },
+    "ranks": {"across": pa.int64(), "source": pa.large_string(), ATTACHMENTS: ATTACHMENTS_TYPE},
 }
-"""Columns that a table has only under some settings."""
-_NULLABLE = ("similarity", "attachments_differ", ATTACHMENTS, KIND, *LOST_COLUMNS, *_OPTIONAL["groups"], "source")
+"""Columns that a table has only under some settings, or if documents have something beside their text."""
+_OPTIONAL["missed"] = _OPTIONAL["pairs"]
+_NULLABLE = ("similarity", KIND, *LOST_COLUMNS, *_OPTIONAL["pairs"], *_OPTIONAL["groups"], "source")
 
 
 def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
     """Decode a table of a result from the bytes of its file, each column with its type. Raises ChangedError."""
-    table = manifests.decoded_table(name, data)
+    table = with_kinds(manifests.decoded_table(name, data))
     expected = dict(_COLUMNS[name])
     if name in ("pairs", "missed"):
         expected.update(_of_measure(search))
@@ -191,9 +195,6 @@ def _decode_table(name: str, data: bytes, search: SearchSettings) -> pa.Table:
         expected.update({name: pa.int64() for name in _FULL if name in table.column_names})
         if KIND in table.column_names:
             expected[KIND] = pa.string()
-    carried = _CARRIED.get(name, "")
-    if carried and carried in table.column_names:
-        expected[carried] = ATTACHMENTS_TYPE if carried == ATTACHMENTS else pa.bool_()
     optional = _OPTIONAL.get(name, {}).items()
     expected.update((key, kind) for key, kind in optional if key in table.column_names)
     _check_columns(name, table, expected)

@@ -9,7 +9,17 @@ import pyarrow.compute as pc
 from neardup.display import similarity
 from neardup.group.decisions import Decisions, same_side
 from neardup.group.rows import JudgedRows
-from neardup.io.attachments import ATTACHMENTS, Carried, column_for, differences, lacking_places, same_or_not
+from neardup.io.attachments import (
+    ATTACHMENTS,
+    NOT_COMPARED,
+    Carried,
+    column_for,
+    differences,
+    kinds_not_compared,
+    lacking_places,
+    same_or_not,
+)
+from neardup.io.formats.content import ATTACHED, UNREAD
 from neardup.io.readers.columns import as_text
 from neardup.join.criterion import similarity_of
 from neardup.join.pairs import Pairs
@@ -115,8 +125,8 @@ def pair_table(pairs: pa.Table, shingles: pa.Table, rows: JudgedRows, measure: s
     """The pairs as users see them, from two VERIFIED tables: counted by the measure, and on the shingle sets.
 
     A measure without a column of its own gets one, after its integers if it does not count shingles. If documents
-    carry attachments, a column shows whether those of the two differ. With a reference set (the first rows), a
-    last column shows whether document a is in it.
+    carry attachments or unread parts, columns show whether those of the two differ. With a reference set (the
+    first rows), a last column shows whether document a is in it.
     """
     unique, row = rows.unique, MEASURES[measure]
     a, b = column(pairs, "a"), column(pairs, "b")
@@ -135,9 +145,12 @@ def pair_table(pairs: pa.Table, shingles: pa.Table, rows: JudgedRows, measure: s
     if row.column:
         value = similarity_of(common, total_a, total_b, row.formula)
         table = table.append_column(row.column, pa.array(value))
-    if rows.attachments:
+    kinds = {one.kind for parts in rows.attachments.values() for one in parts}
+    if ATTACHED in kinds:
         differ = same_or_not(unique[a], unique[b], rows.attachments)
         table = table.append_column("attachments_differ", differ)
+    if UNREAD in kinds:
+        table = table.append_column(NOT_COMPARED, kinds_not_compared(unique[a], unique[b], rows.attachments))
     if rows.first_new:
         table = table.append_column("a_in_reference", pa.array(unique[a] < rows.first_new))
     return table

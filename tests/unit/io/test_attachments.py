@@ -16,9 +16,19 @@ import pyarrow as pa
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.attachments import ATTACHMENTS_TYPE, carried_by, column_of, in_words, lacking, mix_in, stored
+from neardup.io.attachments import (
+    ATTACHMENTS_TYPE,
+    EARLIER_TYPE,
+    carried_by,
+    column_of,
+    in_words,
+    lacking,
+    mix_in,
+    stored,
+    with_kinds,
+)
 from neardup.io.formats import content, read
-from neardup.io.formats.content import Attachment
+from neardup.io.formats.content import Attachment, unread
 from neardup.io.formats.extractor import Extractor
 from support.made_files import msg
 
@@ -31,8 +41,8 @@ def extractor() -> Iterator[Extractor]:
         yield made
 
 
-def named(content: bytes, name: str) -> tuple[str, int, str]:
-    return name, len(content), hashlib.sha256(content).hexdigest()
+def named(content: bytes, name: str) -> tuple[str, int, str, str]:
+    return name, len(content), hashlib.sha256(content).hexdigest(), "attachment"
 
 
 def mail(text: str = "words\n") -> EmailMessage:
@@ -42,7 +52,7 @@ def mail(text: str = "words\n") -> EmailMessage:
     return made
 
 
-def carried(made: EmailMessage | MIMEMultipart) -> list[tuple[str, int, str]]:
+def carried(made: EmailMessage | MIMEMultipart) -> list[tuple[str, int, str, str]]:
     return [tuple(one) for one in read(made.as_bytes(policy=policy.SMTP), "a.eml").attachments]  # type: ignore[misc]
 
 
@@ -80,7 +90,7 @@ def test_a_mail_signed_twice_is_one_mail() -> None:
 
 
 def test_attached_messages_differ_in_their_headers_and_parts() -> None:
-    def forwarding(inner: EmailMessage) -> list[tuple[str, int, str]]:
+    def forwarding(inner: EmailMessage) -> list[tuple[str, int, str, str]]:
         made = mail()
         made.add_attachment(inner)
         return carried(made)
@@ -178,3 +188,27 @@ def test_columns_hold_them_and_contents_are_compared_not_names() -> None:
     assert lacking([plan, photo], [renamed]) == [photo]
     assert in_words([plan] * 5) == "5 attachments: a, a, a, …"
     assert in_words([Attachment("n" * 1000, 1, "x")]) == f"1 attachment: {'n' * 60}…"
+
+
+def test_the_key_of_a_text_is_another_with_other_unread_parts() -> None:
+    images, others, file = unread([("images", b"x")]), unread([("images", b"y")]), (Attachment("images", 1, "x"),)
+    sets = [(), images, others, file, (*file, *images), (*images, *unread([("comments", b"x")]))]
+    keys = np.array([[7, 9]] * len(sets), np.uint64)
+    mix_in(keys, {place: listed for place, listed in enumerate(sets) if listed})
+    assert len(set(map(tuple, keys.tolist()))) == len(sets)
+
+
+def test_unread_parts_of_one_kind_have_one_digest_in_which_order_and_bounds_count() -> None:
+    (found,) = unread([("images", b"ab"), ("images", b"c")])
+    assert (found.name, found.size, found.kind) == ("images", 3, "unread")
+    others = [unread([("images", one) for one in parts])[0] for parts in ((b"c", b"ab"), (b"a", b"bc"), (b"abc",))]
+    assert len({found.sha256, *(one.sha256 for one in others)}) == 4
+    assert found == unread([("images", b"ab"), ("images", b"c")])[0]
+
+
+def test_a_column_of_an_earlier_version_holds_attachments() -> None:
+    earlier = pa.array([None, [{"name": "a", "size": 1, "sha256": "x"}]], EARLIER_TYPE)
+    table = with_kinds(pa.table({"attachments": earlier}))
+    assert table.schema.field("attachments").type == ATTACHMENTS_TYPE
+    assert stored(table) == {1: (Attachment("a", 1, "x", "attachment"),)}
+    assert carried_by(earlier) == stored(table)

@@ -1,9 +1,10 @@
 """The content read from a document, and its limits: any document may be hostile."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from neardup.errors import InputError, unusable
 
@@ -53,19 +54,28 @@ METADATA = (*LISTS, "date", "subject", "title", "author", "url")
 Metadata: TypeAlias = Mapping[str, str | list[str]]
 
 
+ATTACHED, UNREAD = "attachment", "unread"
+"""A file of its own within a document; a part of the document that people see, and that is not in its text."""
+
+
 class Attachment(NamedTuple):
-    """A file in a mail: its name, its size in bytes, and the SHA-256 of its content in hexadecimal digits."""
+    """A part of a document that is not in its text: its name, its size in bytes, and the SHA-256 of its content.
+
+    The name of an ``UNREAD`` part is the kind of its content in the plural: images, comments.
+    """
 
     name: str
     size: int
     sha256: str
+    kind: str = ATTACHED
 
 
 @dataclass(frozen=True)
 class Content:
-    """The text of a document, its metadata (those ``METADATA`` keys that have a value), and its attachments.
+    """The text of a document, its metadata (those ``METADATA`` keys that have a value), and its other parts.
 
-    ``attachments`` are sorted by name, size and hash, regardless of their order in the mail.
+    ``attachments``: those ``attached``, sorted by name, size and hash, regardless of their order; then the parts
+    ``unread``.
     """
 
     text: str
@@ -87,6 +97,24 @@ def attached(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
                 f"It has more than {ATTACHMENTS:,} attachments", "A mail that people send", "Leave this file out"
             )
     return tuple(sorted(listed))
+
+
+def unread(parts: Iterable[tuple[str, bytes]]) -> tuple[Attachment, ...]:
+    """Return the parts of a document that its text lacks: one for each kind, with a digest of all of that kind.
+
+    ``parts`` are (kind in the plural, content), in the order in which people see them. The content is the bytes of
+    the part, or its own digest: it is only compared with that of other documents.
+
+    >>> [(one.name, one.size) for one in unread([("images", b"png"), ("comments", b"no"), ("images", b"gif")])]
+    [('comments', 2), ('images', 6)]
+    """
+    digests: dict[str, tuple[int, Any]] = {}
+    for kind, content in parts:
+        size, digest = digests.get(kind) or (0, hashlib.sha256())
+        digest.update(b"%d:" % len(content) + content)
+        digests[kind] = size + len(content), digest
+    in_order = ((kind, *digests[kind]) for kind in sorted(digests))
+    return tuple(Attachment(kind, size, digest.hexdigest(), UNREAD) for kind, size, digest in in_order)
 
 
 def described(say: Callable[[], Mapping[str, object]]) -> Metadata:

@@ -5,7 +5,15 @@ from contextlib import suppress
 from html.parser import HTMLParser
 
 from neardup.io.formats.charsets import decode
-from neardup.io.formats.content import TEXT_CHARACTERS, VALUE_CHARACTERS, Content, described, missing, too_long
+from neardup.io.formats.content import (
+    TEXT_CHARACTERS,
+    VALUE_CHARACTERS,
+    Content,
+    described,
+    missing,
+    too_long,
+    unread,
+)
 
 # Elements whose content is not text of the page. noscript and iframe hold fallback content.
 _SKIPPED = frozenset(
@@ -40,7 +48,7 @@ def read_html(data: bytes) -> Content:
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
     reader = _read(_decoded(data))
-    return Content(reader.text().strip(), described(reader.metadata))
+    return Content(reader.text().strip(), described(reader.metadata), unread(reader.unread))
 
 
 def _decoded(data: bytes) -> str:
@@ -67,7 +75,7 @@ def read_main(data: bytes) -> Content:
     if len(found or "") > TEXT_CHARACTERS:
         raise too_long()
     reader = _read(page)
-    return Content((found or "").strip(), described(reader.metadata))
+    return Content((found or "").strip(), described(reader.metadata), unread(reader.unread))
 
 
 def load_main() -> None:
@@ -96,6 +104,7 @@ class _VisibleText(HTMLParser):
         self._parts: list[str] = []
         self._skipped: str | None = None
         self._depth = 0
+        self.unread: list[tuple[str, bytes]] = []
         self.title: str | None = None
         self._is_titled = False
         self.author: str | None = None
@@ -119,6 +128,8 @@ class _VisibleText(HTMLParser):
                 self._describe(dict(attrs))
             elif tag == "link" and self.url is None:
                 self._locate(dict(attrs))
+            elif tag == "img":
+                self._see(dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # "<script/>" does not end the element in HTML; "<br/>" is a start tag like any other
@@ -157,6 +168,11 @@ class _VisibleText(HTMLParser):
         return end + 1 if end >= 0 else len(self.rawdata)
 
     parse_pi = parse_html_declaration
+
+    def _see(self, attributes: dict[str, str | None]) -> None:
+        """Note an image, by its address; one of no size counts visits, and nobody sees it."""
+        if not {"0", "1"} & {attributes.get(side) for side in ("width", "height")}:
+            self.unread.append(("images", (attributes.get("src") or "").encode("utf-8", "replace")))
 
     def _describe(self, attributes: dict[str, str | None]) -> None:
         if self.author is None and (attributes.get("name") or "").lower() == "author":

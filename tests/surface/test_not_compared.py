@@ -1,0 +1,90 @@
+"""Documents of one text whose images differ are near copies, and every answer names the images."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import neardup as nd
+from support.command_line import BASE, Run
+from support.messages import has_parts
+
+NEAR_COPY = "near copy of a.html: resemblance 1.000"
+
+
+OTHER_IMAGES = "; not compared: images, which differ"
+
+
+def page(*images: str, text: str = BASE) -> str:
+    return f"<p>{text}</p>" + "".join(f'<img src="{image}">' for image in images)
+
+
+def made_in(folder: Path, pages: dict[str, str]) -> Path:
+    folder.mkdir()
+    for name, markup in pages.items():
+        (folder / name).write_text(markup, encoding="utf-8")
+    return folder
+
+
+PAGES = {"a.html": page("one.png"), "b.html": page("one.png"), "c.html": page("two.png"), "d.html": page()}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return pq.read_table(path).to_pylist()  # type: ignore[no-any-return]
+
+
+def reasons(result: Any) -> dict[str, str]:
+    return dict(zip(result.groups["id"].to_pylist(), result.groups["reason"].to_pylist(), strict=True))
+
+
+def test_pages_with_other_images_are_near_copies_and_the_images_are_named(run: Run, tmp_path: Path) -> None:
+    folder, out = made_in(tmp_path / "in", PAGES), tmp_path / "out"
+    assert run("dedup", folder, "-o", out, "--keep", "first").status == 0
+    assert rows(out / "copies.parquet") == [{"id": "b.html", "copy_of": "a.html"}]
+    other = f"{NEAR_COPY}{OTHER_IMAGES}"
+    found = nd.load(out)
+    assert reasons(found) == {
+        "a.html": "represents 3 other documents",
+        "b.html": "exact copy of a.html",
+        "c.html": other,
+        "d.html": other,
+    }
+    assert [row["not_compared"] for row in rows(out / "pairs.parquet")] == ["images"] * 3
+    parts = {row["id"]: row["attachments"] for row in rows(out / "groups.parquet")}
+    assert [(one["name"], one["kind"], one["size"]) for one in parts["c.html"]] == [("images", "unread", 7)]
+    assert parts["d.html"] is None
+    assert OTHER_IMAGES in run("show", out, "c.html").out
+
+    # from the stored result the same decisions are made
+    assert reasons(found.at(1.0)) == reasons(found)
+    # and from parts that were fingerprinted elsewhere
+    for name in ("a", "c"):
+        part = made_in(
+            tmp_path / name, {key: PAGES[key] for key in PAGES if key >= name and (name > "a" or key < "c")}
+        )
+        assert run("fingerprint", part, "-o", tmp_path / f"{name}.fp").status == 0
+    merged = run("merge", tmp_path / "a.fp", tmp_path / "c.fp", "-o", tmp_path / "merged", "--keep", "first")
+    assert merged.status == 0, merged.err
+    ends = {Path(id).name: reason for id, reason in reasons(nd.load(tmp_path / "merged")).items()}
+    assert all(ends[name].endswith(OTHER_IMAGES) for name in ("c.html", "d.html"))
+    assert ends["b.html"].startswith("exact copy of ")
+
+
+def test_a_page_with_the_image_of_a_reference_page_is_its_copy_and_one_with_another_is_not(tmp_path: Path) -> None:
+    old = made_in(tmp_path / "old", {"o.html": PAGES["a.html"]})
+    found = nd.find(made_in(tmp_path / "new", PAGES), against=old)
+    assert reasons(found)["b.html"] == "exact copy of o.html in the reference set"
+    assert reasons(found)["c.html"].endswith(OTHER_IMAGES)
+
+
+def test_documents_without_text_are_copies_only_with_equal_images(tmp_path: Path) -> None:
+    folder = made_in(
+        tmp_path / "in", {"a.html": page("1", text=""), "b.html": page("1", text=""), "c.html": page("2", text="")}
+    )
+    found = nd.find(folder, empty="drop")
+    assert found.removed["id"].to_pylist() == ["a.html", "b.html", "c.html"]
+    assert has_parts(str(found.why("c.html")), "without text", "drop", "images", "not read")
+    assert has_parts(str(nd.find(folder).why("c.html")), "without text", "images", "not read")
+    assert nd.find(folder, empty="one").copies.to_pylist() == [{"id": "b.html", "copy_of": "a.html"}]
