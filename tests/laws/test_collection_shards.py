@@ -21,6 +21,7 @@ from neardup.collection.store import store_at
 from neardup.errors import InputError, OutputError, QueryError, SettingError
 from neardup.io.place import place_of
 from support import postgres_server
+from support.messages import has_parts
 
 DRAW = random.Random(12)
 WORDS = [f"word{number}" for number in range(300)]
@@ -226,6 +227,9 @@ def test_a_shard_that_does_not_answer(several: Collections) -> None:
             hits += page.hits
         assert page.missing == (last + 1,)
         assert page.as_dict()["missing"] == [last + 1]
+        assert (page.recall, page.as_dict()["shards"], page.least) == (0.0, last + 1, "at least ")
+        assert has_parts(page.sure(), "not complete", f"{last} of {last + 1} shards")
+        assert whole.sure() == "complete"
         assert [hit.id for hit in hits] == [hit.id for hit in whole.hits if shard_of(hit.id, last + 1) != last]
         assert page.found == len(hits)
         asked = next(str(record["id"]) for record in RECORDS if shard_of(str(record["id"]), last + 1) == last)

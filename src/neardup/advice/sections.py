@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neardup.advice.record import AdviceRecord, Apart, BandChoice, InCommon, Look, ShingleChoice, SideBySide
-from neardup.display import counted, number, percent, printable, similarity, size
+from neardup.display import Extent, counted, number, percent, printable, similarity, size
 from neardup.kernels.formulas import RESEMBLANCE
 from neardup.measures import LITERAL, values
 
@@ -180,7 +180,8 @@ def shingle_words(advice: AdviceRecord) -> str:
 def _sample(advice: AdviceRecord) -> AdviceSection:
     taken = advice.sample
     read, text = counted(taken.documents, "document"), f"{size(taken.bytes)} of text"
-    sentences = [f"{read}, {text}; all read."]
+    looked = Extent("row", taken.documents, unreadable=taken.rejected)
+    sentences = [f"{read}, {text}. {looked.were('read')}."]
     if not taken.complete:
         sentences = [f"The first {read}, {text}. The rest was not read: all counts are of these alone."]
     for count, one, many in (
@@ -189,7 +190,7 @@ def _sample(advice: AdviceRecord) -> AdviceSection:
     ):
         if count:
             sentences.append(f"{number(count)} {one if count == 1 else many}.")
-    if taken.rejected:
+    if taken.rejected and not taken.complete:
         sentences.append(f"{counted(taken.rejected, 'row')} could not be read.")
     notes = tuple(f"Note: {printable(note)}." for note in taken.notes)
     return AdviceSection("The documents", (" ".join(sentences), *notes))

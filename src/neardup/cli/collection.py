@@ -219,7 +219,8 @@ def _counts(added: Added) -> dict[str, Any]:
 def _repeats(added: Added) -> Iterator[str]:
     if added.recall is None:
         return
-    sure = "complete" if added.recall == 1 else f"recall {added.recall:g} or more"
+    looked = display.Extent("row", added.added + added.replaced + added.left_out, unreadable=added.rejected)
+    sure = looked.sure(added.recall)
     parts = [f"{display.counted(added.repeats, 'document')} near a stored one ({sure})"]
     parts += [f"{display.number(added.linked)} linked"] * bool(added.linked)
     parts += [f"{display.number(added.left_out)} not stored"] * bool(added.left_out)
@@ -373,12 +374,10 @@ def _say(answer: dict[str, Any] | list[str]) -> None:
 
 
 def _page_lines(page: Page) -> Iterator[str]:
-    sure = "complete" if page.recall == 1 else f"recall {display.similarity(page.recall, 4)} or more"
-    number = display.counted(page.found or 0, "document")
-    if page.uncompared:
-        number = f"at least {number}"
-        sure = f"{display.counted(page.uncompared, 'candidate')} not compared"
-    yield f"{number} found ({sure})" + ("" if page.found else "; put EXPLAIN before the query to see its meaning")
+    number = f"{page.least}{display.counted(page.found or 0, 'document')}"
+    yield f"{number} found ({page.sure()})" + (
+        "" if page.found else "; put EXPLAIN before the query to see its meaning"
+    )
     for hit in page.hits:
         yield from _of_hit(hit)
     if page.next:
@@ -428,7 +427,7 @@ def groups(options: on_collections.GroupsOptions) -> int:
         typer.echo(notation.dumps(answer, indent=2, ensure_ascii=False))
         return DONE
     if done is not None:
-        sure = "complete" if done.recall == 1 else f"recall {done.recall:g} or more"
+        sure = display.Extent("document", done.compared).sure(done.recall)
         parts = f"{display.number(done.repeats)} near another one ({sure}), {display.number(done.linked)} linked"
         if regroup:
             typer.echo(f"{display.counted(done.regrouped, 'group')} brought to the threshold {options.regroup:g}")

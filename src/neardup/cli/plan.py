@@ -211,7 +211,7 @@ def _hamming_lines(plan: HammingPlan) -> Iterator[str]:
     looked_at = f"about {_few(design.candidates / design.tables)} fingerprints to compare in each"
     yield from display.aligned(
         [
-            ("search", f"all within {plan.distance} of {plan.bits} bits; none is missed"),
+            ("search", f"all within {plan.distance} of {plan.bits} bits"),
             ("tables", f"{display.number(design.tables)}: {_cut(design)}, prefixes of {_prefixes(design)} bits"),
             ("a query", f"{display.counted(design.tables, 'probe')}, {looked_at}, if the bits are random"),
         ]

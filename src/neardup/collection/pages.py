@@ -13,7 +13,7 @@ from neardup.collection.query.plan import LETTERS, AllStep, AnyStep, QueryPlan, 
 from neardup.collection.query.syntax import canonical
 from neardup.collection.records import evidence_cells, hits_html
 from neardup.collection.view import View
-from neardup.display import similarity
+from neardup.display import Extent, counted
 from neardup.errors import InputError, SettingError
 from neardup.tables import UInt64s
 from neardup.text.units import words
@@ -164,9 +164,9 @@ class Page:
     ``warnings`` are sentences about numbers that surely mean something else. A query that begins with EXPLAIN has
     a plan and no hits, and ``found`` is None. ``plan`` is None for a page of a service.
 
-    ``missing``: the numbers, from 1, of shards of ``Collections`` that did not answer, whose documents are neither
-    among the hits nor in ``found``. ``uncompared``: candidates beyond the most to be compared; if there are any,
-    at least ``found`` documents match, and the recall is 0.
+    ``missing``: the numbers, from 1, of shards of ``Collections`` that did not answer, whose documents are
+    neither among the hits nor in ``found``. ``uncompared``: candidates beyond the most to be compared. With any,
+    at least ``found`` documents match (``least``), and the recall is 0. ``shards`` is the number of all.
     """
 
     hits: tuple[Hit, ...]
@@ -178,20 +178,32 @@ class Page:
     plan: QueryPlan | None = None
     missing: tuple[int, ...] = ()
     uncompared: int = 0
+    shards: int = 1
+
+    @property
+    def least(self) -> str:
+        """ "at least " if more documents may match than were found, else ""."""
+        return "at least " * bool(self.uncompared or self.missing)
+
+    def sure(self) -> str:
+        """Return how sure it is that no match is missing, in words."""
+        shards = Extent("shard", self.shards - len(self.missing), unreadable=len(self.missing))
+        if not self.uncompared:
+            return shards.sure(self.recall)
+        return f"{counted(self.uncompared, 'candidate')} not compared{shards.rest()}"
 
     def __repr__(self) -> str:
         if self.found is None:
             return "Page(a plan, no hits)"
         ids = ", ".join(short_repr(hit.id) for hit in self.hits[:_SHOWN]) + ", …" * (len(self.hits) > _SHOWN)
         more = ", more with next" * (self.next is not None)
-        found = "at least " * bool(self.uncompared) + str(self.found)
+        found = f"{self.least}{self.found}"
         return f"Page({len(self.hits)} of {found} hits{f': {ids}' if ids else ''}{more})"
 
     def _repr_html_(self) -> str:
-        lines = [("query", self.query), ("recall", f"{similarity(self.recall, 4)} or more")]
+        lines = [("query", self.query), ("recall", self.sure())]
         if self.found is not None:
-            least = "at least " * bool(self.uncompared)
-            lines.append(("hits", f"{len(self.hits):,} of {least}{self.found:,}"))
+            lines.append(("hits", f"{len(self.hits):,} of {self.least}{self.found:,}"))
         return hits_html([(hit.id, hit._cells()) for hit in self.hits], lines, self.warnings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -205,7 +217,7 @@ class Page:
             "next": self.next,
             "warnings": list(self.warnings),
         }
-        return page | ({"missing": list(self.missing)} if self.missing else {})
+        return page | ({"missing": list(self.missing), "shards": self.shards} if self.missing else {})
 
 
 def short_repr(text: str, most: int = 40) -> str:

@@ -553,10 +553,11 @@ def _merged(pages: Mapping[int, ShardPage], known: Sequence[Position], limit: in
         before + sum(page.found or 0 for page in some),
         None if all(position.ended for position in positions) else _token(positions),
         some[0].query,
-        min(page.recall for page in some),
+        0.0 if any(position.lost for position in known) else min(page.recall for page in some),
         tuple(dict.fromkeys(sentence for page in some for sentence in page.warnings)),
         missing=tuple(number for number, position in enumerate(known, 1) if position.lost),
         uncompared=sum(page.uncompared for page in some),
+        shards=len(known),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import ROUND_DOWN, Decimal
 from functools import lru_cache
 from textwrap import fill
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from unicodedata import category, east_asian_width
 
 Line = tuple[str, str]
@@ -14,7 +14,6 @@ Line = tuple[str, str]
 
 WITHOUT_TEXT = "without text"
 BASE_TEXT_ONLY = "base text only"
-ALL_LEFT_OUT = "all text left out"
 ALL_LEFT_OUT = "all text left out"
 """The label for documents without a token."""
 
@@ -129,6 +128,78 @@ def duration(seconds: float) -> str:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+class Extent(NamedTuple):
+    """Documents, files or shards that a statement is about: ``seen``, ``skipped``, and ``unreadable``.
+
+    Statements with *all*, *every*, *none* and *complete* about them are worded here: they say so only if nothing
+    was left out, and otherwise how much was. ``tests/house/test_extent.py`` enforces it.
+    """
+
+    noun: str
+    seen: int
+    skipped: int = 0
+    unreadable: int = 0
+    plural: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was left out."""
+        return not (self.skipped or self.unreadable)
+
+    def all(self) -> str:
+        """Return the things looked at, as the subject of a sentence.
+
+        >>> Extent("shard", 3).all(), Extent("shard", 2, unreadable=1).all(), Extent("row", 1).all()
+        ('all 3 shards', '2 of 3 shards', 'the one row')
+        """
+        if not self.whole:
+            total = self.seen + self.skipped + self.unreadable
+            return f"{number(self.seen)} of {counted(total, self.noun, self.plural)}"
+        one = {0: f"no {self.noun}", 1: f"the one {self.noun}"}
+        return one.get(self.seen) or f"all {counted(self.seen, self.noun, self.plural)}"
+
+    def rest(self) -> str:
+        """Return the things left out, after a semicolon, and why; "" if there are none.
+
+        >>> Extent("file", 7, skipped=1, unreadable=2).rest()
+        '; 1 file was not looked at; 2 files could not be read'
+        """
+        verb = "was" if self.skipped == 1 else "were"
+        return "".join(
+            f"; {counted(count, self.noun, self.plural)} {words}"
+            for count, words in ((self.skipped, f"{verb} not looked at"), (self.unreadable, "could not be read"))
+            if count
+        )
+
+    def were(self, done: str) -> str:
+        """Return what was done with them, as a sentence without a full stop.
+
+        >>> Extent("row", 5).were("read"), Extent("row", 4, unreadable=1).were("read")
+        ('All 5 rows were read', '4 of 5 rows were read; 1 row could not be read')
+        """
+        verb = "was" if self.seen + self.skipped + self.unreadable < 2 else "were"
+        subject = self.all()
+        return f"{subject[0].upper()}{subject[1:]} {verb} {done}{self.rest()}"
+
+    def no(self, noun: str) -> str:
+        """Return that none of a kind is among them.
+
+        >>> Extent("document", 62, skipped=217).no("missed pair")
+        'no missed pair among 62 of 279 documents; 217 documents were not looked at'
+        """
+        return f"no {noun} among {self.all()}{self.rest()}"
+
+    def sure(self, recall: float = 1.0) -> str:
+        """Return how sure it is that nothing is missing from an answer that finds a match with this probability.
+
+        >>> Extent("shard", 3).sure(), Extent("shard", 3).sure(0.99), Extent("shard", 2, unreadable=1).sure()
+        ('complete', 'recall 0.9900 or more', 'not complete: 2 of 3 shards; 1 shard could not be read')
+        """
+        if not self.whole:
+            return f"not complete: {self.all()}{self.rest()}"
+        return "complete" if recall == 1 else f"recall {similarity(recall, 4)} or more"
 
 
 def aligned(lines: Sequence[Line], width: int | None = None) -> Iterator[str]:

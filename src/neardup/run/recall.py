@@ -18,7 +18,7 @@ from math import ceil, floor, inf, sqrt
 import numpy as np
 import pyarrow as pa
 
-from neardup.display import similarity
+from neardup.display import Extent, similarity
 from neardup.intervals import Sampled, Share, share_of_totals, wilson
 from neardup.join.criterion import EVERYONE, Related, criterion_of
 from neardup.join.misses import Missing
@@ -45,6 +45,7 @@ SINGLE = 0.02
 """If one more whole number changes the probability by more than this, the interval includes it."""
 
 
+_NOTHING_LEFT = Extent("document", 0)
 _UNLISTED = "; not every pair is listed (--pairs all lists them)"
 
 
@@ -88,7 +89,8 @@ class Predicted:
 
     With ``bound`` the estimate is known to be too high, or too little is known about how pairs are missed
     together; then only one end of an interval is stated. ``measured`` is the recall an audit found, if there was
-    one. ``unlisted``: of crowds, and of documents with many partners, not all pairs are listed.
+    one. ``unlisted``: of crowds, and of documents with many partners, not all pairs are listed. ``looked`` are the
+    rows and files among which pairs were searched.
     """
 
     missing: Missing | None
@@ -96,6 +98,7 @@ class Predicted:
     bound: bool = False
     measured: Share | None = None
     unlisted: bool = False
+    looked: Extent = _NOTHING_LEFT
 
 
 def recall_of(
@@ -107,8 +110,8 @@ def recall_of(
     """
     threshold = search.threshold
     if isinstance(plan, HammingPlan):
-        return within_distance(search, shingles, simhash, plan)
-    aside = _UNLISTED if proposed.unlisted else ""
+        return within_distance(search, shingles, simhash, plan, proposed.looked)
+    aside = proposed.looked.rest() + _UNLISTED * proposed.unlisted
     if proposed.missing is None:
         statement = f"exact: every pair at {search.in_words} {threshold:g} or above is found{aside}"
         everything = Interval(1.0, 1.0, 1.0)
@@ -138,7 +141,13 @@ def _measured(recall: Share | None) -> str:
     return "the audit measured {} (95 % interval {} to {})".format(*shown)
 
 
-def within_distance(search: SearchSettings, shingles: Shingles, simhash: SimHashing, plan: HammingPlan) -> Recall:
+def within_distance(
+    search: SearchSettings,
+    shingles: Shingles,
+    simhash: SimHashing,
+    plan: HammingPlan,
+    looked: Extent = _NOTHING_LEFT,
+) -> Recall:
     """The recall of a search by SimHash, as far as it is known: ``at_threshold`` and the ``statement``.
 
     Within the distance nothing is missed, but the number of pairs within it is not planned. If the features are
@@ -164,7 +173,7 @@ def within_distance(search: SearchSettings, shingles: Shingles, simhash: SimHash
     statement = (
         f"not planned: every pair at {search.in_words} {search.threshold:g} or above within {plan.distance} "
         f"of {plan.bits} bits is found, and the pairs that chains of them join; expected there: {expected}; "
-        "--audit N counts the missed pairs"
+        f"--audit N counts the missed pairs{looked.rest()}"
     )
     return Recall(None, probability, None, None, False, statement)
 

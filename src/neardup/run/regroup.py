@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import structs
 
-from neardup.display import counted
+from neardup.display import Extent, counted
 from neardup.errors import InputError, SettingError
 from neardup.group.decisions import Decisions
 from neardup.group.leaders import merged
@@ -317,7 +317,11 @@ def _recall(run: RunAccount, pairs: Pairs, now: Settings) -> Recall:
     if method == "lsh" and isinstance(plan, Plan):
         shared, size_a, size_b = (column(pairs.table(), name) for name in VERIFIED.names[2:])
         missing = of_pairs(missed_with(plan, now.sketch.sketch, shared, size_a + size_b - shared))
-    return recall_of(now.search, now.shingles, now.simhash, plan, Predicted(missing, len(pairs), bound=True))
+    rejected = run.counts.rejected + (run.counts_against.rejected if run.counts_against else 0)
+    aside = run.not_judged.files_left_aside if run.not_judged else 0
+    looked = Extent("row or file", run.counts.read, aside, rejected, "rows or files")
+    proposed = Predicted(missing, len(pairs), bound=True, looked=looked)
+    return recall_of(now.search, now.shingles, now.simhash, plan, proposed)
 
 
 def _left_out(source: Regrouped) -> list[str]:

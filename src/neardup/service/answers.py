@@ -214,8 +214,9 @@ class NearAnswer:
     """Hits, best first; `next` is the `after` of the next page.
 
     `warnings` are sentences about numbers that surely mean something else. `missing`: the numbers, from 1, of
-    shards that did not answer, whose documents are neither among the hits nor in `found`. `uncompared` are the
-    candidates beyond `most_compared`: if there are any, at least `found` documents match, and the recall is 0.
+    shards (of all `shards`) that did not answer, whose documents are neither among the hits nor in `found`.
+    `uncompared` are the candidates beyond `most_compared`. If there are any of either, at least `found` documents
+    match, and the recall is 0.
     """
 
     recall: float
@@ -225,12 +226,13 @@ class NearAnswer:
     warnings: tuple[str, ...] = ()
     missing: tuple[int, ...] = ()
     uncompared: int = 0
+    shards: int = 1
 
     def page(self, query: str) -> Page:
         """Return the page. Raises ValueError for a hit without its counts."""
         hits = tuple(line.hit() for line in self.hits)
         page = Page(hits, self.found, self.next, query, self.recall, self.warnings)
-        return replace(page, missing=self.missing, uncompared=self.uncompared)
+        return replace(page, missing=self.missing, uncompared=self.uncompared, shards=self.shards)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -277,7 +277,7 @@ class NearRequest(ServiceRequest):
     text: Annotated[str, Meta(min_length=1, max_length=LONGEST_QUERY)]
     measure: NearMeasure = "containment"
     overlap: Annotated[Share | None, Meta(description='Such as 0.8 or "80%"; by default any overlap.')] = None
-    probability: Annotated[Share | None, Meta(description="Recall; by default nothing is missed.")] = None
+    probability: Annotated[Share | None, Meta(description="Recall, by default 1.")] = None
     where: Annotated[Query | None, Meta(description="A query that the documents must fit, too.")] = None
     limit: Limit = None
     after: str | None = None

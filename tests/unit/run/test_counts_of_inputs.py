@@ -9,6 +9,7 @@ from msgspec import structs
 
 import neardup as nd
 from neardup.run.show import summary
+from support.messages import has_parts
 
 WORDS = "alpha beta gamma delta epsilon zeta"
 
@@ -33,6 +34,8 @@ def test_the_reference_set_is_counted_apart(tmp_path: Path) -> None:
     said = dict(summary(found.run))
     assert said["documents"] == "2 read (1 without text, 1 without a word)"
     assert said["reference"].startswith("3 read (1 rejected, 1 without text")
+    assert has_parts(said["recall"], "every pair", "1 row or file")
+    assert has_parts(found.at(0.9).run.recall.statement, "every pair", "1 row or file")
     found.save(tmp_path / "out")
     stored = json.loads((tmp_path / "out" / "run.json").read_text())
     assert stored["counts_against"] == structs.asdict(before)

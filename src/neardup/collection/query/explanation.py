@@ -42,7 +42,7 @@ def describe(plan: plans.QueryPlan) -> list[str]:
     return [
         f"query: {display.printable(canonical(plan.query.root))}",
         *_lines(plan.root, ""),
-        f"{_sure(plan.recall)}: {_promised(plan.recall)}; {_verified(plan)}",
+        f"{_sure(plan.recall)}: {_promised(plan)}; {_verified(plan)}",
         f"candidates: about {_about(plan.candidates)} of {display.counted(plan.total, 'document')}",
     ]
 
@@ -184,12 +184,12 @@ def _asked(step: plans.FingerprintStep) -> str:
 
 
 def _sure(recall: float) -> str:
-    return "complete" if recall == 1 else f"recall {display.similarity(recall, 4)} or more"
+    return display.Extent("look-up", 1).sure(recall)
 
 
-def _promised(recall: float) -> str:
-    if recall == 1:
-        return "no document that fits is missed"
+def _promised(plan: plans.QueryPlan) -> str:
+    if plan.recall == 1:
+        return display.Extent("document", plan.total).no("match") + " is missed"
     return "with this probability a document that fits is found"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from neardup.display import counted, number, percent, printable, similarity
+from neardup.display import Extent, counted, number, percent, printable, similarity
 from neardup.errors import OutputError
 from neardup.group.decisions import Decisions
 from neardup.group.leaders import Grouped
@@ -365,9 +365,16 @@ def _recall(run: Run) -> accounts.Recall:
         bound=search.closed is not None and search.closed.left_out > 0,
         measured=None if audited is None else audited.recall,
         unlisted=bool(run.groups.crowds) or len(run.groups.popular) > 0,
+        looked=_looked(run.rows),
     )
     settings = run.settings
     return recall_of(settings.search, settings.shingles, settings.simhash, search.plan, predicted)
+
+
+def _looked(rows: Rows) -> Extent:
+    """The rows and files among which pairs were searched: those that were read, and are not left aside."""
+    rejected = rows.met.rejected + rows.met_before.rejected
+    return Extent("row or file", len(rows), len(rows.left_aside), rejected, "rows or files")
 
 
 def _crowds(judged: JudgedRun) -> list[accounts.CrowdAccount]:
