@@ -11,9 +11,11 @@ from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
 from itertools import pairwise
 from textwrap import wrap
+from urllib.parse import urljoin
 from xml.sax.saxutils import escape
 
 WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+RELATION = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 SECTOR, SMALL_SECTOR, SMALL_UNTIL = 512, 64, 4096
 END, FREE, FAT = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 
@@ -88,23 +90,39 @@ def zip_of(parts: Mapping[str, str | bytes]) -> bytes:
     return made.getvalue()
 
 
-def docx(body: str | bytes, properties: str = "", **more: str) -> bytes:
+_OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+
+
+def relations(parts: Mapping[str, str], external: Mapping[str, str] | None = None) -> str:
+    """A part of relations: for each target its kind, or a whole address of a kind; the ids are r1, r2, …
+
+    ``external`` are targets outside of the package.
+    """
+    entries = [(target, kind, "") for target, kind in parts.items()]
+    entries += [(target, kind, ' TargetMode="External"') for target, kind in (external or {}).items()]
+    named = (
+        f'<Relationship Id="r{number}" Type="{urljoin(_OFFICE, kind)}" Target="{escape(target)}"{mode}/>'
+        for number, (target, kind, mode) in enumerate(entries, 1)
+    )
+    space = 'xmlns="http://schemas.openxmlformats.org/package/2006/relationships"'
+    return f"<Relationships {space}>{''.join(named)}</Relationships>"
+
+
+def docx(body: str | bytes, properties: str = "", **more: str | bytes) -> bytes:
     """A DOCX file with this XML in its body; ``more`` are further parts in the folder word, without .xml.
 
+    The kind of their relation is their name without its number, and the ids are r1, r2, … in their order.
     ``properties`` is XML that describes the document: dc:title, dc:creator, dcterms:created.
     """
-    relations = {
-        "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument": "word/document"
-    }
-    relations |= {"http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties": "core"}
-    named = (
-        f'<Relationship Id="{name[0]}" Type="{kind}" Target="{name}.xml"/>' for kind, name in relations.items()
+    core = "http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties"
+    document = (
+        body if isinstance(body, bytes) else f"<w:document {WORD} {RELATION}><w:body>{body}</w:body></w:document>"
     )
-    rels = '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-    document = body if isinstance(body, bytes) else f"<w:document {WORD}><w:body>{body}</w:body></w:document>"
+    kinds = {f"{name}.xml": name.rstrip("0123456789") for name in more}
     parts: dict[str, str | bytes] = {
-        "_rels/.rels": f"{rels}{''.join(named)}</Relationships>",
+        "_rels/.rels": relations({"word/document.xml": "officeDocument", "core.xml": core}),
         "word/document.xml": document,
+        "word/_rels/document.xml.rels": relations(kinds),
     }
     spaces = 'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dcterms="http://purl.org/dc/terms/"'
     parts |= {"core.xml": f"<properties {spaces}>{properties}</properties>"} if properties else {}

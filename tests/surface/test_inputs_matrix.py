@@ -111,7 +111,6 @@ def maildir(path: Path) -> None:
 
 def workbooks(path: Path) -> None:
     openpyxl = pytest.importorskip("openpyxl", reason="the extra office is not installed")
-    pytest.importorskip("markitdown", reason="the extra office is not installed")
     path.mkdir()
     for number, text in enumerate(TEXTS):
         book = openpyxl.Workbook()

@@ -112,7 +112,7 @@ for found in pkgutil.walk_packages(neardup.__path__, "neardup."):
 """
 EXTRAS = {
     "service": ("starlette", "fastapi", "pydantic", "uvicorn", "h11", "prometheus_client", "python_multipart"),
-    "others": ("psycopg", "mcp", "httpx", "pyspark", "fsspec", "pypdfium2", "olefile", "markitdown", "warcio"),
+    "others": ("psycopg", "mcp", "httpx", "pyspark", "fsspec", "pypdfium2", "olefile", "openpyxl", "warcio"),
 }
 """The packages of extras, by their import names."""
 NEEDS = {

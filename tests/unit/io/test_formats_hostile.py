@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import socket
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +32,7 @@ from support.made_files import (
     stream,
     zip_of,
 )
+from support.made_office import SHEET, epub_of, pptx_of, xlsx, xlsx_of
 
 WORDS = "A few words that are long enough to be packed into every format.\nAnd a second line of them."
 GOOD = {
@@ -38,7 +41,23 @@ GOOD = {
     "a.eml": eml_of(WORDS, "a subject"),
     "a.msg": msg_of(WORDS, "a subject"),
     "a.pdf": pdf_of(WORDS, WORDS),
+    "a.xlsx": xlsx_of([[WORDS, 7], [WORDS]]),
+    "a.pptx": pptx_of(WORDS, WORDS, comment="no"),
+    "a.epub": epub_of(WORDS, WORDS),
 }
+STRINGS = f"<sst {SHEET}><si><t>{'long ' * 9}</t><rPh><t>no</t></rPh></si></sst>"
+LONG = {
+    "a.docx": GOOD["a.docx"],
+    "a.pdf": GOOD["a.pdf"],
+    "separators.xlsx": xlsx('<row r="1"><c r="XFD1"><v>7</v></c></row>'),
+    "repeated.xlsx": xlsx(
+        '<row><c t="s"><v>0</v></c></row>' * 2,
+        of_book={"strings.xml": "sharedStrings"},
+        parts={"xl/strings.xml": STRINGS},
+    ),
+    "many.pptx": pptx_of(*["one slide"] * 9),
+}
+"""Files with a text of more than 50 characters."""
 
 
 @pytest.fixture
@@ -88,10 +107,11 @@ def test_a_file_with_wrong_bytes_is_read_or_refused(
 @pytest.mark.parametrize("size", [1 << 20, (1 << 20) + 1])
 def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "UNPACKED_BYTES", 1 << 20)
-    part = docx_of("x")
-    bomb = docx(b"<a>" + b" " * (size - 7) + b"</a>")
+    with zipfile.ZipFile(io.BytesIO(docx(b"<a/>"))) as archive:
+        others = sum(info.file_size for info in archive.infolist()) - len(b"<a/>")
+    bomb = docx(b"<a>" + b" " * (size - others - 7) + b"</a>")
     assert len(bomb) < 10_000
-    assert extract(part, "a.docx") == "x"
+    assert extract(docx_of("x"), "a.docx") == "x"
     if size <= 1 << 20:
         assert extract(bomb, "a.docx") == ""
     else:
@@ -99,13 +119,14 @@ def test_a_zip_bomb_is_refused_where_the_limit_is(size: int, monkeypatch: pytest
             extract(bomb, "a.docx")
 
 
-@pytest.mark.parametrize("name", ["a.docx", "a.pdf"])
+@pytest.mark.parametrize("name", LONG)
 def test_a_text_that_is_too_long_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(extract(LONG[name], name)) > 50
     for place in ("content.TEXT_CHARACTERS", "pdf.TEXT_CHARACTERS"):
         monkeypatch.setattr(f"neardup.io.formats.{place}", 50)
     assert f"{content.TEXT_CHARACTERS // 10**6} million characters" in str(content.too_long())
     with pytest.raises(InputError, match=r"more than .* million characters"):
-        extract(GOOD[name], name)
+        extract(LONG[name], name)
 
 
 def test_a_text_of_the_greatest_length_is_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,9 @@
-"""Presentations, spreadsheets, e-books and the main content of pages: whole, hostile, and without the extra."""
+"""Presentations, e-books and the main content of pages, and what all packages have in common."""
 
 from __future__ import annotations
 
 import io
-import os
 import socket
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -14,69 +12,20 @@ from typing import Any
 import pytest
 
 from neardup.errors import InputError
-from neardup.io.formats import content, extract, packages, read
+from neardup.io.formats import SUFFIXES, content, extract, packages, read
 from neardup.io.formats.extractor import Extractor
 from neardup.io.readers import choose_columns, open_documents, read_document
 from neardup.settings import ReadingSettings
 from support.made_files import docx_of, msg_of, zip_of
-
-openpyxl = pytest.importorskip("openpyxl", reason="needs the extra office")
-pptx = pytest.importorskip("pptx", reason="needs the extra office")
+from support.made_office import epub_of, pptx_of, with_part, xlsx_of
 
 _DOCTYPE = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>'
-
-
-def pptx_of(*lines: str) -> bytes:
-    made = pptx.Presentation()
-    for line in lines:
-        slide = made.slides.add_slide(made.slide_layouts[1])
-        slide.shapes.title.text, slide.placeholders[1].text = "A plan", line
-        slide.notes_slide.notes_text_frame.text = "said aloud"
-    made.core_properties.title = "The harbour"
-    data = io.BytesIO()
-    made.save(data)
-    return data.getvalue()
-
-
-def xlsx_of(*rows: list[Any]) -> bytes:
-    made = openpyxl.Workbook()
-    for row in rows:
-        made.active.append(row)
-    data = io.BytesIO()
-    made.save(data)
-    return data.getvalue()
-
-
-def epub_of(*chapters: str) -> bytes:
-    names = [f"{number}.xhtml" for number in range(len(chapters))]
-    items = "".join(f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in names)
-    spine = "".join(f'<itemref idref="{name}"/>' for name in names)
-    book = f"<package><metadata><dc:title>A book</dc:title></metadata><manifest>{items}</manifest>"
-    place = "<container><rootfiles><rootfile full-path='book.opf'/></rootfiles></container>"
-    pages = {
-        name: f"<!DOCTYPE html><html><body><p>{text}</p></body></html>"
-        for name, text in zip(names, chapters, strict=True)
-    }
-    return zip_of(
-        {
-            "mimetype": "application/epub+zip",
-            "META-INF/container.xml": place,
-            "book.opf": f"{book}<spine>{spine}</spine></package>".replace("<metadata>", '<metadata xmlns:dc="d">'),
-            **pages,
-        }
-    )
-
-
-def with_part(data: bytes, name: str, content: str | bytes) -> bytes:
-    """An office file with one part exchanged."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
-        for info in old.infolist():
-            if info.filename != name:
-                new.writestr(info.filename, old.read(info))
-        new.writestr(name, content)
-    return made.getvalue()
-
+MAKERS: dict[str, Any] = {
+    "docx": docx_of,
+    "pptx": pptx_of,
+    "xlsx": lambda text: xlsx_of([[text]]),
+    "epub": epub_of,
+}
 
 PAGE = (
     b"<html><head><title>The harbour</title></head><body><nav>home about contact</nav><article><h1>Cranes</h1>"
@@ -86,27 +35,8 @@ PAGE = (
 )
 
 
-def test_texts_and_metadata() -> None:
-    slides = read(pptx_of("first point", "second point"), "a.pptx")
-    words = "# A plan {} point ### Notes: said aloud"
-    assert slides.text.split() == f"{words.format('first')} {words.format('second')}".split()
-    assert slides.metadata["title"] == "The harbour"
-    sheet = extract(xlsx_of(["name", None, "sum"], ["crane", None, 40], [None, None, "far"]), "a.xlsx")
-    assert [word for word in sheet.split() if word.strip("|-")] == [
-        "##",
-        "Sheet",
-        "name",
-        "sum",
-        "crane",
-        "40",
-        "far",
-    ]
-    book = read(epub_of("chapter one", "chapter two"), "a.epub")
-    assert book.text.split("\n\n")[-2:] == ["chapter one", "chapter two"]
-    assert book.metadata == {"title": "A book"}
-
-
 def test_the_main_content_of_a_page() -> None:
+    pytest.importorskip("trafilatura", reason="needs the extra web")
     everything, main = read(PAGE, "a.html"), read(PAGE, "a.html", "main")
     assert "imprint" in everything.text
     assert main.text.startswith("Cranes\nThe crane of the harbour")
@@ -117,6 +47,7 @@ def test_the_main_content_of_a_page() -> None:
 
 
 def test_the_setting_reaches_the_process_that_reads(tmp_path: Path) -> None:
+    pytest.importorskip("trafilatura", reason="needs the extra web")
     (tmp_path / "a.html").write_bytes(PAGE)
     documents = open_documents(tmp_path, reading=ReadingSettings(pages="main"))
     choose_columns(documents, None, None)
@@ -130,13 +61,13 @@ def test_the_setting_reaches_the_process_that_reads(tmp_path: Path) -> None:
     [
         ("a.pptx", b"words", "not a PPTX file"),
         ("a.xlsx", msg_of("x"), "protected by a password, or an old .xls file"),
-        ("a.pptx", docx_of("x"), "not a file of the type PPTX"),
-        ("a.xlsx", zip_of({"x": "y"}), "not a file of the type XLSX"),
-        ("a.epub", zip_of({"x": "y"}), "not a file of the type EPUB"),
-        ("a.pptx", pptx_of("x")[:2000], "damaged"),
+        ("a.xlsx", zip_of({"x": "y"}), "not an XLSX file, or is damaged"),
+        ("a.epub", zip_of({"x": "y"}), "not an EPUB file, or is damaged"),
+        ("a.pptx", pptx_of("x")[:1000], "damaged"),
         ("a.pptx", with_part(pptx_of("x"), "ppt/presentation.xml", _DOCTYPE), "declares a document type"),
-        ("a.xlsx", with_part(xlsx_of(["x"]), "xl/workbook.xml", _DOCTYPE.encode("utf-16")), "document type"),
-        ("a.epub", with_part(epub_of("x"), "book.opf", _DOCTYPE), "damaged"),
+        ("a.xlsx", with_part(xlsx_of([["x"]]), "xl/workbook.xml", _DOCTYPE.encode("utf-16")), "document type"),
+        ("a.epub", with_part(epub_of("x"), "book.opf", _DOCTYPE), "document type"),
+        ("a.epub", with_part(epub_of("x"), "0.xhtml", None), "damaged"),
     ],
 )
 def test_wrong_and_hostile_bytes(name: str, data: bytes, told: str) -> None:
@@ -144,14 +75,35 @@ def test_wrong_and_hostile_bytes(name: str, data: bytes, told: str) -> None:
         extract(data, name)
 
 
-@pytest.mark.parametrize("make", [pptx_of, epub_of, lambda text: xlsx_of([text])])
-def test_bombs_are_refused_before_they_are_unpacked(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = {pptx_of: "a.pptx", epub_of: "a.epub"}.get(make, "a.xlsx")
-    bomb = with_part(make("x"), "media/image.bin", bytes(3 << 20))
+@pytest.mark.parametrize("format", MAKERS)
+def test_bombs_are_refused_before_they_are_unpacked(format: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = with_part(MAKERS[format]("x"), "media/image.bin", bytes(3 << 20))
     assert content.UNPACKED_BYTES > 3 << 20
     monkeypatch.setattr(content, "UNPACKED_BYTES", 2 << 20)
     with pytest.raises(InputError, match="more than 2 MB"):
-        extract(bomb, name)
+        extract(bomb, f"a.{format}")
+
+
+@pytest.mark.parametrize("format", MAKERS)
+def test_a_part_that_lies_about_its_size_is_refused(format: str) -> None:
+    """zipfile reads no further than the directory claims, and then compares the checksum."""
+    data = bytearray(with_part(MAKERS[format]("x"), "other.xml", b"<a>" + b" " * 10_000 + b"</a>"))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        whole = archive.getinfo("other.xml").file_size
+    place = data.rindex(b"other.xml") - 22  # the unpacked size in the directory (APPNOTE.TXT, 4.3.12)
+    assert data[place : place + 4] == whole.to_bytes(4, "little")
+    data[place : place + 4] = (10).to_bytes(4, "little")
+    assert "x" in extract(bytes(data), f"a.{format}")  # not a part of the document
+
+
+def test_the_twins_of_each_format_are_read_alike() -> None:
+    for suffix, format in SUFFIXES.items():
+        if format in MAKERS:
+            assert extract(MAKERS[format]("one harbour"), f"a{suffix}") == extract(
+                MAKERS[format]("one harbour"), f"a.{format}"
+            )
+    twins = {suffix for suffix, format in SUFFIXES.items() if format in MAKERS and suffix != f".{format}"}
+    assert {".docm", ".dotx", ".dotm", ".xlsm", ".xltx", ".xltm", ".pptm", ".ppsx", ".potx"} <= twins
 
 
 def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,51 +113,84 @@ def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     link = "<img src='http://example.org/a.png'/><link rel='stylesheet' href='http://example.org/a.css'/>"
-    extract(epub_of(f"text {link}"), "a.epub")
-    extract(PAGE.replace(b"<article>", b"<article>" + link.encode()), "a.html", "main")
+    assert "text" in extract(epub_of(f"text {link}"), "a.epub")
+    assert "text" in extract(pptx_of("text", linked="http://example.org/a.png"), "a.pptx")
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "module", "extra"),
-    [
-        ("a.pptx", zip_of({"x": "y"}), "markitdown", "office"),
-        ("a.xlsx", zip_of({"x": "y"}), "markitdown", "office"),
-        ("a.epub", zip_of({"x": "y"}), "markitdown", "office"),
-        ("a.html", PAGE, "trafilatura", "web"),
-    ],
-)
-def test_without_the_extra(
-    name: str, data: bytes, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(InputError, match=rf'needs {module}, .* not installed\. Try: pip install "\.\[{extra}\]"'):
-        extract(data, name, "main")
+def test_without_the_extra_for_main_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)
+    with pytest.raises(InputError, match=r'needs trafilatura, .* not installed\. Try: pip install "\.\[web\]"'):
+        extract(PAGE, "a.html", "main")
 
 
-def test_a_presentation_is_read_in_the_separate_process_and_its_library_is_recorded() -> None:
+@pytest.mark.parametrize("format", MAKERS)
+def test_office_files_are_read_in_the_separate_process_without_any_library(format: str) -> None:
     with Extractor() as extractor:
-        assert "first point" in extractor.extract(pptx_of("first point"), "a.pptx")
-    assert {"markitdown", "trafilatura", "python-pptx", "openpyxl"} <= packages().keys()
+        assert "first point" in extractor.extract(MAKERS[format]("first point"), f"a.{format}")
+    assert not {"openpyxl", "python-pptx"} & packages().keys()
 
 
-def test_no_library_leaves_anything_in_the_home_folder(tmp_path: Path) -> None:
-    """onnxruntime, which markitdown imports, stored a device id there, and had a thread that sends events."""
-    pytest.importorskip("onnxruntime")
-    file, home = tmp_path / "a.xlsx", tmp_path / "home"
-    file.write_bytes(xlsx_of(["one table"]))
-    home.mkdir()
-    code = (
-        "import os, sys\n"
-        "from neardup.io.formats import office\n"
-        "office.load()\n"
-        "print(office.read_xlsx(open(sys.argv[1], 'rb').read()).text)\n"
-        "print('onnxruntime' in sys.modules)\n"
+def test_slides_in_order_with_tables_groups_and_notes() -> None:
+    """A presentation of python-pptx."""
+    pptx = pytest.importorskip("pptx", reason="python-pptx is not installed")
+    from pptx.chart.data import CategoryChartData
+    from pptx.enum.chart import XL_CHART_TYPE
+
+    made = pptx.Presentation()
+    first, second, third = (made.slides.add_slide(made.slide_layouts[5]) for _ in range(3))
+    first.shapes.title.text = "A plan"
+    table = first.shapes.add_table(2, 3, 0, 0, 9000, 9000).table
+    for place, text in {(0, 0): "shed", (0, 2): "area", (1, 0): "north\nhall"}.items():
+        table.cell(*place).text = text
+    group = first.shapes.add_group_shape()
+    group.shapes.add_textbox(0, 0, 9000, 9000).text_frame.text = "in a group"
+    first.notes_slide.notes_text_frame.text = "said aloud"
+    chart = CategoryChartData()
+    chart.categories = ["007", "2019"]
+    chart.add_series("Ships", (13.125, 100.0))
+    second.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 9000, 9000, chart)
+    third.shapes.title.text = "Secret"
+    third._element.set("show", "0")
+    made.core_properties.title = "The harbour"
+    data = io.BytesIO()
+    made.save(data)
+    slides = read(data.getvalue(), "a.pptx")
+    plan = ("A plan", "shed |  | area", "north hall |  |", "in a group", "Notes: said aloud")
+    shown = ["\n".join(plan), "Ships\n007\n2019\n13.125\n100", "(hidden slide)\nSecret"]
+    assert slides.text.split("\n\n") == shown
+    assert slides.metadata["title"] == "The harbour"
+
+
+def test_comments_and_the_text_of_masters() -> None:
+    body = "<p:txBody><a:p><a:r><a:t>%s</a:t></a:r></a:p></p:txBody>"
+    place = f'<p:sp><p:nvPr><p:ph type="title"/></p:nvPr>{body % "Click"}</p:sp>'
+    made = pptx_of("first", comment="7", layout=f"{place}<p:sp>{body % 'Harbour board'}</p:sp>")
+    assert extract(made, "a.pptx") == "first\nComment, Ann: 7\n\nHarbour board"
+
+
+def test_numbers_of_slides_are_no_text() -> None:
+    field = '<a:p><a:fld type="slidenum"><a:t>7</a:t></a:fld><a:r><a:t> of the harbour</a:t></a:r></a:p>'
+    assert extract(pptx_of("first", body=field), "a.pptx") == "first\n of the harbour"
+
+
+def test_pages_of_a_book_in_reading_order_with_their_notes() -> None:
+    note = '<aside epub:type="footnote">a note</aside>'
+    book = read(epub_of("chapter one", f"chapter two {note}", order=(1, 0)), "a.epub")
+    assert book.text.split() == ["chapter", "two", "a", "note", "chapter", "one"]
+    assert book.metadata == {"title": "A book"}
+
+
+def test_a_book_with_encrypted_pages_is_refused() -> None:
+    locked = (
+        '<encryption xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:CipherData>'
+        '<enc:CipherReference URI="%s"/></enc:CipherData></enc:EncryptedData></encryption>'
     )
-    folders = {"HOME": str(home), "XDG_CACHE_HOME": str(home), "XDG_DATA_HOME": str(home)}
-    inherited = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
-    done = subprocess.run(
-        [sys.executable, "-c", code, file], env=inherited | folders, capture_output=True, text=True, check=True
-    )
-    assert "one table" in done.stdout
-    assert done.stdout.endswith("True\n")
-    assert not list(home.rglob("*onnxruntime*"))
+    with pytest.raises(InputError, match="encrypted"):
+        extract(with_part(epub_of("x"), "META-INF/encryption.xml", locked % "0.xhtml"), "a.epub")
+    assert extract(with_part(epub_of("x"), "META-INF/encryption.xml", locked % "font.otf"), "a.epub") == "x"
+
+
+def test_a_book_without_namespaces_is_read() -> None:
+    item = '<item id="a" href="0.xhtml" media-type="text/html"/>'
+    plain = f'<package><manifest>{item}</manifest><spine><itemref idref="a"/></spine></package>'
+    assert extract(with_part(epub_of("old"), "book.opf", plain), "a.epub") == "old"

@@ -13,7 +13,7 @@ from importlib.metadata import EntryPoint
 from typing import Literal, TypeAlias
 
 from neardup.errors import InputError
-from neardup.io.formats.content import FILE_BYTES, Content
+from neardup.io.formats.content import FILE_BYTES, Content, file_of
 from neardup.runtime import installed_version
 from neardup.text.entry_points import described_point, entry_points_of, loaded_point
 
@@ -25,9 +25,9 @@ SUFFIXES: dict[str, DocumentFormat] = {
     **dict.fromkeys((".txt", ".text", ".md", ".markdown"), "text"),
     **dict.fromkeys((".html", ".htm"), "html"),
     ".pdf": "pdf",
-    ".docx": "docx",
-    ".pptx": "pptx",
-    ".xlsx": "xlsx",
+    **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "docx"),
+    **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), "pptx"),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xltx", ".xltm"), "xlsx"),
     ".epub": "epub",
     ".eml": "eml",
     ".msg": "msg",
@@ -37,18 +37,15 @@ SUFFIXES: dict[str, DocumentFormat] = {
 _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "html": ("web", "read_html"),
     "pdf": ("pdf", "read_pdf"),
-    "docx": ("office", "read_docx"),
-    "pptx": ("office", "read_pptx"),
-    "xlsx": ("office", "read_xlsx"),
-    "epub": ("office", "read_epub"),
+    "docx": ("word", "read_docx"),
+    "pptx": ("slides", "read_pptx"),
+    "xlsx": ("workbook", "read_xlsx"),
+    "epub": ("ebook", "read_epub"),
     "eml": ("mail", "read_eml"),
     "msg": ("mail", "read_msg"),
 }
 
-_PACKAGES = (
-    *("pypdfium2", "olefile", "charset-normalizer"),
-    *("markitdown", "python-pptx", "openpyxl", "trafilatura"),
-)
+_PACKAGES = ("pypdfium2", "olefile", "charset-normalizer", "trafilatura")
 
 GROUP = "neardup.extractors"
 """The group of the entry points of other packages. The name of one is a suffix ("odt"), its object a function from
@@ -103,10 +100,7 @@ def read(data: bytes, name: str, pages: Pages = "all") -> Content:
 
 def load(name: str, pages: Pages = "all") -> None:
     """Import the libraries that read files of this name, if that takes seconds."""
-    format = format_by_name(name)
-    if format in ("pptx", "xlsx", "epub"):
-        import_module("neardup.io.formats.office").load()
-    elif format == "html" and pages == "main":
+    if format_by_name(name) == "html" and pages == "main":
         import_module("neardup.io.formats.web").load_main()
 
 
@@ -174,7 +168,7 @@ def _check_signature(format: DocumentFormat, data: bytes) -> None:
     if format == "pdf" and _PDF not in data[:_HEADER_BYTES]:
         raise InputError("It is not a PDF file", 'A file that begins with "%PDF-"', "Check its format")
     kind = format.upper()
-    one = f"{'an' if kind[0] in 'EX' else 'a'} {kind} file"
+    one = file_of(kind)
     if format in _ZIPS and data.startswith(_OLE):
         raise InputError(
             f"It is protected by a password, or an old .{format[:-1]} file",

@@ -169,6 +169,15 @@ def missing(what: str, package: str, error: ImportError, extra: str = "formats")
     return InputError(f"{what} needs {package}, which {why}", "", do)
 
 
+def file_of(kind: str) -> str:
+    """Return a file of this kind with its article.
+
+    >>> file_of("PDF"), file_of("EPUB")
+    ('a PDF file', 'an EPUB file')
+    """
+    return f"{'an' if kind[0] in 'EMORX' else 'a'} {kind} file"
+
+
 def too_long() -> InputError:
     """Return the error for a text that is longer than allowed."""
     return InputError(
