@@ -297,7 +297,8 @@ class Package:
             raise contents.too_long()
         words = ((kind, str(apart).encode("utf-8", "replace")) for kind, apart in self._apart.items())
         self.unread += [(kind, content) for kind, content in words if content]
-        return contents.Content(text, contents.described(say or self.properties))
+        beside = (*contents.attached(self._embedded.values()), *contents.unread(self.unread))
+        return contents.Content(text, contents.described(say or self.properties), beside)
 
 
 def read_package(data: bytes, kind: str, read: Callable[[Package], contents.Content]) -> contents.Content:

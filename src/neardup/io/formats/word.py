@@ -209,7 +209,7 @@ class _Words(Handlers):
             self._fields.pop()
 
     def _show(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Write what other elements show: symbols, form fields, word art, charts and diagrams."""
+        """Write the text of symbols, form fields, word art, charts and diagrams."""
         if tag not in _SHOWN and "descr" not in attributes:
             return
         value = self._package.attribute(attributes, "w:val")
