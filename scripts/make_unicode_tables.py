@@ -29,6 +29,8 @@ from neardup.text.unicode import TABLE_FILE, UNICODE_VERSION  # noqa: E402
 CODE_POINTS = 0x110000
 SPACELESS_SCRIPTS = frozenset({"Han", "Hiragana", "Thai", "Lao", "Khmer", "Myanmar"})
 CONTINUATION_BREAKS = frozenset({"Extend", "SpacingMark", "ZWJ"})
+TATWEEL = 0x640
+"""The one tailoring of NFKC_CF: it stretches a word, as a soft hyphen may cut it, and is mapped to nothing."""
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
 PAIR_SLOTS = 2048
 # UCD files whose first line carries the version ("# Scripts-15.0.0.txt"); UnicodeData.txt has none
@@ -103,8 +105,8 @@ def read_properties(ucd: Path) -> Properties:
         excluded=set(read_ranges(derived, "Full_Composition_Exclusion")),
         nfc_quick_check=read_ranges(derived, "NFC_QC"),
         nfkc_casefold={
-            code_point: [int(part, 16) for part in value.split()]
-            for code_point, value in read_ranges(derived, "NFKC_CF").items()
+            code_point: [part for part in (int(digits, 16) for digits in value.split()) if part != TATWEEL]
+            for code_point, value in (*read_ranges(derived, "NFKC_CF").items(), (TATWEEL, ""))
         },
     )
 
@@ -161,6 +163,8 @@ def token_flags(code_point: int, ucd: Properties) -> int:
             flags |= kernel.SPACELESS
     if category[0] == "M" and ucd.grapheme_break.get(code_point) in CONTINUATION_BREAKS:
         flags |= kernel.CONTINUATION
+    if category == "Pc":
+        flags |= kernel.CONNECTOR
     if code_point in ucd.white_space:
         flags |= kernel.WHITE_SPACE
     if category not in ("Cn", "Cs"):

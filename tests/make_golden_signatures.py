@@ -14,7 +14,7 @@ from support import reference
 from support.paths import GOLDEN
 
 FILE = GOLDEN / "signatures.json"
-FORMAT, UNICODE = 1, "15.0.0"
+FORMAT, UNICODE = 2, "15.0.0"
 LENGTH, SLOTS = 5, 128
 FIRST = 3
 """The number of shingle hashes written for a text."""

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the fingerprint: covers tokens, hashes, coefficients and the slot rule."""
 
 Int64s = NDArray[np.int64]

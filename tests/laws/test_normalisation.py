@@ -137,10 +137,19 @@ def test_prefixes_of_a_text_are_different_documents(unit: str, length: int) -> N
     assert found.pairs.num_rows > 0
 
 
+def test_emphasis_by_low_lines_and_stretched_words_are_the_same_words() -> None:
+    plain = "The committee of the harbour has met on Monday, and pays for snake_case names. كتاب جديد"
+    marked = "The _committee_ of the _harbour_ has met on __Monday__, and pays for snake_case names. كتـــاب جديد"
+    assert nd.compare(plain, marked).measures["resemblance"] == 1
+    assert nd.find([plain, marked]).run.counts.exact_copies == 1
+    vocalised = nd.compare("كتاب", "كِتَاب").measures["resemblance"]
+    assert vocalised == 0
+
+
 @pytest.mark.parametrize("keep", ["longest", "first", "last"])
 def test_empty_documents_are_equal_to_each_other_only(keep: str) -> None:
-    empty = ["", " \n\t", "...!?", SOFT_HYPHEN + ZERO_WIDTH, "— – -", "\u3000"]
-    texts = [*empty, "a", "_", "0", "one two"]
+    empty = ["", " \n\t", "...!?", SOFT_HYPHEN + ZERO_WIDTH, "— – -", "\u3000", "_ \u203f"]
+    texts = [*empty, "a", "a_b", "0", "one two"]
     found = nd.find(texts, threshold=0.01, recall=0.7, keep=keep, empty="one")
     kept = len(empty) - 1 if keep == "last" else 0
     assert groups_of(found) == {kept: frozenset(range(len(empty)))}

@@ -56,9 +56,15 @@ def nfkc_cf(char: str) -> str:
         char = folded
 
 
+TATWEEL = "\u0640"
+
+
 def nfkc_casefold(text: str) -> str:
-    """Return toNFKC_Casefold(text) (The Unicode Standard, section 3.13, R5)."""
-    return unicodedata.normalize("NFC", "".join(map(nfkc_cf, text)))
+    """Return toNFKC_Casefold(text) (The Unicode Standard, section 3.13, R5), and no tatweel."""
+    return unicodedata.normalize("NFC", "".join(map(nfkc_cf, text)).replace(TATWEEL, ""))
+
+
+CONNECTORS = "".join(regex.findall(r"\p{Pc}", "".join(map(chr, range(0x10000)))))
 
 
 @cache
@@ -85,7 +91,8 @@ def tokens(text: str) -> list[str]:
         else:
             found.append(char)
             state = own_state
-    return found
+    cut = (token.strip(CONNECTORS) for token in found)
+    return [token for token in cut if token]
 
 
 def characters(text: str) -> list[str]:
@@ -132,6 +139,11 @@ def word_mask(data: bytes) -> int:
     return sum(1 << i for i, byte in enumerate(data) if regex.match(rb"[0-9A-Za-z_]", bytes([byte])))
 
 
+def low_line_mask(data: bytes) -> int:
+    """Return a number whose bit i says whether byte i is '_'."""
+    return sum(1 << i for i, byte in enumerate(data) if byte == ord("_"))
+
+
 def high_mask(data: bytes) -> int:
     """Return a number whose bit i says whether byte i is not ASCII."""
     return sum(1 << i for i, byte in enumerate(data) if byte > 0x7F)
@@ -161,7 +173,8 @@ def hash_token(token: str) -> int:
 
 def ascii_tokens(data: bytes) -> list[int]:
     """Return the hashes of the tokens of an ASCII text."""
-    return [hash_token(token.decode("ascii").lower()) for token in regex.findall(rb"[0-9A-Za-z_]+", data)]
+    words = regex.findall(rb"[0-9A-Za-z](?:[0-9A-Za-z_]*[0-9A-Za-z])?", data)
+    return [hash_token(word.decode("ascii").lower()) for word in words]
 
 
 def unit_hashes(text: str, unit: str) -> list[int]:

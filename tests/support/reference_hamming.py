@@ -18,8 +18,9 @@ def features(text: str, spec: str) -> list[int]:
     kind, _, length = spec.partition(":")
     if kind not in ("char", "joined"):
         return reference.shingle_hashes(reference.unit_hashes(text, "word"), int(length or 1))
-    units = reference.characters(text) if kind == "char" else reference.tokens(text)
-    characters = [char for char in "".join(units) if char != " "]
+    normalised = reference.nfkc_casefold(text)
+    joined = (char for char in normalised if reference.state_of(char)[0] != "none")
+    characters = [char for char in reference.characters(text) if char != " "] if kind == "char" else joined
     units = [reference.mix64(reference.GOLD * (ord(char) + 1) & reference.WORD) for char in characters]
     return reference.shingle_hashes(units, int(length))
 

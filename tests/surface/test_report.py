@@ -21,7 +21,7 @@ from support.small_limits import small_crowds
 
 ENTRIES: dict[str, Any] = {
     "neardup_version": "0.1.0",
-    "format": 1,
+    "format": 2,
     "action": "dedup",
     "settings": {"threshold": 0.8, "measure": "resemblance", "matching": "literal"},
     "choice": {"asked": "auto", "method": "lsh", "why": "too large"},

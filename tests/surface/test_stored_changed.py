@@ -213,10 +213,10 @@ def test_a_changed_account_is_refused_in_words(copied: Callable[[], Path]) -> No
         b"null",
         b"\xff\xfe{}",
         DEEP.encode(),
-        b'{"neardup_version": "0.1.0", "format": 1, "settings": ' + DEEP.encode() + b"}",
+        b'{"neardup_version": "0.1.0", "format": 2, "settings": ' + DEEP.encode() + b"}",
         b'{"neardup_version": "0.1.0", "format": NaN}',
-        b'{"neardup_version": "0.1.0", "format": 1' + b"0" * 5000 + b"}",
-        b'{"neardup_version": "\xed\xa0\x80", "format": 1}',
+        b'{"neardup_version": "0.1.0", "format": 2' + b"0" * 5000 + b"}",
+        b'{"neardup_version": "\xed\xa0\x80", "format": 2}',
         b'{"neardup_version": "0.1.0", "format": true}',
     ],
 )

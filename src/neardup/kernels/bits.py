@@ -55,6 +55,17 @@ def word_mask(typingctx, data, index):
 
 
 @intrinsic
+def low_line_mask(typingctx, data, index):
+    """Bit i of the result is set where ``data[index + i]`` is ``_``; i in 0..63."""
+
+    def codegen(context, builder, signature, args):
+        lanes = _load(context, builder, signature, args, _LANES)
+        return builder.bitcast(builder.icmp_unsigned("==", lanes, _splat(ord("_"))), _I64)
+
+    return types.uint64(data, index), codegen
+
+
+@intrinsic
 def high_mask(typingctx, data, index):
     """Bit i of the result is set where ``data[index + i]`` is not ASCII; i in 0..63."""
 
@@ -179,6 +190,7 @@ if config.DISABLE_JIT:  # type: ignore[attr-defined]
         high_half,
         high_mask,
         load64,
+        low_line_mask,
         multiply61,
         trailing_zeros,
         word_mask,

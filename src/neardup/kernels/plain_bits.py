@@ -32,6 +32,11 @@ def word_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
     return _mask([byte in _WORD_BYTES for byte in _bytes_from(data, index, 64)])
 
 
+def low_line_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
+    """Return the bits of the bytes that are ``_``."""
+    return _mask([byte == 0x5F for byte in _bytes_from(data, index, 64)])
+
+
 def high_mask(data: NDArray[np.uint8], index: int) -> np.uint64:
     """Return the bits of the bytes that are not ASCII."""
     return _mask([byte >= 128 for byte in _bytes_from(data, index, 64)])

@@ -322,7 +322,7 @@ TextOrSet: TypeAlias = str | Set[object]
 def tokens(text: str, *, unit: str = "word") -> list[str]:
     """Return the tokens of a text in their compared form, in order; with ``unit="char"`` its characters.
 
-    Case, punctuation and layout are normalised as in every comparison (docs/explanation/tokens.md). Raises
+    Case, punctuation and layout are normalised as in every comparison (docs/explanation/measures.md). Raises
     InputError for anything but a str, and SettingError for another unit.
 
     >>> tokens("Dr. Müller PAYS!")

@@ -4,9 +4,10 @@ The version is pinned: another version of Unicode may normalise or split a text 
 two installations would not be comparable. ``scripts/make_unicode_tables.py`` makes the tables from the Unicode
 Character Database; they are shipped with the package.
 
-A token is a maximal run of letters, marks, numbers and connector punctuation of the normalised text; in scripts
-written without spaces (Han, Hiragana, Thai, Lao, Khmer, Myanmar) each grapheme cluster is a token. Normalised
-means toNFKC_Casefold of Unicode 15.0.0, regardless of the interpreter's version.
+A token is a maximal run of letters, marks, numbers and connector punctuation of the normalised text, without the
+connectors at its edges; in scripts written without spaces (Han, Hiragana, Thai, Lao, Khmer, Myanmar) each grapheme
+cluster is a token. Normalised means toNFKC_Casefold of Unicode 15.0.0 without tatweel (U+0640), regardless of the
+interpreter's version.
 """
 
 from collections.abc import Callable
@@ -111,6 +112,8 @@ Unit = Literal["word", "char"]
 def normalise(text: str) -> str:
     """Return toNFKC_Casefold(text): no differences of case, width, ligatures, invisible characters or encoding.
 
+    Tatweel, which stretches Arabic words, is left out like an invisible character.
+
     A lone surrogate, which UTF-8 text cannot contain, becomes U+FFFD.
 
     >>> normalise("ＦＵＬＬ　width, soft\\u00adhyphen, Stra\\u00dfe, e\\u0301")
@@ -123,7 +126,7 @@ def normalise(text: str) -> str:
 def tokens(text: str) -> list[str]:
     """Return the tokens of the normalised text, in order.
 
-    >>> tokens("Two_words, WORDS; 東京です")
+    >>> tokens("Two_words, _WORDS_; 東京です")
     ['two_words', 'words', '東', '京', 'で', 'す']
     """
     codepoints, n = _normalised(text)

@@ -120,7 +120,7 @@ def test_a_readme_among_documents_is_a_document(tmp_path: Path) -> None:
 
 def result(folder: Path) -> None:
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text('{"neardup_version": "0.1.0", "format": 1, "settings_digest": "x"}')
+    (folder / "run.json").write_text('{"neardup_version": "0.1.0", "format": 2, "settings_digest": "x"}')
     for name in ("groups.parquet", "pairs.parquet", "kept.parquet"):
         pq.write_table(TABLE, folder / name)
 

@@ -254,7 +254,7 @@ def test_an_exception_between_the_renames_puts_the_old_result_back(
 
 
 def foreign_run(folder: Path) -> None:
-    (folder / "run.json").write_text('{"neardup_version": "0.1.0", "format": 1, "model": "precious"}')
+    (folder / "run.json").write_text('{"neardup_version": "0.1.0", "format": 2, "model": "precious"}')
 
 
 def added(folder: Path) -> None:

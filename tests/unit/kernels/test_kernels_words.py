@@ -24,6 +24,11 @@ def word_mask(data: NDArray[np.uint8], at: int) -> np.uint64:
 
 
 @njit
+def low_line_mask(data: NDArray[np.uint8], at: int) -> np.uint64:
+    return memory.low_line_mask(data, at)
+
+
+@njit
 def high_mask(data: NDArray[np.uint8], at: int) -> np.uint64:
     return memory.high_mask(data, at)
 
@@ -67,6 +72,7 @@ def test_every_byte_in_every_lane() -> None:
     array = np.frombuffer(data, np.uint8)
     for at in range(256):
         assert int(word_mask(array, at)) == reference.word_mask(data[at : at + 64])
+        assert int(low_line_mask(array, at)) == reference.low_line_mask(data[at : at + 64])
         assert int(high_mask(array, at)) == reference.high_mask(data[at : at + 64])
 
 
@@ -129,6 +135,9 @@ def test_is_ascii_finds_one_byte_anywhere(size: int) -> None:
 @example("", 0)
 @example("a", 0)
 @example("_" * 64, 0)
+@example("_" * 64 + "a", 0)
+@example("a" + "_" * 64 + "b_", 0)
+@example("__init__ _a_ _ snake_case _", 0)
 @example("a" * 64 + " b", 0)
 @example("." * 63 + "a" * 2 + "." * 63 + "a", 0)
 def test_tokens_of_ascii_text(text: str, shift: int) -> None:

@@ -22,7 +22,8 @@ BELOW_60 = st.integers(0, (1 << 60) - 1)
 
 @njit
 def of_bytes(data, index):  # type: ignore[no-untyped-def]
-    return bits.load64(data, index), bits.word_mask(data, index), bits.high_mask(data, index)
+    masks = bits.word_mask(data, index), bits.low_line_mask(data, index), bits.high_mask(data, index)
+    return bits.load64(data, index), *masks
 
 
 @njit
@@ -49,7 +50,8 @@ def counted_bits(counts, words, index):  # type: ignore[no-untyped-def]
 def test_bytes(data: bytes, draw: st.DataObject) -> None:
     index = draw.draw(st.integers(0, len(data) - 64))
     array = np.frombuffer(data, np.uint8)
-    plain = tuple(of(array, index) for of in (plain_bits.load64, plain_bits.word_mask, plain_bits.high_mask))
+    masks = (plain_bits.word_mask, plain_bits.low_line_mask, plain_bits.high_mask)
+    plain = tuple(of(array, index) for of in (plain_bits.load64, *masks))
     assert plain == of_bytes(array, index)
     with pytest.raises(IndexError):
         plain_bits.word_mask(array, len(data) - 63)

@@ -154,7 +154,7 @@ def test_a_sample_says_what_it_counted() -> None:
         (SampledShingles(length=3).of("a"), "of texts, length 3, unit word"),
         (SampledShingles(unit="char").of("a"), "length 5, unit char"),
         (SampledShingles().of_ids([1]), "of ids"),
-        (BottomK(32).of("a"), "bottom-k (version 1, Unicode 15.0.0, k 32, of texts"),
+        (BottomK(32).of("a"), "bottom-k (version 2, Unicode 15.0.0, k 32, of texts"),
     ],
     ids=["length", "unit", "ids", "family"],
 )
@@ -163,7 +163,7 @@ def test_samples_that_cannot_be_compared(other: Any, words: str) -> None:
     for use in (lambda: mine.resemblance(other), lambda: mine.containment(other), lambda: mine | other):
         with pytest.raises(FormatError) as caught:
             use()
-        assert "sampled shingles (version 1, Unicode 15.0.0, scale 16, floor 32" in str(caught.value)
+        assert "sampled shingles (version 2, Unicode 15.0.0, scale 16, floor 32" in str(caught.value)
         assert words in str(caught.value)
 
 

@@ -83,7 +83,7 @@ def test_what_is_stored_with_signatures(tmp_path: Path) -> None:
     schema = pq.read_schema(path)
     assert json.loads(schema.metadata[b"neardup"]) == {
         "family": "minhash",
-        "version": 1,
+        "version": 2,
         "unicode": "15.0.0",
         "sketch": "one-permutation",
         "slots": 16,
@@ -124,8 +124,8 @@ def changed(**values: object) -> pa.Table:
         (changed().replace_schema_metadata({b"neardup": b"[1]"}), "does not say how"),
         (changed(family=["minhash"]), "does not say how"),
         (changed().replace_schema_metadata({b"neardup": b"[" * 100_000}), "does not say how"),
-        (changed(version=2), r"version 2, Unicode 15\.0\.0.*version 1 with Unicode 15\.0\.0"),
-        (changed(unicode="16.0.0"), r"minhash \(version 1, Unicode 16\.0\.0.*Sketch the texts again"),
+        (changed(version=1), r"version 1, Unicode 15\.0\.0.*version 2 with Unicode 15\.0\.0"),
+        (changed(unicode="16.0.0"), r"minhash \(version 2, Unicode 16\.0\.0.*Sketch the texts again"),
         (changed(family="other"), "The signatures are other .*Families of this program: minhash"),
         (changed(seed="0x1"), "seed 0x1"),
         (changed(slots=100), "slots 100"),
@@ -229,7 +229,7 @@ def test_objects_of_datasketch_are_taken_over(tmp_path: Path) -> None:
     made = nd.from_datasketch(objects, ["x", "y", "z"])
     assert made.resemblances([(0, 1), (0, 2)]).tolist() == [0.5, 0]
     assert str(made.provenance) == (
-        "datasketch minhash (version 1, Unicode 15.0.0, num_perm 4, seed 1, scheme affine32, of sets)"
+        "datasketch minhash (version 2, Unicode 15.0.0, num_perm 4, seed 1, scheme affine32, of sets)"
     )
     nd.write_signatures(made, tmp_path / "d.parquet")
     assert nd.read_signatures(tmp_path / "d.parquet").resemblances([(0, 1)], made).tolist() == [0.5]

@@ -332,14 +332,14 @@ def test_bytes_and_back(numbers: list[int] | None, text: str, family: MinHash) -
 def test_the_bytes_are_those_of_the_format() -> None:
     made = MinHash(2, length=3, unit="char", sketch="classic").of("abc")
     a, b = made.values.tolist()
-    assert bytes(made) == b"NDMH\x01\x01\x01\x03\x02\x00\x0f\x00\x00" + struct.pack("<II", a, b) + b"\x00"
+    assert bytes(made) == b"NDMH\x02\x01\x01\x03\x02\x00\x0f\x00\x00" + struct.pack("<II", a, b) + b"\x00"
     full = MinHash(16).of_ids(range(1000))
     assert bytes(full)[-2:] == b"\xff\xff"
 
 
 STORED = bytes(MinHash(16).of("a b c"))
 NO_SKETCH = "These bytes are not a MinHash sketch. Allowed: The result of bytes(sketch)."
-THIS = "Allowed: This program makes and reads format 1 and Unicode 15.0.0. Try: Sketch the texts again."
+THIS = "Allowed: This program makes and reads format 2 and Unicode 15.0.0. Try: Sketch the texts again."
 
 
 def changed(at: int, byte: int) -> bytes:
@@ -353,9 +353,9 @@ def changed(at: int, byte: int) -> bytes:
         (b"NDMH", NO_SKETCH),
         (STORED[:12], NO_SKETCH),
         (b"PK\x03\x04" + STORED[4:], NO_SKETCH),
-        (changed(4, 2), f"The sketch has format 2 and Unicode 15.0.0. {THIS}"),
-        (changed(10, 16), f"The sketch has format 1 and Unicode 16.0.0. {THIS}"),
-        (changed(12, 1), f"The sketch has format 1 and Unicode 15.0.1. {THIS}"),
+        (changed(4, 1), f"The sketch has format 1 and Unicode 15.0.0. {THIS}"),
+        (changed(10, 16), f"The sketch has format 2 and Unicode 16.0.0. {THIS}"),
+        (changed(12, 1), f"The sketch has format 2 and Unicode 15.0.1. {THIS}"),
         (STORED[:-1], "The sketch is damaged: 78 bytes for 16 slots."),
         (STORED + b"\0", "The sketch is damaged: 80 bytes for 16 slots."),
         (STORED[:13], "The sketch is damaged: 13 bytes for 16 slots."),

@@ -10,11 +10,12 @@ from neardup.kernels.compiler import njit
 from neardup.kernels.match.lcs import longest_run
 from neardup.kernels.shingles import shingle_hashes
 from neardup.kernels.sorting import first_at_least
-from neardup.kernels.text.hashing import AS_IS, PADDING, hash_tokens
+from neardup.kernels.text.hashing import AS_IS, LOW_LINE, PADDING, hash_tokens
 from neardup.kernels.text.spans import normalise_with_origin, token_places
-from neardup.kernels.text.tokens import LOW_LINE, LOW_LINE_BYTE, NONE, SINGLE, WORD, put_utf8, tokenise
+from neardup.kernels.text.tokens import LOW_LINE_BYTE, NONE, SINGLE, WORD, put_utf8, tokenise
 from neardup.kernels.text.unicode import (
     CHECK,
+    CONNECTOR,
     CONTINUATION,
     MAPPED,
     PAYLOAD,
@@ -51,7 +52,7 @@ def _read_once(text, tables, written, edges, spans):
             own = record(code_point, tables) if rec & (MAPPED | TO_POOL) else rec
             if own & CHECK:
                 return np.int64(-1)
-            if own & TOKEN == 0:
+            if own & TOKEN == 0 or (own & CONNECTOR != 0 and state != WORD):
                 n += state != NONE
                 state = NONE
                 continue
@@ -62,7 +63,8 @@ def _read_once(text, tables, written, edges, spans):
                     edges[2 * n], spans[n, 0] = size, i
                 state = SINGLE if single else WORD
             size = put_utf8(np.int64(LOW_LINE_BYTE) if code_point == LOW_LINE else code_point, written, size)
-            edges[2 * n + 1], spans[n, 1] = size, i + 1
+            if own & CONNECTOR == 0:
+                edges[2 * n + 1], spans[n, 1] = size, i + 1
     return n + (state != NONE)
 
 

@@ -16,6 +16,7 @@ from neardup.kernels.text.spans import normalise_with_origin, token_places
 from neardup.kernels.text.tokens import NONE, SINGLE, WORD, tokenise
 from neardup.kernels.text.unicode import (
     CHECK,
+    CONNECTOR,
     CONTINUATION,
     MAPPED,
     PAYLOAD,
@@ -137,10 +138,12 @@ def _plain_token_bytes(data, start, end, tables, edges):
             rec = record((rec >> PAYLOAD) & 0x1FFFFF, tables)
         if rec & CHECK:
             return np.int64(-1)
-        if rec & TOKEN == 0:
+        if rec & TOKEN == 0 or (rec & CONNECTOR != 0 and state != WORD):
             if state != NONE:
                 edges[2 * n - 1] = after
                 state = NONE
+            continue
+        if rec & CONNECTOR != 0:  # in the token if another character of it follows
             continue
         single = rec & SPACELESS != 0
         if state == NONE or (rec & CONTINUATION == 0 and (single or state == SINGLE)):

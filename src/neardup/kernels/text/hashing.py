@@ -34,6 +34,7 @@ from neardup.kernels.bits import (
     high_half,
     high_mask,
     load64,
+    low_line_mask,
     multiply61,
     trailing_zeros,
     word_mask,
@@ -41,6 +42,8 @@ from neardup.kernels.bits import (
 from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64
 
+LOW_LINE = 0x5F
+"""The one connector of ASCII: ``_``."""
 PADDING = 64
 """Bytes that must be readable after the last byte of a text passed to these kernels."""
 
@@ -96,10 +99,11 @@ def token_edges(data, start, end, edges):
     the excess, and the processor has no loop to predict.
     """
     n = 0
-    carry = np.uint64(0)
+    carry = low_lines = np.uint64(0)
     at = start
     while at < end:
         mask = word_mask(data, at)
+        low_lines |= low_line_mask(data, at)
         if end - at < 64:
             mask &= (_ONE << np.uint64(end - at)) - _ONE
         change = mask ^ ((mask << _ONE) | carry)
@@ -116,7 +120,23 @@ def token_edges(data, start, end, edges):
     if n & 1:
         edges[n] = end
         n += 1
-    return n >> 1
+    return _without_low_lines(data, edges, n >> 1) if low_lines != 0 else n >> 1
+
+
+@njit(cache=True, nogil=True)
+def _without_low_lines(data, edges, n):
+    """Cut ``_`` off at the edges of ``n`` tokens, in place; return how many have other characters."""
+    left = 0
+    for i in range(n):
+        start, end = edges[2 * i], edges[2 * i + 1]
+        while start < end and data[start] == LOW_LINE:
+            start += 1
+        while start < end and data[end - 1] == LOW_LINE:
+            end -= 1
+        if start < end:
+            edges[2 * left], edges[2 * left + 1] = start, end
+            left += 1
+    return left
 
 
 WORDS = 16

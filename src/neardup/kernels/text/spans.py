@@ -18,6 +18,7 @@ from neardup.kernels.text.hashing import AS_IS, LOWER, PADDING, hash_tokens, is_
 from neardup.kernels.text.tokens import put_utf8, tokenise
 from neardup.kernels.text.unicode import (
     CHECK,
+    CONNECTOR,
     MAPPED,
     PAYLOAD,
     REPLACEMENT,
@@ -112,14 +113,16 @@ def _utf8_length(code_point):
 def token_places(codepoints, ends, tables):
     """Return int64[tokens, 2]: the code points [begin, end) of each token that ``tokenise`` found.
 
-    ``ends`` (int64) are the token ends in UTF-8: the tokens are all token characters in order, cut there.
+    ``ends`` (int64) are the token ends in UTF-8: the tokens are all token characters in order, cut there, without
+    the connectors between two tokens.
     """
     places = np.empty((ends.size, 2), np.int64)
     token = size = 0
     fresh = True
     for i in range(codepoints.size):
         code_point = np.int64(codepoints[i])
-        if record(code_point, tables) & TOKEN == 0:
+        rec = record(code_point, tables)
+        if rec & TOKEN == 0 or (fresh and rec & CONNECTOR != 0):
             continue
         if fresh:
             places[token, 0] = i

@@ -9,10 +9,9 @@ import numpy as np
 
 from neardup.kernels.compiler import njit
 from neardup.kernels.sorting import copy_into
-from neardup.kernels.text.hashing import PADDING, is_ascii, token_edges
-from neardup.kernels.text.unicode import CONTINUATION, SPACELESS, TOKEN, WHITE_SPACE, normalise, record
+from neardup.kernels.text.hashing import LOW_LINE, PADDING, is_ascii, token_edges
+from neardup.kernels.text.unicode import CONNECTOR, CONTINUATION, SPACELESS, TOKEN, WHITE_SPACE, normalise, record
 
-LOW_LINE = 0x5F
 # The ASCII kernel folds case by setting bit 0x20 of every byte, which turns '_' into this byte. It is a control
 # character (DEL) and not a token character, so nothing else can be mistaken for it.
 LOW_LINE_BYTE = 0x7F
@@ -47,25 +46,26 @@ def tokenise(codepoints, n, tables, out, ends):
     """Write the tokens of codepoints[:n] as UTF-8 back to back into ``out``; return their number (int64).
 
     Token k is out[ends[k - 1]:ends[k]] (from 0 for k = 0), with '_' as byte 0x7F. The caller supplies ``out``
-    uint8[>= 4 n + 64] and ``ends`` int64[>= n]. A token is a maximal run of token characters, but in scripts
-    written without spaces each grapheme cluster (UAX #29) is one.
+    uint8[>= 4 n + 64] and ``ends`` int64[>= n]. A token is a maximal run of token characters without connectors at
+    its edges, but in scripts written without spaces each grapheme cluster (UAX #29) is one.
     """
     state = NONE
     size = np.int64(0)
+    kept = np.int64(0)  # the size up to the last character that is not a connector
     n_tokens = np.int64(0)
     for i in range(np.int64(n)):
         code_point = np.int64(codepoints[i])
         rec = record(code_point, tables)
-        if rec & TOKEN == 0:
+        if rec & TOKEN == 0 or (rec & CONNECTOR != 0 and state != WORD):
             if state != NONE:
-                ends[n_tokens] = size
+                size = ends[n_tokens] = kept
                 n_tokens += 1
                 state = NONE
             continue
         single = rec & SPACELESS != 0
         if rec & CONTINUATION == 0:
             if state == SINGLE or (single and state == WORD):
-                ends[n_tokens] = size
+                size = ends[n_tokens] = kept
                 n_tokens += 1
             state = SINGLE if single else WORD
         elif state == NONE:
@@ -73,8 +73,10 @@ def tokenise(codepoints, n, tables, out, ends):
         if code_point == LOW_LINE:
             code_point = np.int64(LOW_LINE_BYTE)
         size = put_utf8(code_point, out, size)
+        if rec & CONNECTOR == 0:
+            kept = size
     if state != NONE:
-        ends[n_tokens] = size
+        ends[n_tokens] = kept
         n_tokens += 1
     return n_tokens
 

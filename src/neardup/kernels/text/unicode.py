@@ -1,9 +1,9 @@
 """UTF-8 bytes to normalised code points: strict decoding, NFKC_Casefold mapping, NFC.
 
 The definition is toNFKC_Casefold of The Unicode Standard, section 3.13 (R5): map every code point by the property
-NFKC_CF, then normalise the whole to NFC (UAX #15). ``tables`` is always a
-``neardup.text.unicode.UnicodeTables``. A text that passes the quick check of UAX #15, section 9 skips the NFC
-half.
+NFKC_CF, then normalise the whole to NFC (UAX #15). Tatweel, which only stretches Arabic words, is mapped to
+nothing like the characters that Unicode ignores. ``tables`` is always a ``neardup.text.unicode.UnicodeTables``. A
+text that passes the quick check of UAX #15, section 9 skips the NFC half.
 """
 
 import numpy as np
@@ -19,6 +19,7 @@ MAPPED = 16  # NFKC_Casefold changes it
 TO_POOL = 32  # ... into none or several code points
 CHECK = 64  # ccc != 0 or NFC_QC = Maybe; only for code points that are not MAPPED
 MAYBE = 128  # NFC_QC = Maybe
+CONNECTOR = 1 << 30  # category Pc: in a token, but not at its edges
 ASSIGNED = 1 << 31  # has a general category other than Cn, Cs; the tests need it, the kernels do not
 PAYLOAD = 8  # first bit of the payload
 SHIFT = 7  # a block of the two-stage table has 1 << SHIFT records
