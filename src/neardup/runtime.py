@@ -43,6 +43,25 @@ class Silent:
 SILENT = Silent()
 
 
+_listeners: list[Callable[[str], None]] = []
+
+
+def report(line: str) -> None:
+    """Pass a line about a long wait, from any thread, to the functions that show such lines."""
+    for listener in _listeners:
+        listener(line)
+
+
+@contextmanager
+def reported(show: Callable[[str], None]) -> Iterator[None]:
+    """Show the lines of :func:`report` within the block."""
+    _listeners.append(show)
+    try:
+        yield
+    finally:
+        _listeners.remove(show)
+
+
 Item = TypeVar("Item")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import hashlib
 import http.client
 import os
 import re
@@ -13,8 +14,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
@@ -25,16 +27,52 @@ import pytest
 class FileServer:
     """Files of a process over HTTP, with the number of body bytes that were sent for each.
 
-    ``ranges``: whether parts are sent. ``cuts``: after how many bytes each of the next answers ends early.
+    ``ranges``: whether parts are sent. ``told``: what is said of a file, ``etag`` and ``modified`` (a time), and
+    whether the server ``heeds`` ``If-Match``. ``cuts``: after how many bytes each of the next answers ends early.
+    ``answers``: status, headers and body of the next answers, in place of the file. ``ranged`` returns the header
+    ``Content-Range`` of a part. ``silent``: requests wait for ``spoken``, and get no answer.
     """
 
-    def __init__(self, files: dict[str, bytes], *, ranges: bool = True, length: bool = True) -> None:
-        self.files, self.ranges, self.length = files, ranges, length
-        self.sent = dict.fromkeys(files, 0)
+    def __init__(
+        self,
+        files: dict[str, bytes],
+        *,
+        ranges: bool = True,
+        length: bool = True,
+        told: tuple[str, ...] = ("etag", "heeds"),
+    ) -> None:
+        self.files, self.ranges, self.length, self.told = files, ranges, length, told
+        self.sent: Counter[str] = Counter()
         self.requests = 0
         self.cuts: list[int] = []
+        self.answers: list[tuple[int, dict[str, str], bytes]] = []
+        self.ranged: Callable[[int, int, int], str] = lambda first, last, size: f"bytes {first}-{last}/{size}"
+        self.silent, self.spoken = False, Event()
+        self.modified = "Mon, 02 Mar 2026 10:00:00 GMT"
         self.lock = Lock()
         self.url = ""
+
+    def etag(self, name: str) -> str:
+        """The tag of a file as it is now."""
+        return f'"{hashlib.md5(self.files[name], usedforsecurity=False).hexdigest()}"'
+
+    def refusal(self, name: str, match: str | None, wanted: re.Match[str] | None) -> int | None:
+        """The status of a request that is refused."""
+        if name not in self.files:
+            return 404
+        if "heeds" in self.told and match not in (None, self.etag(name)):
+            return 412
+        return 416 if wanted and self.ranges and int(wanted[1]) >= len(self.files[name]) else None
+
+    def described(self, name: str, wanted: re.Match[str] | None) -> tuple[dict[str, str], int, int]:
+        """The headers of an answer, and the first and the last byte in it."""
+        size, headers = len(self.files[name]), {"Accept-Ranges": "bytes" if self.ranges else "none"}
+        first, last = 0, size - 1
+        if wanted and self.ranges:
+            first, last = int(wanted[1]), min(int(wanted[2] or last), last)
+            headers["Content-Range"] = self.ranged(first, last, size)
+        headers |= {"ETag": self.etag(name)} if "etag" in self.told else {}
+        return headers | ({"Last-Modified": self.modified} if "modified" in self.told else {}), first, last
 
 
 @contextmanager
@@ -53,40 +91,57 @@ def serving(server: FileServer) -> Iterator[FileServer]:
         def _answer(self, *, body: bool) -> None:
             name = self.path.partition("?")[0].lstrip("/")
             data = server.files.get(name)
-            if data is None:
-                self.send_error(404)
+            if server.silent:
+                server.spoken.wait(60)
+                self.close_connection = True
+                return
+            if server.answers:
+                _sent(self, *server.answers.pop(0), body=body)
                 return
             wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range") or "")
-            first, last = 0, len(data) - 1
-            if wanted and server.ranges:
-                first, last = int(wanted[1]), min(int(wanted[2] or last), last)
-                self.send_response(206)
-                self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
-            else:
-                self.send_response(200)
-            part = data[first : last + 1]
-            if server.length:
-                self.send_header("Content-Length", str(len(part)))
-            self.send_header("Accept-Ranges", "bytes" if server.ranges else "none")
-            if not server.length:
-                self.send_header("Connection", "close")
-            self.end_headers()
-            if not body:
+            status = server.refusal(name, self.headers.get("If-Match"), wanted)
+            if data is None or status:
+                self.send_error(status or 404)
                 return
+            headers, first, last = server.described(name, wanted)
+            part = data[first : last + 1]
+            headers |= {"Content-Length": str(len(part))} if server.length else {"Connection": "close"}
+            self.send_response(206 if "Content-Range" in headers else 200)
+            for header, value in headers.items():
+                self.send_header(header, value)
+            self.end_headers()
+            if body:
+                self._send_part(name, part)
+
+        def _send_part(self, name: str, part: bytes) -> None:
             with server.lock:
                 server.requests += 1
                 cut = server.cuts.pop(0) if server.cuts else None
             part = part if cut is None else part[:cut]
             with server.lock:
                 server.sent[name] += len(part)
-            self.wfile.write(part)
+            with suppress(ConnectionError):  # a client that knows enough
+                self.wfile.write(part)
             if cut is not None or not server.length:
                 self.close_connection = True
 
         def log_message(self, format: str, *args: object) -> None: ...
 
     with listening(Handler) as server.url:
-        yield server
+        try:
+            yield server
+        finally:
+            server.spoken.set()
+
+
+def _sent(
+    handler: BaseHTTPRequestHandler, status: int, headers: dict[str, str], content: bytes, *, body: bool = True
+) -> None:
+    handler.send_response(status)
+    for header, value in {"Content-Length": str(len(content)), **headers}.items():
+        handler.send_header(header, value)
+    handler.end_headers()
+    handler.wfile.write(content if body else b"")
 
 
 @contextmanager

@@ -58,4 +58,4 @@ def test_data_sets_are_read(name: str, count: int, sent: dict[str, int], tmp_pat
 def test_what_is_missing_is_named(name: str, sent: dict[str, int], tmp_path: Path) -> None:
     done = dedup(tmp_path, name)
     assert done.returncode == 2
-    assert has_parts(done.stderr, f"There is no {name}")
+    assert has_parts(done.stderr, "There is no hf://datasets/ann/", name.rpartition("/")[2])

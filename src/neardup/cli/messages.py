@@ -19,7 +19,7 @@ import typer
 
 from neardup import display
 from neardup.errors import CORE, NeardupError, labelled, without_core
-from neardup.runtime import Advance, Progress, is_memory_failure
+from neardup.runtime import Advance, Progress, is_memory_failure, reported
 
 resource: Any
 try:
@@ -233,7 +233,7 @@ def guarded(command: Callable[[T], int], name: str) -> Callable[[T], None]:
 
     def run(options: T) -> None:
         try:
-            with stoppable(), limited(name):
+            with stoppable(), limited(name), reported(lambda line: typer.echo(line, err=True)):
                 status = command(options)
                 sys.stdout.flush()
         except StoppedError as stopped:

@@ -124,7 +124,7 @@ def _require_same(result: ContaminationRecord, written: WrittenRows, action: Act
     removed = written.read - written.kept
     if (action == "drop" and removed != hits) or (whole and written.read != result.read):
         raise InputError(
-            f"The input has changed while it was read: {written.read:,} documents, {removed:,} with test items, "
+            f"The input changed while it was read: {written.read:,} documents, {removed:,} with test items, "
             f"in place of {result.read:,} and {hits:,}",
             "Inputs that do not change during a run",
             "Start again when nothing writes to it",

@@ -8,13 +8,10 @@ shown without their passwords, and refused where a path of this machine is neede
 import codecs
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
-from neardup.display import printable
-from neardup.errors import InputError, NeardupError, NetworkError, OutputError
+from neardup.errors import OutputError
 
 _ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")
 
@@ -88,9 +85,6 @@ _SECRET = re.compile(
     r"x-(amz|goog)-.*|(.*[^a-z])?sig|.*(signature|token|key|credential|password|secret).*",
     re.IGNORECASE | re.DOTALL,
 )
-_QUERY = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*")
-_REASON = re.compile(r"(?:AWS|Azure) Error.*|(?<=google::cloud::Status)\(.*", re.DOTALL)
-"""The end of the errors of Arrow, after the name of the file and of its bucket."""
 _ASKED = re.compile(r"[?#].*", re.DOTALL)
 _URL = re.compile(r"([a-z][a-z0-9+.-]+):[/\\]+(.*)", re.IGNORECASE | re.DOTALL)
 """A scheme of at least two letters, as one letter is a drive. As a path it has lost one of its slashes."""
@@ -132,33 +126,23 @@ def without_secrets(name: str) -> str:
     return "?".join(filter(None, (path, "&".join(open_parts)))) + fragment_mark + fragment
 
 
+def without_credentials(text: str) -> str:
+    """Return a text without the users and passwords of the URLs in it."""
+    return _USER.sub("", text)
+
+
+def is_signed(url: str) -> bool:
+    """Return whether a URL has a parameter that is a secret, such as a signature.
+
+    >>> is_signed("https://host/a.jsonl?X-Amz-Signature=5f0c"), is_signed("https://host/a.jsonl?part=1")
+    (True, False)
+    """
+    query = url.partition("#")[0].partition("?")[2]
+    return any("=" in part and _SECRET.fullmatch(_name_in(part)) for part in query.split("&"))
+
+
 def _name_in(parameter: str) -> str:
     return unquote(parameter.partition("=")[0])
-
-
-@contextmanager
-def reaching(url: str, doing: str = "read") -> Iterator[None]:
-    """Report the failures of another machine, and of the package that asks it, without the password of the URL.
-
-    ``doing`` says if something is read or written.
-
-    Raises InputError for a file that is missing there, and NetworkError for any other failure.
-    """
-    shown = printable(without_password(url))
-    try:
-        yield
-    except (NeardupError, MemoryError):
-        raise
-    except FileNotFoundError as error:
-        raise InputError(f"There is no {shown}", "An existing file, folder or pattern", "Check the URL") from error
-    except Exception as error:  # each plugin of fsspec has errors of its own
-        reason = _REASON.search(str(error))
-        said = _QUERY.sub(r"\1", _USER.sub("", (reason[0] if reason else str(error)).replace(url, shown)))
-        raise NetworkError(
-            f"{shown} cannot be {doing}: {type(error).__name__}: {printable(said)}",
-            f"A URL that may be {doing}, on a machine that can be reached",
-            "Check the URL and the network, and run again",
-        ) from error
 
 
 def url_in(path: str | os.PathLike[str]) -> str | None:

@@ -321,7 +321,7 @@ class DocumentText(NamedTuple):
 def changed() -> InputError:
     """The error of an input that is no longer as it was read first."""
     return InputError(
-        "The input has changed while it was read",
+        "The input changed while it was read",
         "Inputs that do not change during a run",
         "Start again when nothing writes to it",
     )

@@ -274,9 +274,17 @@ def _files(documents: Documents) -> dict[str, Any]:
             "Documents in files",
             "Leave out --resume, or write the rows to a file first",
         )
-    sizes = {without_secrets(source.path): {"size": source.size} for source in sources if source.file is None}
+    seen = {without_secrets(source.path): _seen(source) for source in sources if source.file is None}
     files = dict.fromkeys(source.file for source in sources if source.file is not None)
-    return {**sizes, **_described(map(Path, files))}
+    return {**seen, **_described(map(Path, files))}
+
+
+def _seen(source: Source) -> dict[str, Any]:
+    """The facts that tell versions of a file at a URL apart; its content, where its server reports none."""
+    if source.remote is None:
+        return {"size": source.size}
+    content = source.digest()
+    return {**source.remote.pin.identity, **({} if content is None else {"content": content.hex()})}
 
 
 def _described(paths: Iterable[Path]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.attachments import ATTACHMENTS, carried_by
 from neardup.io.formats.content import Attachment
+from neardup.io.names import without_password
 from neardup.io.readers import open_sources
 from neardup.io.readers.base import Documents
 from neardup.io.readers.columns import as_text
@@ -139,14 +140,15 @@ class _Moved:
 
 def _require_recorded(file: Recorded, *, named: bool) -> None:
     """Raise InputError unless a file has the recorded digest, or has none and the caller ``named`` it."""
-    if file.format == "text" and file.digest is None:
-        if _size_of(file) != file.size:
-            raise _changed(file, "its size is another")
-        return
-    if file.source.is_remote:
+    if file.source.remote is not None:
         if not named:
             why = "it is a URL, which is not fetched unasked, and is stored without user, password and signature"
             raise _refused(file, why, "Give --inputs with the whole URL")
+        _require_seen(file)
+        return
+    if file.format == "text" and file.digest is None:
+        if _size_of(file) != file.size:
+            raise _changed(file, "its size is another")
         return
     if file.digest is None and not named:
         raise _refused(file, "the result has no digest to recognise it by")
@@ -160,9 +162,19 @@ def _require_recorded(file: Recorded, *, named: bool) -> None:
         raise _changed(file, "its content is another")
 
 
+def _require_seen(file: Recorded) -> None:
+    """Raise InputError unless a file at a URL is in the state in which the run saw it first."""
+    now = file.source.remote
+    assert now is not None
+    if not file.pin.is_of(now.pin):
+        raise _changed(file, f"it has {now.pin} (it had {file.pin})")
+    if file.digest is not None and file.source.digest() not in (None, file.digest):
+        raise _changed(file, "its content is another")
+
+
 def _changed(file: Recorded, how: str) -> InputError:
     return InputError(
-        f"{printable(file.path)} has changed since the result was made: {how}",
+        f"{printable(without_password(file.path))} changed since the result was made: {how}",
         "The input as the run read it",
         "Give --inputs with the place of the unchanged file, or make the result again",
     )
@@ -170,7 +182,7 @@ def _changed(file: Recorded, how: str) -> InputError:
 
 def _refused(file: Recorded, why: str, do: str = "Give --inputs with its place of today") -> InputError:
     return InputError(
-        f"{printable(file.path)}, where the documents of the result were, cannot be used: {why}",
+        f"{printable(without_password(file.path))}, where the documents of the result were, cannot be used: {why}",
         "The input as the run read it",
         do,
     )
@@ -200,9 +212,7 @@ def opened_input(files: Sequence[Recorded], result: ResultRecord) -> Documents:
     """Return the recorded files of the input as documents, as the run read them."""
     several, first = len(files) > 1 and files[0].format != "text", files[0]
     format = first.format if all(file.format == first.format for file in files) else "mixed"
-    sources = tuple(
-        Source(file.name, file.path, file.size, partition_of(file.name) if several else ()) for file in files
-    )
+    sources = tuple(replace(file.source, partition=partition_of(file.name) if several else ()) for file in files)
     name = result.run.inputs[0] if first.format == "text" else first.name
     documents = open_sources(Discovered(format, name, sources), Settings.of(**result.run.settings).reading)
     documents.require(first.text, first.id)

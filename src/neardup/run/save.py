@@ -351,7 +351,7 @@ class _RunRows:
         present = np.isin(piece.row_numbers, native.row_numbers)
         if int(present.sum()) != len(native.row_numbers):
             raise InputError(
-                f"{piece.source} has changed while it was read",
+                f"{piece.source} changed while it was read",
                 "Inputs that do not change during a run",
                 "Start again when nothing writes to it",
             )

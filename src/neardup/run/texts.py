@@ -255,7 +255,7 @@ def _stored_rows(
         table, names = chunk.read(names[:1]).table, names[:1]
     if table.num_rows != piece.count:
         raise InputError(
-            f"{piece.source} has changed while it was read",
+            f"{piece.source} changed while it was read",
             "Inputs that do not change during a run",
             "Start again when nothing writes to it",
         )

@@ -22,7 +22,7 @@ def test_any_parts_in_any_order_are_those_of_the_file(ranges: bool, most: int | 
         pytest.skip("a whole file needs room, as another test checks")
     draw = random.Random(7)
     with serving(FileServer({"a": DATA}, ranges=ranges)) as server:
-        file = FetchedFile(f"{server.url}/a", len(DATA), FetchSpool(most))
+        file = FetchedFile(f"{server.url}/a", spool=FetchSpool(most))
         for _ in range(60):
             offset, length = draw.randrange(len(DATA)), draw.randrange(1, 5 * BLOCK_BYTES)
             assert file.at(offset, length) == DATA[offset : offset + length]
@@ -34,7 +34,7 @@ def test_any_parts_in_any_order_are_those_of_the_file(ranges: bool, most: int | 
 @pytest.mark.parametrize(("ranges", "length"), [(True, True), (False, True), (False, False)])
 def test_a_file_read_in_order_three_times_is_sent_once(ranges: bool, length: bool) -> None:
     with serving(FileServer({"a": DATA}, ranges=ranges, length=length)) as server:
-        file = FetchedFile(f"{server.url}/a", len(DATA) if length else None, FetchSpool())
+        file = FetchedFile(f"{server.url}/a", spool=FetchSpool())
         for _ in range(3):
             with file.stretch() as stretch:
                 parts = iter(lambda: stretch.read(10_000), b"")
@@ -45,7 +45,7 @@ def test_a_file_read_in_order_three_times_is_sent_once(ranges: bool, length: boo
 
 def test_a_part_costs_little_more_than_itself() -> None:
     with serving(FileServer({"a": DATA})) as server:
-        file = FetchedFile(f"{server.url}/a", len(DATA), FetchSpool())
+        file = FetchedFile(f"{server.url}/a", spool=FetchSpool())
         assert file.at(len(DATA) - 8, 8) == DATA[-8:]
         assert file.at(9 * BLOCK_BYTES + 5, 3 * BLOCK_BYTES) == DATA[9 * BLOCK_BYTES + 5 :][: 3 * BLOCK_BYTES]
         assert server.sent["a"] <= 6 * BLOCK_BYTES
@@ -53,7 +53,7 @@ def test_a_part_costs_little_more_than_itself() -> None:
 
 def test_without_room_a_server_without_ranges_is_refused_in_words() -> None:
     with serving(FileServer({"a": DATA}, ranges=False)) as server:
-        file = FetchedFile(f"{server.url}/a", len(DATA), FetchSpool(BLOCK_BYTES))
+        file = FetchedFile(f"{server.url}/a", spool=FetchSpool(BLOCK_BYTES))
         with pytest.raises(nd.InputError, match=r"whole files.*TMPDIR"):
             file.at(5, 5)
 
@@ -62,7 +62,7 @@ def test_without_room_a_server_without_ranges_is_refused_in_words() -> None:
 def test_an_answer_that_was_cut_is_asked_for_again(ranges: bool) -> None:
     with serving(FileServer({"a": DATA}, ranges=ranges)) as server:
         server.cuts[:] = [1000, 0]
-        file = FetchedFile(f"{server.url}/a", len(DATA), FetchSpool())
+        file = FetchedFile(f"{server.url}/a", spool=FetchSpool())
         assert file.at(0, len(DATA)) == DATA
 
 
@@ -79,7 +79,7 @@ def test_the_spool_gives_its_room_back() -> None:
     spool = FetchSpool(len(DATA))
     with serving(FileServer({"a": DATA})) as server:
         for _ in range(3):
-            file = FetchedFile(f"{server.url}/a", len(DATA), spool)
+            file = FetchedFile(f"{server.url}/a", spool=spool)
             assert file.at(0, len(DATA)) == DATA
             assert file.at(0, 9) == DATA[:9]
             del file

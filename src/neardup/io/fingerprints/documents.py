@@ -27,6 +27,7 @@ from neardup.io.readers.folders import Discovered
 from neardup.io.readers.places import RecordedFiles
 from neardup.io.readers.sources import Source
 from neardup.io.readers.text_files import TextDocuments
+from neardup.io.storage.spool import FetchedFile
 from neardup.tables import Int64s
 from neardup.text.keys import key_of
 
@@ -252,10 +253,16 @@ class _Part:
     def _reachable(self, number: int) -> Source:
         """The file at its place of today, if it is the recorded one."""
         file = self.saved.manifest.input.sources[number]
-        source = Source(file.name, path_of(file.path), file.size, file.partition)
+        path = path_of(file.path)
+        remote = FetchedFile(path) if "://" in path else None
+        source = Source(file.name, path, file.size, file.partition, remote=remote)
         if self._inputs:
             source = replace(source, path=self._moved(source))
         digest = self._digests.get(number)
+        if source.remote is not None and number in self._digests:
+            if not RecordedFiles(self.places)[number].pin.is_of(source.remote.pin):
+                self.refuse(source)
+            return source
         if source.file is None or (digest is None and self.saved.manifest.input.format != "text"):
             return source
         try:

@@ -13,12 +13,15 @@ from neardup.io.containers.addresses import MARK, WEB_ARCHIVE, is_container, ope
 from neardup.io.containers.codecs import COMPRESSIONS
 from neardup.io.containers.spools import STDIN, read_stdin
 from neardup.io.formats import SUFFIXES as DOCUMENT_SUFFIXES
-from neardup.io.names import reaching, shown_name, without_password, without_secrets
+from neardup.io.names import shown_name, without_password, without_query, without_secrets
 from neardup.io.readers import folders
 from neardup.io.readers.base import Aside, Format, aside_note, named
 from neardup.io.readers.sources import Source
 from neardup.io.readers.table_folders import LOGS, refuse_part, refuse_remote, table_source
-from neardup.io.storage.systems import asked, filesystem
+from neardup.io.storage.answers import asked, reaching
+from neardup.io.storage.pins import Pin
+from neardup.io.storage.spool import FetchedFile
+from neardup.io.storage.systems import COMMIT, at_commit, filesystem, is_web
 
 
 def split_pattern(name: str) -> tuple[str, tuple[str, ...]] | None:
@@ -426,7 +429,8 @@ def _common_format(inputs: Sequence[tuple[Format, Source]]) -> Format:
 
 def _find_remote(url: str) -> folders.Discovered:
     system, path = filesystem(url)
-    if glob.has_magic(path):
+    path = asked(url, lambda: at_commit(system, path))
+    if glob.has_magic(without_query(path)):
         hits: dict[str, dict[str, Any]] = asked(url, lambda: system.glob(path, detail=True))
         found = [_remote_source(system, hit, hits[hit]) for hit in sorted(hits) if hits[hit]["type"] == "file"]
         if not found:
@@ -436,25 +440,19 @@ def _find_remote(url: str) -> folders.Discovered:
         with reaching(url):
             _refuse_parts_at(system, url, list(hits))
         return _files(without_secrets(url), found)
-    info = asked(url, lambda: system.info(path)) if _is_web(url) else None
-    folder = asked(url, lambda: system.isdir(path)) if info is None else info.get("url", path).endswith("/")
-    if folder:
+    file = FetchedFile(str(system.unstrip_protocol(path)))
+    if without_query(file.address).endswith("/") if is_web(url) else asked(url, lambda: system.isdir(path)):
         aside: list[Aside] = []
         below = _below(system, path, aside)
         below.sort(key=lambda source: source.name)
         return _folder(without_secrets(url), below, aside)
-    info = asked(url, lambda: system.info(path)) if info is None else info
-    return _files(without_secrets(url), [_remote_source(system, path, info)])
-
-
-def _is_web(url: str) -> bool:
-    """Whether a URL is one of HTTP, where looking for a folder would fetch the whole file."""
-    return url.lower().startswith(("http://", "https://"))
+    source = Source(without_secrets(url), file.url, file.pin.size, remote=file)
+    return _files(without_secrets(url), [source])
 
 
 def _refuse_parts_at(system: Any, url: str, hits: Sequence[str]) -> None:
     """Raise InputError if files that a pattern matches belong to a table; servers of HTTP list no folders."""
-    if _is_web(url):
+    if is_web(url):
         return
     for folder in {str(parent) for hit in hits for parent in PurePosixPath(hit).parents}:
         for log in LOGS:
@@ -466,7 +464,8 @@ def _refuse_parts_at(system: Any, url: str, hits: Sequence[str]) -> None:
 
 def _remote_source(system: Any, path: str, info: dict[str, Any]) -> Source:
     url = str(system.unstrip_protocol(path))
-    return Source(without_secrets(url), url, info.get("size"))
+    listed = Pin.of(info, info.get("size"))
+    return Source(COMMIT.sub("", without_secrets(url)), url, listed.size, remote=FetchedFile(url, listed))
 
 
 def _below(system: Any, root: str, aside: list[Aside]) -> list[Source]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -13,6 +14,11 @@ from neardup.io.containers.spools import STDIN
 from neardup.io.names import path_of, shown_name, without_secrets
 from neardup.io.readers.base import Documents, Format, as_opened
 from neardup.io.readers.sources import DIGEST_BYTES, Source
+from neardup.io.storage.pins import Pin
+from neardup.io.storage.spool import FetchedFile
+
+SEEN = ("etag", "version", "modified")
+"""The state of a file at a URL when it was seen first; null for other files, and in tables of earlier versions."""
 
 PLACES = pa.schema(
     [
@@ -21,10 +27,11 @@ PLACES = pa.schema(
         *((name, pa.string()) for name in ("format", "text", "id", "name", "path")),
         ("size", pa.int64()),
         ("digest", pa.binary(DIGEST_BYTES)),
+        *((name, pa.string()) for name in SEEN),
     ]
 )
 """The files of an input, numbered, with the columns used from them. ``id`` is null if documents are named by
-source and row number; ``digest`` is null for files that are not on this system, and for documents not read."""
+source and row number; ``digest`` is null for documents not read, and for URLs with values of ``SEEN``."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +46,23 @@ class Recorded:
     path: str
     size: int | None
     digest: bytes | None
+    etag: str | None = None
+    version: str | None = None
+    modified: str | None = None
 
-    @property
+    @cached_property
     def source(self) -> Source:
         """The file as readers open it."""
-        return Source(self.name, self.path, self.size)
+        remote = FetchedFile(self.path) if "://" in self.path else None
+        return Source(self.name, self.path, self.size, remote=remote)
+
+    @property
+    def pin(self) -> Pin:
+        """The state of the file at its URL when the run saw it first."""
+        return Pin(self.etag, self.version, self.modified, self.size)
 
 
-_NULLABLE = ("id", "size", "digest")
+_NULLABLE = ("id", "size", "digest", *SEEN)
 
 FORMATS = ("parquet", "jsonl", "csv", "ipc", "warc", "table", "text")
 """The formats of files."""
@@ -73,6 +89,7 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
     if any(source.path == STDIN for source in sources):  # nobody can read it again
         return PLACES.empty_table()
     count = len(sources)
+    pins = [source.pin or Pin() for source in sources]
     return pa.table(
         {
             "file": [first + number for number in range(count)],
@@ -82,8 +99,9 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
             "id": [id] * count,
             "name": [source.name for source in sources],
             "path": [shown_name(without_secrets(source.path)) for source in sources],
-            "size": [source.size for source in sources],
+            "size": [source.size or pin.size for source, pin in zip(sources, pins, strict=True)],
             "digest": [_digest(documents, number, source) for number, source in enumerate(sources)],
+            **{name: [getattr(pin, name) for pin in pins] for name in SEEN},
         },
         PLACES,
     )
@@ -91,19 +109,34 @@ def places_of(documents: Documents, text: str, id: str | None, *, reference: boo
 
 def _recorded_again(places: pa.Table, reference: bool, first: int) -> pa.Table:
     """The places of documents with saved fingerprints, under the numbers of this run."""
+    places = complete(places)
     numbers = pa.array(places["file"].to_numpy() + first)
     places = places.set_column(0, PLACES.field("file"), numbers)
     return places.set_column(1, PLACES.field("reference"), pa.array([reference] * places.num_rows, pa.bool_()))
 
 
+def complete(places: pa.Table) -> pa.Table:
+    """Return the places of an earlier version with the columns ``SEEN``, which it lacks."""
+    if places.schema.names != PLACES.names[: -len(SEEN)]:
+        return places
+    for name in SEEN:
+        places = places.append_column(name, pa.nulls(places.num_rows, pa.string()))
+    return places
+
+
 def _digest(documents: Any, number: int, source: Source) -> bytes | None:
     if documents.format == "text":
-        digest: bytes | None = documents.digest(number)
-        return digest
+        known: bytes | None = documents.digest(number)
+        return known
+    if source.remote is not None and source.pin is None:
+        return None
     try:
-        return source.digest()
+        digest = source.digest()
     except OSError:  # whoever looks for it later learns that it is gone
         return None
+    if digest is not None and source.is_local:  # it is that of the rows that were read
+        documents.require_unchanged(number)
+    return digest
 
 
 class RecordedFiles:
@@ -113,6 +146,7 @@ class RecordedFiles:
     """
 
     def __init__(self, places: pa.Table) -> None:
+        places = complete(places)
         if places.schema.names != PLACES.names or places.schema.types != PLACES.types:
             raise ValueError("its columns are others")
         if any(places[name].null_count for name in PLACES.names if name not in _NULLABLE):

@@ -4,17 +4,19 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from neardup.display import counted, printable
 from neardup.errors import InputError
 from neardup.io.containers.addresses import open_member, opened, split_address, stamp_of
 from neardup.io.containers.codecs import SUFFIX_OF, codec_of, unpacking
 from neardup.io.containers.spools import STDIN, piped
+from neardup.io.storage.pins import Pin, changed_while_read
 from neardup.io.storage.spool import FetchedFile
 
 DIGEST_BYTES = 16
@@ -85,7 +87,8 @@ class Source:
     """A file: ``name`` is for display, ``path`` for opening, ``partition`` comes from its folders.
 
     The path of a member of an archive or mailbox is ``archive.zip!/member``. ``failure`` is the reason for which
-    an archive could not be opened.
+    an archive could not be opened. ``remote`` has the fetched bytes of a URL, and its
+    first state.
     """
 
     name: str
@@ -93,6 +96,13 @@ class Source:
     size: int | None = None
     partition: tuple[tuple[str, str | None], ...] = ()
     failure: str | None = None
+    remote: FetchedFile | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.is_remote:
+            object.__setattr__(self, "remote", None)
+        elif self.remote is None or self.remote.url != self.path:  # one under another name has the same bytes
+            object.__setattr__(self, "remote", FetchedFile(self.path, Pin(size=self.size)))
 
     @cached_property
     def member(self) -> tuple[str, str] | None:
@@ -125,6 +135,11 @@ class Source:
         file = self.file
         return None if file is None else stamp_of(file)
 
+    @property
+    def pin(self) -> Pin | None:
+        """The first state of a URL, if its server was asked by now; None for other files."""
+        return None if self.remote is None else self.remote.seen
+
     def changed(self) -> datetime | None:
         """Return the time of the last change in UTC, None where it is not known."""
         member = self.member
@@ -145,8 +160,13 @@ class Source:
         return os.stat(self.path).st_size if self.is_local else None
 
     def digest(self) -> bytes | None:
-        """Return the digest of the stored bytes; None for a URL and standard input. Raises OSError."""
+        """Return the digest of the stored bytes; None for standard input and a URL. Raises OSError.
+
+        A URL has one if it is read from a copy, as its server says nothing that tells versions apart.
+        """
         member = self.member
+        if self.remote is not None:
+            return digest_of(self.remote.length, self.remote.at) if self.remote.is_copy else None
         if member is None:
             return digest_of_file(self.path) if self.is_local else None
         with open_member(*member) as file:
@@ -168,7 +188,7 @@ class Source:
             return pa.PythonFile(piped().stretch(), mode="r")
         if self.is_local:
             return pa.OSFile(os.fsencode(self.path))
-        return pa.PythonFile(self._fetched.stretch(), mode="r")
+        return pa.PythonFile(self._fetched().stretch(), mode="r")
 
     def open(self) -> Any:
         """Open the content of the file, decompressed."""
@@ -187,15 +207,11 @@ class Source:
         if self.is_local:
             with open(self.path, "rb") as file:
                 return file.read()
-        return self._fetched.at(0, self._fetched.length)
+        return self._fetched().at(0, self._fetched().length)
 
-    @cached_property
     def _fetched(self) -> FetchedFile:
-        """The file behind a URL, with the bytes that were fetched."""
-        return FetchedFile(self.path, self.size)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_fetched"}
+        assert self.remote is not None
+        return self.remote
 
     def _require_opened(self) -> None:
         if self.failure is not None:
@@ -208,7 +224,16 @@ def require_same(source: Source, before: Stamp | None) -> None:
     """Raise InputError if a file has changed since ``before``."""
     now = source.stamp()
     if now != before:
-        raise changed(source.path, "it is gone" if now is None else "its size or its time is another")
+        seen = "it is gone" if now is None else f"it has {_shown(now)}"
+        same = None not in (now, before) and _shown(now) == _shown(before)
+        raise changed(source.path, "another file is in its place" if same else seen, _shown(before))
+
+
+def _shown(stamp: Stamp | None) -> str:
+    if stamp is None:
+        return ""
+    changed, size, _ = stamp
+    return f"last change {datetime.fromtimestamp(changed / 1e9, UTC).isoformat()}, {counted(size, 'byte')}"
 
 
 def refuse_stdin(sources: Iterable[Source], why: str) -> None:
@@ -221,10 +246,6 @@ def refuse_stdin(sources: Iterable[Source], why: str) -> None:
         )
 
 
-def changed(path: str, how: str) -> InputError:
+def changed(path: str, now: str, before: str = "") -> InputError:
     """Return the error for a file that has changed since an earlier pass."""
-    return InputError(
-        f"{path} changed while it was being worked on: {how}",
-        "Files that stay as they are until the run has ended",
-        "Run again when nothing writes to the file",
-    )
+    return changed_while_read(printable(path), before, now)

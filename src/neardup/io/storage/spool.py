@@ -2,23 +2,24 @@
 
 import shutil
 from bisect import bisect_right, insort
+from functools import cached_property
 from tempfile import TemporaryFile, gettempdir
-from threading import Lock, RLock
-from typing import IO, Any
+from threading import RLock
+from typing import IO
 
 from neardup.display import printable, size
 from neardup.errors import InputError
 from neardup.io.containers.base import ROOM_BYTES
 from neardup.io.containers.spools import LOOK_EVERY, Stretch, read_at
 from neardup.io.names import without_password
-from neardup.io.storage.systems import asked, filesystem
+from neardup.io.storage.answers import asked
+from neardup.io.storage.pins import ChangedObjectError, Pin, changed_while_read
+from neardup.io.storage.systems import StoredObject, stored_object
 
 BLOCK_BYTES = 64 << 10
 """Requests begin and end at multiples of it."""
 MOST_BYTES = 16 << 20
 """The longest request for a part of a file."""
-PIECE_BYTES = 1 << 20
-"""Bytes of a file without ranges that are read at a time."""
 
 
 class FetchSpool:
@@ -82,27 +83,72 @@ SPOOL = FetchSpool()
 
 
 class FetchedFile:
-    """A file behind a URL as bytes at any place; used by several threads.
+    """A file behind a URL as bytes at any place, all of the version that was seen first; used by several threads.
 
     Parts are asked for by ranges, and kept in the spool; if that is full, they are asked for again. Reading in
-    order makes the requests longer. A server without ranges sends the whole file at the first read.
+    order makes the requests longer. The whole file is fetched at the first read if the server does not send parts,
+    or says nothing that tells one version from another. ``expected`` is its state in a listing.
     """
 
-    def __init__(self, url: str, length: int | None, spool: FetchSpool = SPOOL) -> None:
+    def __init__(self, url: str, expected: Pin | None = None, spool: FetchSpool = SPOOL) -> None:
         self.url, self._spool = url, spool
-        self._system, self._path = filesystem(url)
-        self._lock = Lock()
+        self._expected = expected or Pin()
+        self._lock = RLock()
         self._extents: list[tuple[int, int, int]] = []  # offset, length, place in the spool
         self._window = (0, b"")  # the latest bytes for which there was no room
         self._next, self._ahead = 0, BLOCK_BYTES
         self._kept = 0
-        self._file: Any = None
-        self.length = 0 if length is None else length
-        if length is None:
-            asked(url, self._take_whole)
+        self._pin: Pin | None = None
+        self._in_parts, self._length = True, -1
+
+    @cached_property
+    def _object(self) -> StoredObject:
+        return stored_object(self.url)
+
+    @property
+    def pin(self) -> Pin:
+        """The state of the file when it was seen first. Raises InputError for a missing or an unexpected one."""
+        with self._lock:
+            if self._pin is None:
+                self._pin, self._in_parts = asked(self.url, self._object.look)
+                if not self._expected.is_of(self._pin):
+                    raise self._changed(self._pin, self._expected)
+            return self._pin
+
+    @property
+    def seen(self) -> Pin | None:
+        """The pin of a file that was read, None before: nothing is asked."""
+        return (
+            None
+            if self._pin is None
+            else self._pin.with_more(Pin(size=self._length if self._length >= 0 else None))
+        )
+
+    @property
+    def address(self) -> str:
+        """The URL to which the server redirects."""
+        _ = self.pin
+        return str(getattr(self._object, "address", self.url))
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether the file is read from a copy, since the server says nothing that tells its versions apart."""
+        return self.pin.size is None or not self._in_parts
+
+    @property
+    def length(self) -> int:
+        """The size of the file. Raises InputError."""
+        with self._lock:
+            if self._length < 0:
+                pin = self.pin
+                if self._in_parts and pin.size is not None:
+                    self._length = pin.size
+                else:
+                    self._take(Pin(size=pin.size))
+            return self._length
 
     def at(self, offset: int, length: int) -> bytes:
-        """Return the bytes of a place, fewer only at the end of the file. Raises NetworkError."""
+        """Return the bytes of a place, fewer only at the end of the file. Raises InputError."""
         end, parts = min(offset + length, self.length), []
         while offset < end:
             parts.append(self._piece(offset, end))
@@ -117,15 +163,14 @@ class FetchedFile:
         """Return the first bytes of a place, at least one."""
         with self._lock:
             piece = self._known(offset, end)
-            if piece is None:
+            if not piece:
                 self._fetch(offset, end)
                 piece = self._known(offset, end)
-        if not piece:
-            raise self._changed()
+        assert piece
         return piece
 
     def _known(self, offset: int, end: int) -> bytes | None:
-        index = bisect_right(self._extents, (offset, self.length + 1, 0)) - 1
+        index = bisect_right(self._extents, (offset, self._length + 1, 0)) - 1
         if index >= 0:
             start, length, place = self._extents[index]
             if offset < start + length:
@@ -138,82 +183,67 @@ class FetchedFile:
         start = max(offset // BLOCK_BYTES * BLOCK_BYTES, self._end_before(offset))
         self._ahead = min(self._ahead * 2, MOST_BYTES) if offset == self._next else BLOCK_BYTES
         wanted = max(-(-end // BLOCK_BYTES) * BLOCK_BYTES, offset + self._ahead)
-        following = bisect_right(self._extents, (offset, self.length + 1, 0))
-        limit = self._extents[following][0] if following < len(self._extents) else self.length
-        stop = min(wanted, limit, start + MOST_BYTES)
-        data = asked(self.url, lambda: self._ranged(start, stop))
-        if data is not None:
+        following = bisect_right(self._extents, (offset, self._length + 1, 0))
+        limit = self._extents[following][0] if following < len(self._extents) else self._length
+        stop, pin = min(wanted, limit, start + MOST_BYTES), self.pin
+        try:
+            data = asked(self.url, lambda: self._object.part(start, stop, pin))
+        except ChangedObjectError as error:
+            raise self._changed(error.seen, pin) from error
+        if data is None:
+            self._take(pin)
+        else:
             self._next = stop
             self._keep(start, data)
 
     def _end_before(self, offset: int) -> int:
-        index = bisect_right(self._extents, (offset, self.length + 1, 0)) - 1
+        index = bisect_right(self._extents, (offset, self._length + 1, 0)) - 1
         return sum(self._extents[index][:2]) if index >= 0 else 0
 
-    def _ranged(self, start: int, stop: int) -> bytes | None:
-        """Return the bytes of a part; None if the server sent the whole file, which was kept."""
-        try:
-            if self._file is None:
-                self._file = self._system.open(self._path, "rb", cache_type="none")
-            if getattr(self._file, "size", 0) is None:  # fsspec has asked, and the server has no ranges
-                opened, self._file = self._file, None
-                self._take_whole(opened)
-                return None
-            self._file.seek(start)
-            data = bytes(self._file.read(stop - start))
-        except ValueError:  # as fsspec says that a server of HTTP has no ranges
-            self._file = None
-            if not self.url.lower().startswith("http"):
-                raise
-            self._take_whole()
-            return None
-        except Exception:
-            self._file = None  # the next attempt has a connection of its own
-            raise
-        if len(data) < stop - start:
-            self._file = None
-            raise OSError(f"the connection ended after {len(data):,} of {stop - start:,} bytes")
-        return data
-
-    def _keep(self, start: int, data: bytes) -> None:
+    def _keep(self, start: int, data: bytes) -> bool:
         place = self._spool.put(data)
         if place is None:
             self._window = (start, data)
-            return
+            return False
         self._kept += len(data)
         insort(self._extents, (start, len(data), place))
+        return True
 
-    def _take_whole(self, opened: Any = None) -> None:
-        """Fetch the whole file, of which the server does not send parts. Raises InputError without room for it."""
+    def _take(self, pin: Pin) -> None:
+        """Fetch the whole file if the server sends no parts. Raises InputError without room for it."""
+        try:
+            taken = asked(self.url, lambda: self._whole(pin))
+        except ChangedObjectError as error:
+            raise self._changed(error.seen, self.pin) from error
+        if pin.size is not None and taken != pin.size:
+            raise self._changed(Pin(size=taken), self.pin)
+        self._length = taken
+
+    def _whole(self, pin: Pin) -> int:
+        """Keep the bytes of one answer; return their number."""
         self._extents.clear()
         taken = 0
-        # any size keeps fsspec from asking for one that the server may not know
-        with opened or self._system.open(self._path, "rb", block_size=0, size=self.length or 1) as file:
-            while data := bytes(file.read(PIECE_BYTES)):
-                self._keep(taken, data)
-                taken += len(data)
-                if self._window[1]:
-                    raise InputError(
-                        f"{self.shown} has at least {size(taken)}, more than there is room for in {gettempdir()}, "
-                        "and its server sends only whole files",
-                        "Room there for the file, since documents are read several times",
-                        "Set TMPDIR to a folder with more room, or fetch the file first",
-                    )
-        if self.length and taken < self.length:
-            raise OSError(f"the connection ended after {taken:,} of {self.length:,} bytes")
-        self.length = taken
+        for data in self._object.whole(pin):
+            if not self._keep(taken, data):
+                raise InputError(
+                    f"{self.shown} has at least {size(taken)}, more than there is room for in {gettempdir()}, and "
+                    "its server sends only whole files, or says nothing that tells their versions apart",
+                    "Room there for the file, since documents are read several times",
+                    "Set TMPDIR to a folder with more room, or fetch the file first",
+                )
+            taken += len(data)
+        return taken
 
     @property
     def shown(self) -> str:
         """The URL as messages show it."""
         return printable(without_password(self.url))
 
-    def _changed(self) -> InputError:
-        return InputError(
-            f"{self.shown} changed while it was read: it no longer has {self.length:,} bytes",
-            "Files that stay as they are until the run has ended",
-            "Run again when nothing writes to the file",
-        )
+    def _changed(self, seen: Pin | None, before: Pin) -> InputError:
+        return changed_while_read(self.shown, str(before), "it is gone" if seen is None else f"it has {seen}")
+
+    def __reduce__(self) -> tuple[type, tuple[str, Pin]]:
+        return type(self), (self.url, self._pin or self._expected)
 
     def __del__(self) -> None:
         if getattr(self, "_kept", 0):
@@ -222,5 +252,5 @@ class FetchedFile:
 
 def fetched_whole(url: str) -> bytes:
     """Return the bytes of a file that was not found by a listing, such as one that a person names."""
-    system, path = filesystem(url)
-    return asked(url, lambda: bytes(system.cat_file(path)))
+    file = FetchedFile(url)
+    return file.at(0, file.length)

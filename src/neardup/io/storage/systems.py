@@ -6,20 +6,18 @@ environment, the configuration of the vendor's tools, or the machine.
 
 import os
 import re
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from neardup.errors import InputError, NeardupError, install, unusable
-from neardup.io.names import reaching, without_password
-
-T = TypeVar("T")
-
-PAUSES = (0.5, 1.0, 2.0)
-"""Seconds before each further attempt of a request that failed."""
+from neardup.errors import InputError, install, unusable
+from neardup.io.names import without_password
+from neardup.io.storage.answers import Wait, patience
+from neardup.io.storage.pins import ChangedObjectError, Pin
 
 EXTRAS = {
     **dict.fromkeys(("http", "https"), "http"),
@@ -39,6 +37,8 @@ def is_writable(url: str) -> bool:
     return url.partition(":")[0].lower() in WRITABLE
 
 
+_PIECE_BYTES = 1 << 20
+"""Bytes of a file without ranges that are read at a time."""
 _SECONDS = 10
 """How long the client of an object store tries to connect, or Google's tries again by itself."""
 
@@ -52,8 +52,8 @@ def _s3() -> Any:
         anonymous=_is_set("AWS_SKIP_SIGNATURE"),
         region=region,
         endpoint_override=endpoint,
-        connect_timeout=_SECONDS,
-        request_timeout=6 * _SECONDS,  # the default of 3 seconds ends slow uploads
+        connect_timeout=min(_SECONDS, patience()),
+        request_timeout=patience(),  # without a byte; the default of 3 seconds ends slow uploads
         retry_strategy=AwsStandardS3RetryStrategy(max_attempts=1),  # ``asked`` tries again
     )
 
@@ -101,7 +101,7 @@ def _is_set(variable: str) -> bool:
     return os.environ.get(variable, "").lower() in ("1", "true", "yes")
 
 
-_CHOSEN_BY = ("AWS_", "GOOGLE_", "STORAGE_", "AZURE_")
+_CHOSEN_BY = ("AWS_", "GOOGLE_", "STORAGE_", "AZURE_", "NEARDUP_NETWORK")
 
 
 @lru_cache(maxsize=8)
@@ -162,34 +162,168 @@ def _key_of(url: str) -> str:
     return bucket.rpartition("@")[0].rpartition(":")[0] + slash + key if "@" in bucket else rest
 
 
-_REFUSED = re.compile(
-    r"ACCESS_DENIED|NO_SUCH_BUCKET|NO_SUCH_KEY|INVALID_ACCESS_KEY|SIGNATURE_DOES_NOT|PERMISSION_DENIED|"
-    r"HTTP status(?: code)?:? 4(?!08|29)\d\d|UNAUTHENTICATED|Retry policy exhausted|Azure Error: \[\]",
-    re.IGNORECASE,
-)
-"""Answers of object stores that are the same at the next attempt, and failures after attempts of their clients."""
+class StoredObject(Protocol):
+    """An object behind a URL, of any store."""
+
+    def look(self) -> tuple[Pin, bool]:
+        """Return the present pin, and whether parts can be asked for as those of one version."""
+
+    def part(self, start: int, stop: int, pin: Pin) -> bytes | None:
+        """Return the bytes of a part of the pinned version; None if only the whole can be asked for.
+
+        Raises ChangedObjectError.
+        """
+
+    def whole(self, pin: Pin) -> Iterator[bytes]:
+        """Yield the whole object piece by piece. Raises ChangedObjectError."""
 
 
-def _is_refusal(error: Exception) -> bool:
-    status = getattr(error, "status", None)
-    if isinstance(status, int) and status >= 400:
-        return status < 500 and status not in (408, 429)
-    return _REFUSED.search(str(error)) is not None
+class ArrowObject:
+    """An object of a store of Arrow, whose requests for parts have no condition: each answer is looked at again.
 
-
-def asked(url: str, request: Callable[[], T], pauses: Sequence[float] = PAUSES, doing: str = "read") -> T:
-    """Return the answer to a request, which is made again after failures of the network, with growing pauses.
-
-    Raises InputError for a file that is missing there, and NetworkError when all attempts have failed.
+    As a store replaces an object at once, an answer between two looks that agree is of that version.
     """
-    with reaching(url, doing):
-        for pause in pauses:
-            try:
-                return request()
-            except (NeardupError, FileNotFoundError, PermissionError, MemoryError, NotImplementedError):
-                raise
-            except Exception as error:  # each plugin of fsspec has errors of its own
-                if _is_refusal(error):
-                    raise
-            time.sleep(pause)
-        return request()
+
+    def __init__(self, system: Any, path: str, url: str) -> None:
+        self._files, self._path, self._url = system.fs, path, url
+        self._file: Any = None
+
+    def look(self) -> tuple[Pin, bool]:
+        """See ``StoredObject``: a store has a tag for each object."""
+        with Wait(self._url, patience()):
+            self._file = self._files.open_input_file(self._path)
+            facts = {str(name): value for name, value in (self._file.metadata() or {}).items()}
+            pin = Pin.of(facts, self._file.size())
+        return pin, True
+
+    def part(self, start: int, stop: int, pin: Pin) -> bytes | None:
+        """See ``StoredObject``."""
+        if self._file is None:
+            self._require(pin)
+        try:
+            with Wait(self._url, patience()):
+                data = bytes(self._file.read_at(stop - start, start))
+        finally:  # an object that is gone or shorter is an error of many kinds
+            self._require(pin)
+        if len(data) < stop - start:
+            raise OSError(f"the connection ended after {len(data):,} of {stop - start:,} bytes")
+        return data
+
+    def whole(self, pin: Pin) -> Iterator[bytes]:
+        """See ``StoredObject``."""
+        yield self.part(0, pin.size or 0, pin) or b""
+
+    def _require(self, pin: Pin) -> None:
+        try:
+            seen = self.look()[0]
+        except FileNotFoundError:
+            raise ChangedObjectError(None) from None
+        if not pin.is_of(seen):
+            raise ChangedObjectError(seen)
+
+
+class PluginObject:
+    """A file of a plugin of fsspec, which is asked about it again after each answer."""
+
+    def __init__(self, system: Any, path: str, url: str) -> None:
+        self._system, self._path, self._url = system, path, url
+        self._file: Any = None
+
+    def look(self) -> tuple[Pin, bool]:
+        """See ``StoredObject``; a plugin that says nothing but the size sends the whole."""
+        with Wait(self._url, patience()):
+            with suppress(Exception):  # plugins forget their listings in ways of their own
+                self._system.invalidate_cache(self._system._parent(self._path))
+            facts = self._system.info(self._path)
+            pin = Pin.of(facts, facts.get("size"))
+            if commit := COMMIT.search(self._path):
+                pin = replace(pin, version=commit[0][1:])
+            if pin.etag is None and type(self._system).ukey is not _ukey():
+                pin = replace(pin, etag=str(self._system.ukey(self._path)))
+        return pin, pin.size is not None and any((pin.etag, pin.version, pin.modified))
+
+    def part(self, start: int, stop: int, pin: Pin) -> bytes | None:
+        """See ``StoredObject``."""
+        try:
+            if self._file is None:
+                self._file = self._system.open(self._path, "rb", cache_type="none")
+            if getattr(self._file, "size", 0) is None:  # fsspec has asked, and the server has no ranges
+                return None
+            self._file.seek(start)
+            with Wait(self._url, patience()):
+                data = bytes(self._file.read(stop - start))
+        except Exception:
+            self._file = None  # the next attempt has a connection of its own
+            self._require(pin)
+            raise
+        if len(data) < stop - start:
+            self._file = None
+        self._require(pin)
+        if len(data) < stop - start:
+            raise OSError(f"the connection ended after {len(data):,} of {stop - start:,} bytes")
+        return data
+
+    def whole(self, pin: Pin) -> Iterator[bytes]:
+        """See ``StoredObject``."""
+        self._file = None
+        # any size keeps fsspec from asking for one that the server may not know
+        with (
+            self._system.open(self._path, "rb", block_size=0, size=pin.size or 1) as file,
+            Wait(self._url, patience()),
+        ):
+            while data := bytes(file.read(_PIECE_BYTES)):
+                yield data
+        self._require(pin)
+
+    def _require(self, pin: Pin) -> None:
+        """Raise ChangedObjectError unless the plugin reports the pinned version."""
+        if COMMIT.search(self._path):
+            return
+        try:
+            seen = self.look()[0]
+        except FileNotFoundError:
+            raise ChangedObjectError(None) from None
+        if not pin.is_of(seen):
+            raise ChangedObjectError(seen)
+
+
+COMMIT = re.compile(r"@[0-9a-f]{40}(?=/|$)")
+"""The commit in a path of the Hugging Face hub: such a path has one content for ever."""
+
+
+def at_commit(system: Any, path: str) -> str:
+    """Return a path of the hub with the commit of today, so that all requests are for that; any other as it is."""
+    if getattr(system, "protocol", None) != "hf" or COMMIT.search(path):
+        return path
+    from huggingface_hub import HfApi
+
+    place = system.resolve_path(path)
+    if not hasattr(place, "revision"):  # a bucket, which has no commits
+        return path
+    api = HfApi(endpoint=system.endpoint, token=system.token)
+    sha = api.repo_info(place.repo_id, repo_type=place.repo_type, revision=place.revision).sha
+    kind = "" if place.repo_type == "model" else f"{place.repo_type}s/"
+    return f"{kind}{place.repo_id}@{sha}/{place.path_in_repo}".rstrip("/")
+
+
+def _ukey() -> Any:
+    from fsspec import AbstractFileSystem
+
+    return AbstractFileSystem.ukey
+
+
+def stored_object(url: str) -> StoredObject:
+    """Return the object of a URL. Raises InputError for a URL that nothing here can open."""
+    system, path = filesystem(url)
+    if is_web(url):
+        from neardup.io.storage.web import WebObject  # here, as it needs aiohttp
+
+        return WebObject(system, path)
+    if EXTRAS.get(url.partition(":")[0].lower()) in _STORES:
+        return ArrowObject(system, path, url)
+    return PluginObject(system, path, url)
+
+
+def is_web(url: str) -> bool:
+    """Whether a URL is one of HTTP, where looking for a folder would fetch the whole file."""
+    return url.lower().startswith(("http://", "https://"))

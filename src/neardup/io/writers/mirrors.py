@@ -16,7 +16,8 @@ from neardup.display import printable
 from neardup.errors import InputError
 from neardup.io.names import without_password
 from neardup.io.readers.manifest import MANIFEST, Manifest
-from neardup.io.storage.systems import asked, filesystem, is_writable
+from neardup.io.storage.answers import asked
+from neardup.io.storage.systems import filesystem, is_writable
 from neardup.io.writers.filesystem import try_lock
 from neardup.io.writers.object_stores import LAST, UNFINISHED, LocalPath, RemoteOutput, local_path, private_folder
 

@@ -125,6 +125,8 @@ def _recognised(source: Source, alike: list[int], documents: Documents, recorded
     digest = source.digest()
     size = source.size
     same = [number for number in alike if _is_same(recorded, number, digest, size)]
+    if source.remote is not None:
+        same = [number for number in same if recorded.file(number).pin.is_of(source.remote.pin)]
     if not same:
         raise InputError(
             f"{printable(source.path)} has changed since it was fingerprinted for {name}",
