@@ -13,7 +13,7 @@ read or written outside the arrays, and a block that no encoder has made is repo
 import numpy as np
 
 from neardup.kernels.compiler import njit
-from neardup.kernels.sorting import first_at_least
+from neardup.kernels.sorting import first_at_least, heap_sort
 
 CHECK = 4
 """Bytes of the checksum."""
@@ -230,10 +230,10 @@ def copy_lists(postings, counts, places, starts, out):
 def sort_lists(documents, offsets):
     """Sort each list ``documents[offsets[k]:offsets[k + 1]]`` in place; most are already sorted."""
     for k in range(len(offsets) - 1):
-        part = documents[offsets[k] : offsets[k + 1]]
-        for place in range(1, len(part)):
-            if part[place] < part[place - 1]:
-                part.sort()
+        begin, end = offsets[k], offsets[k + 1]
+        for place in range(begin + 1, end):
+            if documents[place] < documents[place - 1]:
+                heap_sort(documents, begin, end)
                 break
 
 

@@ -225,6 +225,16 @@ def room(scratch, needed):
 
 
 @njit(cache=True, nogil=True)
+def with_more_rows(rows):
+    """Return a copy of ``rows`` (two-dimensional) with room for as many again."""
+    more = np.empty((2 * rows.shape[0], rows.shape[1]), rows.dtype)
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            more[i, k] = rows[i, k]
+    return more
+
+
+@njit(cache=True, nogil=True)
 def append(out, used, values, n):
     """Append ``values[:n]`` to the ``used`` elements of ``out``, or of a larger copy of it; return the array."""
     if used + n > out.size:

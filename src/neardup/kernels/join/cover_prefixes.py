@@ -25,6 +25,7 @@ from neardup.kernels.match.chunks import INFORMATION, mark_redundant
 from neardup.kernels.names import name_keys
 from neardup.kernels.sets import largest_partner, shared_at_least, smallest_partner
 from neardup.kernels.shingles import shingle_hashes
+from neardup.kernels.sorting import equal_groups, heap_sort
 
 _MORE_THAN_ALL = np.int64(1) << np.int64(61)
 
@@ -89,7 +90,7 @@ def frequent_first(hashes, at, repeats):
     for c in range(1, 257):
         starts[c] += starts[c - 1]
     order = np.empty(n, np.int64)
-    by_hash = np.argsort(keys[:n])
+    by_hash = equal_groups(keys[:n])[0]
     for i in range(n - 1, -1, -1):
         name = chosen[by_hash[i]]
         before = 255 - np.int64(repeats[hashes[at[name]] & mask])
@@ -107,7 +108,7 @@ def fewest_that_cover(need, order, at, following, length, taken):
     amounts = np.empty(order.size, np.int64)
     for i in range(order.size):
         amounts[i] = covers(at[order[i]], following, length, fresh)
-    amounts.sort()
+    heap_sort(amounts, 0, amounts.size)
     covered = count = np.int64(0)
     while covered < need:
         count += 1
@@ -135,7 +136,9 @@ def cover_prefix(tokens, repeats, counting, criterion, factors):
     at, following = occurrences(names, n_names)
     if counting.matching == INFORMATION:
         mark_redundant(names, 0, windows, length, n_names, taken)
-    size = np.int64(n - np.count_nonzero(taken))
+    size = np.int64(n)
+    for i in range(n):
+        size -= np.int64(taken[i])
     need = smallest_partner(size, criterion)
     order = frequent_first(hashes, at, repeats)
     covered, frequent = np.int64(0), 0

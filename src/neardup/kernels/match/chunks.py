@@ -14,6 +14,7 @@ from neardup.kernels.match.lcs import chain_length, common_in_order
 from neardup.kernels.match.tiling import matchable, tile
 from neardup.kernels.names import count_names, cover, name_keys, name_windows
 from neardup.kernels.sets import least_shared
+from neardup.kernels.sorting import heap_sort
 
 LITERAL, INFORMATION, IN_ORDER = 0, 1, 2
 
@@ -193,6 +194,20 @@ def count_chunks(keys, offsets, first, second, length, limits, out):
 
 
 @njit(cache=True, nogil=True)
+def _by_place(tiles):
+    """Return the tiles by their place in A, which no two share."""
+    order = np.empty(tiles.shape[0], np.int64)
+    for i in range(order.size):
+        order[i] = tiles[i, 0] << 32 | i
+    heap_sort(order, 0, order.size)
+    ordered = np.empty_like(tiles)
+    for i in range(order.size):
+        for k in range(tiles.shape[1]):
+            ordered[i, k] = tiles[order[i] & 0xFFFFFFFF, k]
+    return ordered
+
+
+@njit(cache=True, nogil=True)
 def _in_order(tokens, m, length, least, limits):
     """Return (common tokens in order, capped); if capped, the heaviest chain of tiles replaces a smaller count."""
     common, capped = common_in_order(tokens, m, least, limits.steps)
@@ -201,8 +216,7 @@ def _in_order(tokens, m, length, least, limits):
         covered = cover_both(tokens, m, length, names, n_names)
         if covered[0].any():
             tiles, _ = tile_both(tokens, m, length, names, n_names, covered, limits)
-            tiles = tiles[np.argsort(tiles[:, 0])]
-            common = max(common, chain_length(tiles, max(m, tokens.size - m)))
+            common = max(common, chain_length(_by_place(tiles), max(m, tokens.size - m)))
     return common, capped
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from neardup.kernels.bits import next_set, no_bits
 from neardup.kernels.compiler import njit
 from neardup.kernels.names import name_pairs
+from neardup.kernels.sorting import copy_into
 
 MOST_RUNS = 1 << 19
 """Common runs held at a time; with more, each window is paired only with nearby ones."""
@@ -389,10 +390,12 @@ def _tile_in_phases(tokens, m, w, windows, places, tiles, limits):
     while top < _PHASES - 1 and w << (_STEP * (top + 1)) <= shortest:
         top += 1
     names, n_names = np.empty((top + 1, tokens.size), np.int32), np.empty(top + 1, np.int64)
-    names[0], n_names[0] = windows
+    n_names[0] = windows[1]
+    copy_into(names[0], 0, windows[0], tokens.size)
     scratch, left = np.empty(tokens.size, np.uint64), np.empty(tokens.size, np.int32)
     for level in range(1, top + 1):
-        names[level], n_names[level] = names[level - 1], n_names[level - 1]
+        n_names[level] = n_names[level - 1]
+        copy_into(names[level], 0, names[level - 1], tokens.size)
         for step in range(_STEP):
             least = w << (_STEP * (level - 1) + step)
             count = tokens.size - 2 * least + 1

@@ -19,6 +19,7 @@ from math import sqrt
 import numpy as np
 
 from neardup.kernels.compiler import njit
+from neardup.kernels.sorting import copy_into
 
 _NOTHING = 1e-16
 """Weights below this are left out of a sum."""
@@ -41,7 +42,7 @@ def none_whole(rows):
     q[0] = 1.0
     slots = 0
     for r in rows:
-        before[:] = q
+        copy_into(before, 0, q, q.size)
         for n in range(slots + r + 1):
             q[n] = 0.0
             ways = log[slots + r] - log[n] - log[slots + r - n]

@@ -10,7 +10,7 @@ import numpy as np
 from neardup.kernels.compiler import njit
 from neardup.kernels.shingles import mix64, shingle_hashes
 from neardup.kernels.sketch.documents import unit_hashes
-from neardup.kernels.sorting import heap_sort, room
+from neardup.kernels.sorting import copy_into, heap_sort, room, with_more_rows
 
 HEAD = 4
 """The first tokens of a whole short item, by which it is looked for; no such item has fewer."""
@@ -67,7 +67,7 @@ def number_windows(hashes, whole, kind, base, numbers):
         if table[cell] < 0:
             if used == distinct.size:
                 larger = np.empty(min(wanted, 2 * used), np.uint64)
-                larger[:used] = distinct
+                copy_into(larger, 0, distinct, used)
                 distinct = larger
             distinct[used] = hashes[i]
             table[cell] = used
@@ -182,9 +182,7 @@ def _place_of(value, wanted, table):
 def _appended(met, n_met, d, place):
     """``met`` with one more row, in a larger array if it is full."""
     if n_met == met.shape[0]:
-        larger = np.empty((2 * n_met, 2), np.int64)
-        larger[:n_met] = met
-        met = larger
+        met = with_more_rows(met)
     met[n_met, 0], met[n_met, 1] = d, place
     return met
 
@@ -285,7 +283,7 @@ def items_met(met, probes, sets, least):
             first, after = starts[met[end, 1]], starts[met[end, 1] + 1]
             if n_items + after - first > items.size:
                 larger = np.empty(2 * (n_items + after - first), np.int64)
-                larger[:n_items] = items[:n_items]
+                copy_into(larger, 0, items, n_items)
                 items = larger
             for k in range(first, after):
                 items[n_items] = of_place[k]
@@ -301,9 +299,7 @@ def items_met(met, probes, sets, least):
                 shared += _has(met, begin, end, places[w])
             if shared >= least[item]:
                 if n_enough == enough.shape[0]:
-                    wider = np.empty((2 * n_enough, 3), np.int64)
-                    wider[:n_enough] = enough
-                    enough = wider
+                    enough = with_more_rows(enough)
                 enough[n_enough, 0], enough[n_enough, 1], enough[n_enough, 2] = met[begin, 0], item, shared
                 n_enough += 1
         begin = end
