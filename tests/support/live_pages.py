@@ -44,16 +44,28 @@ class _Forms(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[tuple[str, dict[str, str], list[tuple[str, str]]]] = []
+        self.fields: list[list[str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}
         if tag == "form":
             self.found.append((values["action"], {}, []))
+            self.fields.append([])
         elif tag == "input" and self.found and values.get("name"):
+            if values.get("type", "text") in ("text", "search", "password"):
+                self.fields[-1].append(values["name"])
             if values.get("type") != "radio" or "checked" in values:
                 self.found[-1][1][values["name"]] = values.get("value", "")
-        elif tag == "button" and self.found and values.get("name"):
-            self.found[-1][2].append((values["name"], values["value"]))
+        elif tag == "button" and self.found:
+            self.found[-1][2].append((values.get("name", ""), values.get("value", "")))
+
+
+def on_enter(page: Seen) -> list[tuple[str, tuple[str, ...], tuple[str, str]]]:
+    """The forms of a page that a person can type into: where to, the fields, and the button that Enter presses."""
+    forms = _Forms()
+    forms.feed(page.text)
+    pairs = zip(forms.found, forms.fields, strict=True)
+    return [(to, tuple(fields), buttons[0]) for (to, _, buttons), fields in pairs if fields]
 
 
 @dataclass

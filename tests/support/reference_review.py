@@ -62,7 +62,13 @@ def _described(
         "similarity": min(values) if values else math.nan,
         "stake": sum({first[row["id"]]: _lost_bytes(row, texts) for row in reversed(gone)}.values()),
         "lost": sum(row["lost_shingles"] or 0 for row in gone),
-        "decided": "yes" if len(verdicts) == len(near) else "partly" if verdicts else "no",
+        "decided": "nothing"
+        if not near
+        else "yes"
+        if len(verdicts) == len(near)
+        else "partly"
+        if verdicts
+        else "no",
         "near": len(near),
         "count": len(verdicts),
         "verdict": set(verdicts),

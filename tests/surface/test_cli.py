@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from support.command_line import BASE, ROWS, Run, write_rows
+from support.messages import has_parts
 
 TABLES = ["copies.parquet", "groups.parquet", "not_judged.parquet", "pairs.parquet", "ranks.parquet"]
 ALWAYS = [*TABLES, "run.json"]
@@ -182,10 +183,20 @@ def test_version_is_the_installed_one(run: Run) -> None:
     assert run("--version").out == f"neardup {version('neardup')}\n"
 
 
-def test_a_reader_that_stops_reading_is_no_error() -> None:
+def test_a_reader_that_stops_reading_ends_the_command_in_silence() -> None:
     command = f"{sys.executable} -m neardup plan | head -n 1; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_dry_run_ends_as_the_run_would_and_quiet_hides_no_warning(run: Run, mails: Path, tmp_path: Path) -> None:
+    words = ("dedup", mails, "-o", tmp_path / "out", "--most-removed", "0.1", "--quiet")
+    for given in (words, (*words, "--dry-run")):
+        result = run(*given)
+        assert result.status == 2
+        assert has_parts(result.err, "would go", "10.0 %", "--most-removed")
+    assert "would go" in result.out
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("place", ["neardup.run.find.run", "neardup.run.save.fill"])

@@ -189,7 +189,7 @@ def test_summary_is_data_with_readable_numbers() -> None:
     assert said["kept"] == "1,202"
     assert said["recall"] == "planned to find 99.1 % of the pairs at .8"
     assert said["time"] == "1.2 s (fingerprint 1.0 s, verify 0.25 s)"
-    assert said["memory"] == "123.5 MB at most"
+    assert said["memory"] == "about 123.5 MB (this process)"
 
 
 def test_summary_of_grouping_speaks_of_no_removal() -> None:

@@ -364,6 +364,42 @@ def test_a_day_without_javascript(chrome: Any, address: str, desk: Desk) -> None
     context.close()
 
 
+@pytest.mark.parametrize("script", [True, False])
+def test_enter_in_a_note_saves_the_note_and_no_verdict(
+    chrome: Any, address: str, desk: Desk, script: bool
+) -> None:
+    context = chrome.new_context(base_url=address, java_script_enabled=script)
+    page = context.new_page()
+    page.set_default_timeout(SECONDS)
+    group = desk.groups(Question()).lines[0].key
+    member = next(line for line in desk.group(group).members if line.verdict is None and not line.representative)
+    head = next(line for line in desk.group(group).members if line.representative)
+    for target, field in ((f"/pairs/{member.key}/{head.key}", "#note"), (f"/groups/{group}", "#several #note")):
+        number = len(desk.history(limit=1000)) + 1
+        page.goto(target)
+        page.fill(field, "ask the author")
+        page.press(field, "Enter")
+        page.wait_for_url(f"**done={number}")
+        assert desk.history(limit=1)[0].what.startswith("note: ")
+        lines = [line for line in desk.group(group).members if line.note == "ask the author"]
+        assert lines
+        assert {line.verdict for line in lines} == {"unsure"}  # nothing follows from it
+        desk.undo("Ann")
+    number = len(desk.history(limit=1000)) + 1
+    page.goto(f"/pairs/{member.key}/{head.key}")
+    page.click("button[value='keep both']")
+    page.wait_for_url(f"**done={number}**")
+    page.goto(f"/pairs/{member.key}/{head.key}")
+    page.fill("#note", "both are signed")
+    page.press("#note", "Enter")
+    page.wait_for_url(f"**done={number + 1}")
+    shown = desk.pair(member.key, head.key)
+    assert (shown.verdict, shown.note) == ("keep both", "both are signed")
+    desk.undo("Ann")
+    desk.undo("Ann")
+    context.close()
+
+
 def test_the_module_is_small() -> None:
     import neardup.review.live as room
 

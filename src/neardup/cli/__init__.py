@@ -1,5 +1,6 @@
 """The command line: parses options, calls the library, and prints results. It contains no algorithm."""
 
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from neardup.io.names import ESCAPED
 def main() -> None:
     """Run the command ``neardup`` and exit with its status."""
     _open_closed_streams()
+    _write_whole_output()
     for stream in (sys.stdout, sys.stderr):  # names of files may have no form in the encoding of the terminal
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=ESCAPED)
@@ -65,21 +67,31 @@ def show_pandas() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Open the standard streams that were closed (``>&-``) to nowhere.
+    """Open the standard streams that were closed (``>&-``): output to a file that refuses it, others to nowhere.
 
-    Otherwise the next file that is opened would become standard output, and receive all that is printed.
+    Otherwise the next file that is opened would become standard output, and receive all that is printed. Printing
+    fails as it does for other programs: what is lost is not counted as a success.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number
+            os.open(os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR)  # the lowest free number
     if sys.stdin is None:
         sys.stdin = os.fdopen(0, closefd=False)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False)
+
+
+def _write_whole_output() -> None:
+    """Let standard output write all that it is given, also with PYTHONUNBUFFERED.
+
+    Then it has no buffer, and a write that a full disk or the end of a reader cuts off loses the rest in silence.
+    """
+    if isinstance(getattr(sys.stdout, "buffer", None), io.RawIOBase):
+        sys.stdout = os.fdopen(sys.stdout.fileno(), "w", 1, encoding=sys.stdout.encoding, closefd=False)
 
 
 def _is_of_memory(error: BaseException) -> bool:

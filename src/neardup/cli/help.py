@@ -51,7 +51,7 @@ def show(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        # after BrokenPipeError the reader has seen enough
+        status = 141  # as of a program that SIGPIPE ends: the reader has seen enough
         if not isinstance(error, BrokenPipeError):
             sys.stderr.write(f"error: standard output: {error.strerror}\n")
             status = 2

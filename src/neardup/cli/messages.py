@@ -3,6 +3,7 @@
 import _thread
 import atexit
 import ctypes
+import errno
 import os
 import signal
 import sys
@@ -200,7 +201,8 @@ def aborts_without_memory_for_a_thread() -> Iterator[None]:
 _OF_A_THREAD = "thread started by"
 """In the report of a thread that failed outside of its own program."""
 
-DONE, REJECTED, DIFFERENT, ERROR, INTERRUPTED = 0, 1, 1, 2, 130
+DONE, REJECTED, DIFFERENT, ERROR, INTERRUPTED, UNREAD = 0, 1, 1, 2, 130, 141
+"""The exit statuses. UNREAD is that of a program that SIGPIPE ends: the reader of its output went away."""
 SIGNALLED = 128
 """Offset of the exit status of a command that a signal ended, as in shells."""
 TRACEBACK = "NEARDUP_TRACEBACK"
@@ -245,7 +247,7 @@ def guarded(command: Callable[[T], int], name: str) -> Callable[[T], None]:
             status = INTERRUPTED
         except BrokenPipeError:
             _stop_writing()
-            status = DONE
+            status = UNREAD
         except Exception as failure:
             if TRACEBACK in os.environ:
                 raise
@@ -322,6 +324,8 @@ def _explain(failure: Exception, command: str) -> NoReturn:
     raise typer.Exit(ERROR) from None
 
 
+_OF_OUTPUT = (errno.ENOSPC, errno.EBADF, errno.EIO)
+"""Failures without the name of a file: the writers of files name theirs."""
 _RIGHTS = ("Files that you may read, folders that you may write", "Change its rights, or choose another one")
 
 
@@ -329,7 +333,8 @@ def _words(failure: Exception) -> str:
     if isinstance(failure, NeardupError):
         return failure.lines()
     if isinstance(failure, OSError) and failure.strerror:
-        words = f"{failure.filename}: {failure.strerror}" if failure.filename else failure.strerror
+        place = failure.filename or ("standard output" if failure.errno in _OF_OUTPUT else "")
+        words = f"{place}: {failure.strerror}" if place else failure.strerror
         return "\n".join(labelled(words, *_RIGHTS)) if isinstance(failure, PermissionError) else words
     if isinstance(failure, ModuleNotFoundError) and failure.name in CORE:
         return "\n".join(labelled(*without_core(failure.name)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json as notation
+import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
+from io import UnsupportedOperation
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
@@ -77,6 +79,7 @@ def refuse_unusable_out(options: OutputOptions) -> None:
                 "-o -, which writes the kept rows to standard output and nothing else",
                 "Leave it out, or give -o DIR",
             )
+        _require_open_output()
     if options.dry_run or out == STREAM:
         return
     if out is None:
@@ -91,6 +94,18 @@ def refuse_unusable_out(options: OutputOptions) -> None:
             "A folder that does not exist yet",
             "Choose another one, or give --overwrite to replace it",
         )
+
+
+def _require_open_output() -> None:
+    """Raise OutputError if standard output is closed: all rows would be lost."""
+    from neardup.io.writers.filesystem import unwritable
+
+    try:
+        os.write((_rows.get() or sys.stdout).fileno(), b"")
+    except UnsupportedOperation:  # a stream of Python, which is open
+        return
+    except OSError as error:
+        raise unwritable("standard output", error) from error
 
 
 @contextmanager
@@ -173,6 +188,11 @@ def show_summary(run: RunAccount, *more: display.Line) -> None:
     width = get_terminal_size().columns if sys.stdout.isatty() else None
     for line in display.aligned([*show.summary(run), *more], width):
         typer.echo(line)
+    show_warnings(run)
+
+
+def show_warnings(run: RunAccount) -> None:
+    """Print the warnings of a run, which ``--quiet`` does not silence."""
     for text in run.warnings:
         warn(display.printable(text))
 
@@ -183,6 +203,10 @@ def print_result(result: Found, options: ResultOptions) -> int:
         typer.echo(notation.dumps({**result.run.as_dict(), **_files(options)}, indent=2, ensure_ascii=False))
     else:
         _show(result, options)
+    if options.dry_run and result.run.action == "dedup":  # the run itself would have ended there
+        from neardup.run.stages.account import require_most_removed
+
+        require_most_removed(result.run)
     return REJECTED if result.problems else DONE
 
 
@@ -200,7 +224,9 @@ def _files(options: OutputOptions) -> dict[str, Any]:
 def _show(result: Found, options: ResultOptions) -> None:
     run, files = result.run, _files(options)
     if options.quiet:
-        typer.echo(f"{line_about(run)}; written: {files['out'] or 'nothing'}")
+        fate = "would go" if options.dry_run else "removed"
+        typer.echo(f"{line_about(run, fate)}; written: {files['out'] or 'nothing'}")
+        show_warnings(run)
     else:
         if options.dry_run:
             show_groups(result.first_groups(), run.counts.groups, options.verbose)

@@ -193,6 +193,15 @@ class MemberLine:
     """Its day or date; "" if it has none."""
     step: float | None = None
     """Its similarity to the member before it; None for the first, for exact copies, and if it is unknown."""
+    written: bool = True
+    """Whether the run has written its rows by this fate; otherwise the fate is what follows."""
+
+    @property
+    def outcome(self) -> str:
+        """The fate in words."""
+        if self.written:
+            return "kept" if self.kept else "removed"
+        return "to keep" if self.kept else "to remove"
 
 
 @dataclass(frozen=True)
@@ -366,6 +375,8 @@ class Decide:
     """The queue the reviewer works through, in which to find the next pair."""
     members: tuple[Key, ...] = ()
     """The members that are judged with their representative."""
+    only_note: bool = False
+    """Store the note alone: pairs keep their verdicts, and those without one become "unsure"."""
 
 
 @dataclass(frozen=True)

@@ -602,7 +602,7 @@ class RunAccount(_Record, kw_only=True):
     seconds: dict[str, Seconds]
     """by stage, in the order in which they began"""
     peak_memory_bytes: Count
-    """largest memory of the process"""
+    """largest memory of the process, up to the writing of `run.json`, without processes that it starts"""
     kinds: dict[str, Count] | None = None
     """with `--kinds`: the number of pairs of each [kind](../explanation/kinds.md), and of those `not
     determined`"""

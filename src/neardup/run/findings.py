@@ -25,6 +25,7 @@ from neardup.run.regroup import regroup
 from neardup.run.result_folder import read_result
 from neardup.run.texts import StoredTexts
 from neardup.run.views import DRAWN_MEMBERS
+from neardup.runtime import peak_memory
 from neardup.settings import as_compared
 from neardup.tables import RESULT_TABLES, TEXTS_FILE, Bools, column
 
@@ -332,11 +333,14 @@ def load(folder: str | Path) -> Found:
     )
 
 
-def write_result(result: Found, folder: OutputFolder, *, store_texts: bool = True) -> Found:
+def write_result(
+    result: Found, folder: OutputFolder, *, store_texts: bool = True, measured: bool = False
+) -> Found:
     """Write the tables, the rejected rows and ``run.json`` into an open folder, as private as the input.
 
     ``store_texts``: also the texts of the documents in pairs and copies, if the result has them. Returns the
-    result as written: if saved fingerprints have no texts any more, with a note.
+    result as written: if saved fingerprints have no texts any more, with a note, and, if ``measured``, with the
+    memory of this process, which grows up to the last file.
     """
     if folder.rows_only:
         return result
@@ -353,6 +357,8 @@ def write_result(result: Found, folder: OutputFolder, *, store_texts: bool = Tru
     if result.common is not None:
         folder.write_table("common.parquet", result.common)
     folder.write_jsonl("problems.jsonl", result.problems)
+    if measured:
+        result = records.with_account(result, peak_memory_bytes=peak_memory())
     folder.write_json("run.json", result.run.as_dict())
     return result
 

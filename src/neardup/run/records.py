@@ -81,13 +81,13 @@ class MemberLost:
     def brief(self) -> str:
         """Describe the loss in a few words.
 
-        >>> MemberLost(80, 7, 2, "1800").brief(), MemberLost(80, 0).brief()
-        ('7 of 80 shingles lost: “1800”', 'no text lost')
+        >>> MemberLost(80, 7, 2, "1800").brief(), MemberLost(80, 0).brief(), MemberLost(None, 0).brief()
+        ('7 of 80 shingles lost: “1800”', 'no text lost', 'no text lost')
         """
+        if self.lost == 0:  # exact copies, too, whose shingles are not counted
+            return "no text lost"
         if self.lost is None or self.shingles is None:
             return "lost text unknown"
-        if not self.lost:
-            return "no text lost"
         passage = f": “{self.passage}”" if self.passage else ""
         return f"{display.number(self.lost)} of {display.counted(self.shingles, 'shingle')} lost{passage}"
 

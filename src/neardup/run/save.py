@@ -30,7 +30,7 @@ from neardup.run.stages.records import Action
 from neardup.run.stages.result import Outcome
 from neardup.run.stored_review import after_review
 from neardup.run.tables import COUNTED, SOURCES, Represented
-from neardup.runtime import Advance, Progress, Silent, peak_memory
+from neardup.runtime import Advance, Progress, Silent
 from neardup.settings import Keep, Settings
 from neardup.tables import Int64s
 
@@ -287,8 +287,8 @@ def fill(
     if by is not None:
         result = with_account(result, by=by.account())
         folder.write_table("by.parquet", by.counts)
-    result = with_account(result, seconds=meter.seconds, peak_memory_bytes=peak_memory())
-    return write_result(result, folder, store_texts=store_texts)
+    result = with_account(result, seconds=meter.seconds)
+    return write_result(result, folder, store_texts=store_texts, measured=True)
 
 
 def _without(result: Found, problems: Sequence[base.Problem], lost: int) -> Found:
@@ -408,10 +408,8 @@ def fill_final(
     with meter.stage("write", record.run.counts.read, "rows") as advance:
         written = write_kept(folder, documents, rows_of, threads, advance)
     _require_counts(written, result.run.counts)
-    result = with_account(
-        result, kept_files=kept_files(written.files), seconds=meter.seconds, peak_memory_bytes=peak_memory()
-    )
-    return write_result(result, folder)
+    result = with_account(result, kept_files=kept_files(written.files), seconds=meter.seconds)
+    return write_result(result, folder, measured=True)
 
 
 def _require_counts(written: WrittenRows, counts: RunCounts) -> None:

@@ -54,7 +54,7 @@ def summary(run: RunAccount) -> list[Line]:
     spent = {name: seconds for name, seconds in run.seconds.items() if seconds >= 0.01}
     stages = ", ".join(f"{name} {duration(seconds)}" for name, seconds in spent.items())
     lines.append(("time", f"{duration(total)} ({stages})" if stages else duration(total)))
-    lines.append(("memory", f"{size(run.peak_memory_bytes)} at most"))
+    lines.append(("memory", f"about {size(run.peak_memory_bytes)} (this process)"))
     return lines
 
 

@@ -147,7 +147,7 @@ def test_a_full_disk_is_an_error_with_a_way_out(monkeypatch: pytest.MonkeyPatch)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full)
-    with pytest.raises(OutputError, match=r"(?s)no room for 8\.0 MB.*TMPDIR"):
+    with pytest.raises(OutputError, match=r"(?s)disk is full.*8\.0 MB.*TMPDIR"):
         scratch.scratch_array(1_000_000)
     assert scratch.scratch_array(0).size == 0
 

@@ -23,7 +23,7 @@ def test_a_verdict_is_stored_and_the_next_pair_offered(desk: Desk) -> None:
     assert ids(desk, "verdict:duplicate") == {"fox"}
     done = desk.decide(Decide("pair", "not alike", "ann", 1, pair=(less, fox)))
     assert done.next == (key(desk, "plan"), key(desk, "plan-more"))
-    assert ids(desk, "decided:yes") == {"fox", "night"}
+    assert ids(desk, "decided:yes") == {"fox"}
     assert ids(desk, "verdict:not-alike") == {"fox"}
 
 
@@ -33,6 +33,15 @@ def test_a_decision_for_a_group_leaves_exact_copies_aside(desk: Desk) -> None:
     assert has_parts(done.action.what, "keep both: 2 pairs", "fox")
     with pytest.raises(InputError, match="no near copy"):
         desk.decide(Decide("group", "keep both", "ann", 1, group=key(desk, "night")))
+
+
+def test_a_note_alone_leaves_verdicts_and_decides_nothing(desk: Desk) -> None:
+    fox, twelve, less = (key(desk, id) for id in ("fox", "fox-12", "fox-less"))
+    desk.decide(Decide("pair", "keep both", "ann", 0, pair=(fox, twelve)))
+    done = desk.decide(Decide("group", None, "ann", 1, group=fox, note="ask Ben", only_note=True))
+    assert has_parts(done.action.what, "note", "2 pairs", "fox")
+    noted = [desk.pair(other, fox) for other in (twelve, less)]
+    assert [(view.verdict, view.note) for view in noted] == [("keep both", "ask Ben"), ("unsure", "ask Ben")]
 
 
 def test_a_decision_above_a_similarity(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import neardup as nd
 from neardup.io.decisions.records import Change, FateOf, Judgement, Represents
 from neardup.io.decisions.store import DecisionStore
 from neardup.review.desk.desk import Desk
-from neardup.review.source import Decide
+from neardup.review.source import Decide, Question
+from neardup.run.records import with_account
 from neardup.run.stored_review import as_reviewed
 from support.made_reviews import key
 from support.made_texts import Writer, edited
@@ -114,3 +116,25 @@ def test_the_pages_of_a_group_and_a_pair_follow_a_decision(desk: Desk) -> None:
     desk.undo("Ann")
     desk.undo("Ann")
     assert not desk.pair(twelve, fox).a.kept
+
+
+def test_a_fate_that_the_run_did_not_write_is_worded_as_what_follows(tmp_path: Path) -> None:
+    found = nd.find(rows(1), id="id", threshold=0.4, keep="first")
+    row = next(row for row in found.groups.to_pylist() if not row["kept"])
+    for action, before, after in (("dedup", "removed", "to keep"), ("group", "to remove", "to keep")):
+        folder = tmp_path / action
+        with_account(found, action=action).save(folder)
+        with closing(Desk.open(folder)) as desk:
+            member, head = key(desk, row["id"]), key(desk, row["group"])
+            assert desk.pair(member, head).a.outcome == before
+            desk.decide(Decide("pair", "keep both", "ann", 0, pair=(member, head)))
+            assert desk.pair(member, head).a.outcome == after
+
+
+def test_an_exact_copy_loses_no_text_in_words(tmp_path: Path) -> None:
+    text = " ".join(Writer(3).words(60))
+    nd.find([text, text, f"{text} today"], threshold=0.4, keep="longest").save(tmp_path / "out")
+    with closing(Desk.open(tmp_path / "out")) as desk:
+        lost = [line.lost for line in desk.group(desk.groups(Question()).lines[0].key).members if not line.kept]
+    assert lost
+    assert "unknown" not in " ".join(lost)

@@ -9,7 +9,7 @@ from textwrap import wrap
 import pytest
 
 from neardup.review.source import Question
-from support.live_pages import Pages, live
+from support.live_pages import Pages, live, on_enter
 from support.made_review import MadeReview
 from support.messages import has_parts
 
@@ -62,6 +62,16 @@ def test_every_page_has_one_heading_and_no_script_or_style_inside(pages: Pages, 
     assert " style=" not in seen.text
     assert seen.text.count("<script") == seen.text.count('<script type="module" src=') == 1
     assert len(seen.content) < 100_000
+
+
+@pytest.mark.parametrize("address", EVERY)
+def test_enter_in_a_field_saves_that_field_and_no_verdict(pages: Pages, address: str) -> None:
+    for to, fields, (name, value) in on_enter(pages.get(address)):
+        saved = {"note": ("verdict", "note"), "tag": ("on", "yes")}
+        wanted = next((saved[field] for field in fields if field in saved), None)
+        # the button for the tag of one document, those of filters and numbers have no name
+        assert (name, value) in (wanted, ("", "")), (address, to, fields)
+        assert wanted is None or to != "/decide" or name == "verdict"
 
 
 def test_a_filter_is_in_the_address_and_a_wrong_one_is_explained(pages: Pages) -> None:

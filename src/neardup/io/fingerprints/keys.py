@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neardup.errors import InputError, OutputError
 from neardup.io.readers.sources import open_regular
-from neardup.io.writers.filesystem import exposed
+from neardup.io.writers.filesystem import exposed, unwritable
 
 SHARED = ".neardup-key"
 """The key file that parts in one folder share."""
@@ -31,9 +31,7 @@ def new_key_file(path: Path, secret: bytes) -> None:
             f"{path} exists already", "A file that does not exist yet", "Use it with --key, or choose another name"
         ) from None
     except OSError as error:
-        raise OutputError(
-            f"Cannot write {path}: {error.strerror or error}", "A folder that may be written"
-        ) from error
+        raise unwritable(path, error) from error
 
 
 def shared_secret(path: Path, new: bytes) -> bytes:
@@ -45,11 +43,9 @@ def shared_secret(path: Path, new: bytes) -> bytes:
         except FileExistsError:
             raise
         except OSError as error:
-            raise OutputError(
-                f"Cannot write {path}: {error.strerror or error}",
-                "A folder that may be written, for the key that all parts share",
-                "Name a key file with --key; --new-key makes one",
-            ) from error
+            given = unwritable(path, error).given
+            allowed = "A folder that may be written, for the key that all parts share"
+            raise OutputError(given, allowed, "Name a key file with --key; --new-key makes one") from error
     return read_secret(path)
 
 

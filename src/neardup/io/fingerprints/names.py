@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from neardup.errors import InputError, OutputError
+from neardup.errors import InputError
 from neardup.io.readers.manifest import read_regular
-from neardup.io.writers.filesystem import restrict
+from neardup.io.writers.filesystem import restrict, unwritable
 from neardup.io.writers.output import stamped
 from neardup.tables import Int64s
 
@@ -56,9 +56,7 @@ def write_names(part: Path, table: pa.Table, access: int) -> None:
             with suppress(FileNotFoundError):
                 partial.unlink()
     except OSError as error:
-        raise OutputError(
-            f"Cannot write {path}: {error.strerror or error}", "A folder that may be written"
-        ) from error
+        raise unwritable(path, error) from error
 
 
 def names_at(table: pa.Table, rows: Sequence[int]) -> list[str | None]:

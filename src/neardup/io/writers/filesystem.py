@@ -31,6 +31,54 @@ except ImportError:
     msvcrt = None
 
 
+_ROOM = "A disk with room"
+_LET = "A place that you may write to"
+_ELSEWHERE = "Choose another place"
+_WAYS_OUT: dict[int, tuple[str, str, str]] = {
+    errno.ENOSPC: ("the disk is full", _ROOM, "Free some space there, or choose a place on another disk"),
+    errno.EDQUOT: ("your quota of the disk is used up", _ROOM, "Free some space there, or choose another disk"),
+    errno.EFBIG: (
+        "the file would be larger than this process or the file system allows",
+        "A larger limit for the size of files (ulimit -f), or a file system without one",
+        "Raise the limit, or choose a place on another file system",
+    ),
+    errno.EACCES: ("you may not write there", _LET, "Change the rights of the folder, or choose another place"),
+    errno.EPERM: ("you may not write there", _LET, "Change the rights of the folder, or choose another place"),
+    errno.EROFS: ("its file system is read-only", _LET, _ELSEWHERE),
+    errno.EIO: ("the device reports an error", "A device that works", "Check the disk, or choose another one"),
+    errno.ENOTDIR: ("a part of the path is not a folder", "A path through folders", _ELSEWHERE),
+    errno.EISDIR: ("there is a folder of that name", "The name of a file", "Choose another name"),
+    errno.ENAMETOOLONG: ("the name is too long", "A name that the file system allows", "Choose a shorter name"),
+    errno.EMFILE: (
+        "this process has too many open files",
+        "A larger limit for open files (ulimit -n)",
+        "Raise the limit, or close other programs",
+    ),
+    errno.ENFILE: (
+        "this machine has too many open files",
+        "Fewer open files",
+        "Close other programs, or try later",
+    ),
+    errno.EBADF: (
+        "it is closed",
+        "An open file or pipe",
+        "Open it, or name a file or folder for the output",
+    ),
+}
+
+
+def unwritable(place: str | Path, error: OSError) -> OutputError:
+    """Return the error for an output that cannot be written, in words for the reason that the system gives.
+
+    >>> unwritable("out", OSError(errno.ENOSPC, "No space left on device")).given
+    'Cannot write out: the disk is full (No space left on device)'
+    """
+    said = (error.strerror or str(error) or type(error).__name__).strip()
+    why, allowed, do = _WAYS_OUT.get(error.errno or 0, (said, "A place that can be written to", _ELSEWHERE))
+    reason = why if not error.strerror or why == said else f"{why} ({said.partition(chr(10))[0]})"
+    return OutputError(f"Cannot write {place}: {reason}", allowed, do)
+
+
 class WorkingPlace:
     """``.<name>.partial-<random>`` next to ``target``, with mode 0700, from ``open`` to ``remove``.
 

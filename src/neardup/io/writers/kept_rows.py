@@ -19,6 +19,7 @@ import pyarrow.types as pt
 from neardup.errors import OutputError
 from neardup.io.readers import base
 from neardup.io.readers.arrow import is_bytes, plain, size_of, valid_strings
+from neardup.io.writers.filesystem import unwritable
 from neardup.io.writers.folder import OutputFolder
 from neardup.io.writers.kept_formats import kept_rows, line_pieces
 from neardup.io.writers.kept_layout import KEPT, ONE_FILE, KeptLayout, OpenedKept, SplitSink, opened_kept
@@ -254,6 +255,8 @@ def _failed(path: Path, error: BaseException) -> OutputError:
         raise MemoryError(str(error)) from error
     if isinstance(error, BrokenPipeError):  # the reader of standard output has ended
         raise error
+    if isinstance(error, OSError) and error.errno:
+        return unwritable(path.name, error)
     return OutputError(
         f"Cannot write {path.name}: {error}",
         "A folder that may be written, on a disk with room",

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from neardup.errors import OutputError
 from neardup.io.names import require_local
-from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict
+from neardup.io.writers.filesystem import EVERYBODY, WorkingPlace, flush, restrict, unwritable
 from neardup.io.writers.object_stores import UNFINISHED, RemoteOutput, staged, url_of
 from neardup.runtime import installed_version
 
@@ -27,8 +27,6 @@ class Output:
 
     new_target: ClassVar[str]
     """The allowed target without ``overwrite``."""
-    possible: ClassVar[tuple[str, str]]
-    """Where this output can be written, and what to do otherwise."""
 
     def __init__(self, path: str | Path, overwrite: bool) -> None:
         url = url_of(path)
@@ -119,10 +117,7 @@ class Output:
         try:
             yield
         except OSError as error:
-            allowed, do = self.possible
-            raise OutputError(
-                f"Cannot write {self.target / name}: {error.strerror or error}", allowed, do
-            ) from error
+            raise unwritable(self.target / name, error) from error
 
 
 def remove_staged(place: Path) -> None:
@@ -141,7 +136,6 @@ class WholeFolder(Output):
     """
 
     new_target = "A folder that does not exist yet"
-    possible = ("A folder that may be written, on a disk with room", "Choose another output folder")
 
     def __init__(self, path: str | Path, overwrite: bool) -> None:
         super().__init__(path, overwrite)
@@ -196,7 +190,6 @@ class OutputFile(Output):
 
     kind = "a file"
     new_target = "A file that does not exist yet"
-    possible = ("A file in a folder that may be written, on a disk with room", "Choose another name")
 
     def __init__(self, path: str | Path, *, overwrite: bool = False, access: int = EVERYBODY) -> None:
         super().__init__(path, overwrite)

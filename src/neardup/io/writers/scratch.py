@@ -25,7 +25,7 @@ import pyarrow as pa
 from neardup.display import printable, size
 from neardup.errors import InputError, OutputError
 from neardup.io.names import shown_values
-from neardup.io.writers.filesystem import flush_folder, is_private
+from neardup.io.writers.filesystem import flush_folder, is_private, unwritable
 from neardup.tables import UInt64s
 
 
@@ -45,7 +45,7 @@ def scratch_array(length: int) -> UInt64s:
         if error.errno == errno.ENOMEM:  # the file has its space, but this process may not map all of it
             raise MemoryError(f"{size(8 * length)} of a temporary file cannot be mapped") from error
         raise OutputError(
-            f"There is no room for {size(8 * length)} in {gettempdir()}: {error.strerror}",
+            f"{unwritable(gettempdir(), error).given}; {size(8 * length)} are needed",
             "Room there for the shingles of the exact join that exceed its memory",
             "Set TMPDIR to a folder with more room, raise --memory, or choose --method lsh",
         ) from error
@@ -58,7 +58,7 @@ def scratch_folder() -> Iterator[Path]:
         folder = TemporaryDirectory(prefix="neardup-", ignore_cleanup_errors=True)
     except OSError as error:
         raise OutputError(
-            f"No folder can be made in {gettempdir()}: {error.strerror}",
+            unwritable(gettempdir(), error).given,
             "A folder for temporary files",
             "Set TMPDIR to a folder that may be written to",
         ) from error
@@ -146,7 +146,7 @@ class Scratch:
         except OSError as error:
             wanted = f" ({size(size_)} after {size(self._used)})" if size_ else ""
             raise OutputError(
-                f"Cannot write working files in {self.folder}{wanted}: {error.strerror or error}",
+                unwritable(f"working files in {self.folder}{wanted}", error).given,
                 "Room there for the part of the work that exceeds --memory",
                 "Free some space, choose a file system with more room, or raise --memory; no file has changed",
             ) from error
@@ -403,7 +403,7 @@ class RunJournal:
 
     def _failed(self, error: OSError) -> OutputError:
         return OutputError(
-            f"Cannot write the finished parts in {self.folder}: {error.strerror or error}",
+            unwritable(f"the finished parts in {self.folder}", error).given,
             "Room there for the fingerprints of all documents",
             "Make room and give the same command again, or leave out --resume",
         )

@@ -42,10 +42,17 @@ class Judgements:
     pairs: tuple[tuple[int, int], ...]
     sentence: str
 
-    def changes(self, lines: Lines, verdict: Verdict | None, note: str) -> list[Judgement]:
+    def changes(self, lines: Lines, decision: source.Decide) -> list[Judgement]:
         """Return them as changes for the store."""
         id = lines.index.documents.id
-        return [Judgement(id(a), id(b), verdict, note) for a, b in self.pairs]
+
+        def verdict(a: int, b: int) -> Verdict | None:
+            if not decision.only_note:
+                return decision.verdict
+            judged = lines.judged(a, b)
+            return "unsure" if judged is None else judged.verdict
+
+        return [Judgement(id(a), id(b), verdict(a, b), decision.note) for a, b in self.pairs]
 
 
 def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = None) -> Judgements:
@@ -77,13 +84,13 @@ def judgements(lines: Lines, decision: source.Decide, listed: Bools | None = Non
         where += ", chosen one by one"
     if not len(places):
         raise InputError(f"There is no near copy to judge {where}", "A group with near copies", "Judge a pair")
-    sentence = f"{said(decision.verdict)}: {counted(len(places), 'pair')} {where}"
+    sentence = f"{said(decision)}: {counted(len(places), 'pair')} {where}"
     return Judgements(pairs_at(lines, places), sentence)
 
 
-def said(verdict: Verdict | None) -> str:
-    """Return the verdict in a sentence."""
-    return verdict or NO_VERDICT
+def said(decision: source.Decide) -> str:
+    """Return the verdict of a decision in a sentence."""
+    return "note" if decision.only_note else decision.verdict or NO_VERDICT
 
 
 def pairs_at(lines: Lines, places: Int64s) -> tuple[tuple[int, int], ...]:
@@ -123,17 +130,19 @@ def _of_pair(lines: Lines, decision: source.Decide) -> Judgements:
     if group >= 0 and lines.made.heads[group] == a:
         a, b = b, a
     named = lines.index.documents.named
-    return Judgements(((a, b),), f"{said(decision.verdict)}: {named(a)} and {named(b)}")
+    return Judgements(((a, b),), f"{said(decision)}: {named(a)} and {named(b)}")
 
 
 def _of_kind(lines: Lines, decision: source.Decide, listed: Bools | None) -> Judgements:
-    places = places_of_kind(lines, decision.kind, listed, decided=decision.verdict is None)
+    places = places_of_kind(
+        lines, decision.kind, listed, decided=decision.verdict is None and not decision.only_note
+    )
     if not len(places):
         state = "with" if decision.verdict is None else "without"
         raise InputError(f"There is no pair of this kind {state} a verdict", "A kind that pairs have")
     within = f" in the groups found by {printable(decision.filter.strip())}" if decision.filter.strip() else ""
     what = f"{counted(len(places), 'pair')} of the kind “{kinds_said(decision.kind)}”{within}"
-    return Judgements(pairs_at(lines, places), f"{said(decision.verdict)}: {what}")
+    return Judgements(pairs_at(lines, places), f"{said(decision)}: {what}")
 
 
 SAMPLED, AT_ONCE = 20, 5
@@ -366,7 +375,7 @@ class Desk:
                 listed = self._listed_in_time(decision.filter, source.Question(), kinds=True)
                 listed.require_whole()
             judgements_made = judgements(self._lines, decision, None if listed is None else listed.groups)
-            changes = judgements_made.changes(self._lines, decision.verdict, decision.note)
+            changes = judgements_made.changes(self._lines, decision)
             judged = views.keys_of(self._lines, judgements_made.pairs[-1])
             assert judged is not None
             group = int(self._index.group_of[judgements_made.pairs[-1][0]])

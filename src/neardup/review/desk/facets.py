@@ -55,9 +55,13 @@ class Facets:
         counts = {
             "no": int(((count == 0) & (pairs > 0)).sum()),
             "partly": int(((count > 0) & (count < pairs)).sum()),
-            "yes": int((count == pairs).sum()),
+            "yes": int(((count == pairs) & (pairs > 0)).sum()),
+            "nothing": int((pairs == 0).sum()),
         }
-        yield from (FacetValue(name, f"decided:{name}", number) for name, number in counts.items() if number)
+        words = {"nothing": "nothing to decide"}
+        for name, number in counts.items():
+            if number:
+                yield FacetValue(words.get(name, name), f"decided:{name}", number)
 
     def _sizes(self, listed: Bools) -> Iterator[FacetValue]:
         size = self._index.size[listed]

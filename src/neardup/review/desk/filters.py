@@ -28,7 +28,7 @@ NUMBERS = {
     "lost": "shingles that no document holds that stays",
 }
 NAMES = {
-    "decided": "yes, no or partly",
+    "decided": "yes, no, partly, or nothing to decide",
     "verdict": "duplicate, keep both, not alike or unsure",
     "kind": "a kind of difference, or a word of its name",
     "tag": "a tag on a member",
@@ -125,9 +125,10 @@ class GroupFields:
     def _decided(self, clause: FieldClause, query: str) -> Bools:
         count, pairs = self._made.count, self._made.pairs
         decided = {
-            "yes": count == pairs,
+            "yes": (count == pairs) & (pairs > 0),
             "no": (count == 0) & (pairs > 0),
             "partly": (count > 0) & (count < pairs),
+            "nothing": pairs == 0,
         }
         flags: Bools = decided[among(clause, query, tuple(decided))]
         return flags

@@ -225,6 +225,7 @@ class Lines:
             tags=verdicts.state.tags.get(id, ()),
             note="" if judged is None else judged.note,
             date=self.date(document)[:10],
+            written=self._fates.written(document, row is None or bool(row["kept"])),
         )
 
     def similarity(self, document: int, head: int, budget: Budget | None = None) -> float | None:

@@ -288,6 +288,10 @@ class CollectionSubject:
                 "Review the result of a run for everything else",
             )
         verdict, note = judged[0].verdict, judged[0].note
+        if any(one.verdict != verdict for one in judged):
+            raise InputError(
+                "The pairs have different verdicts", "A note for pairs of one verdict", "Note them by pair"
+            )
         pairs = [(change.a, change.b) for change in judged]
         action = self._collection.decide_all(pairs, verdict, by=by, note=note, seen=seen, what=what)
         if action is None:

@@ -151,6 +151,13 @@ class Fates:
             return row, str(row["reason"])
         return None, ALONE if self._index.member_of[document] < 0 else APART
 
+    def written(self, document: int, kept: bool) -> bool:
+        """Return whether the run wrote its rows by this fate: otherwise it only follows."""
+        run, stored = self._index.found.run, self._stored(document)
+        if run.action != "dedup" or run.regrouped_from is not None:
+            return run.action == COLLECTION
+        return (stored is None or bool(stored["kept"])) == kept
+
     def follow(self, members: Int64s) -> bool:
         """Return whether the fates of the members of a group follow from decisions, not from the run alone."""
         with self._lock:

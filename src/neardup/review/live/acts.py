@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 FATES: tuple[Fate, ...] = get_args(Fate)
 WHOM: tuple[Asked, ...] = get_args(Asked)
-CLEAR = "none"
-"""The value of the button that withdraws a decision."""
+CLEAR, NOTE = "none", "note"
+"""The values of the buttons that withdraw a decision, and store a note alone."""
 
 
 def decide(desk: Desk, request: ReviewRequest) -> Elsewhere:
     """Store a decision about a pair, a group, a part of it, or a kind."""
-    given = request.one_of("verdict", (*VERDICTS, CLEAR))
+    given = request.one_of("verdict", (*VERDICTS, CLEAR, NOTE))
     whom = request.one_of("asked", WHOM)
     above = request.share("above") if whom == "above" else None
     if whom == "above" and above is None:
@@ -31,7 +31,7 @@ def decide(desk: Desk, request: ReviewRequest) -> Elsewhere:
     done = desk.decide(
         Decide(
             whom,
-            None if given == CLEAR else given,  # type: ignore[arg-type]
+            None if given in (CLEAR, NOTE) else given,  # type: ignore[arg-type]
             request.by,
             request.need("seen"),
             request.whole("group"),
@@ -42,6 +42,7 @@ def decide(desk: Desk, request: ReviewRequest) -> Elsewhere:
             request.text("note").strip(),
             queue_of(request),
             request.wholes("member"),
+            given == NOTE,
         )
     )
     return Elsewhere(_after(request, done))
@@ -52,7 +53,7 @@ def _after(request: ReviewRequest, done: Acted) -> str:
     number, came, queue, following = done.action.number, came_from(request), queue_of(request), done.next
     if request.text("then") == "threshold":
         return request.to("/threshold", value=request.share("value"), done=number)
-    if request.text("verdict") == CLEAR:
+    if request.text("verdict") in (CLEAR, NOTE):
         following = request.pair("a", "b")
     if request.text("asked") == "pair" and following:
         views = {name: request.text(name) for name in ("view", "numbers")}
