@@ -111,6 +111,35 @@ def epub_of(*chapters: str, order: Sequence[int] | None = None) -> bytes:
     )
 
 
+_ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+_ODF_SPACES = " ".join(
+    [
+        *(f'xmlns:{name}="{_ODF}{name}:1.0"' for name in ("office", "text", "table", "style", "presentation")),
+        f'xmlns:draw="{_ODF}drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"',
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"',
+    ]
+)
+
+
+def odf(kind: str, body: str, *, styles: str = "", footer: str = "", protected: bool = False) -> bytes:
+    """An OpenDocument file of a kind (text, spreadsheet, presentation), with this XML in its body.
+
+    ``styles``: XML of its automatic styles. ``footer``: the text of one.
+    """
+    automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
+    inside = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
+    shown = f"<style:master-page><style:footer><text:p>{footer}</text:p></style:footer></style:master-page>"
+    masters = shown if footer else ""
+    space = f'xmlns:manifest="{_ODF}manifest:1.0"'
+    parts = {
+        "mimetype": f"application/vnd.oasis.opendocument.{kind}",
+        "content.xml": f"<office:document-content {_ODF_SPACES}>{automatic}{inside}</office:document-content>",
+        "styles.xml": f"<office:document-styles {_ODF_SPACES}>{masters}</office:document-styles>",
+        "META-INF/manifest.xml": f"<x {space}>{'<manifest:encryption-data/>' if protected else ''}</x>",
+    }
+    return zip_of(parts)
+
+
 def with_part(data: bytes, name: str, content: str | bytes | None) -> bytes:
     """An office file with one part exchanged, or without it."""
     made = io.BytesIO()

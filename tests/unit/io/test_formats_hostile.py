@@ -32,7 +32,7 @@ from support.made_files import (
     stream,
     zip_of,
 )
-from support.made_office import SHEET, epub_of, pptx_of, xlsx, xlsx_of
+from support.made_office import SHEET, epub_of, odf, pptx_of, xlsx, xlsx_of
 
 WORDS = "A few words that are long enough to be packed into every format.\nAnd a second line of them."
 GOOD = {
@@ -44,8 +44,14 @@ GOOD = {
     "a.xlsx": xlsx_of([[WORDS, 7], [WORDS]]),
     "a.pptx": pptx_of(WORDS, WORDS, comment="no"),
     "a.epub": epub_of(WORDS, WORDS),
+    "a.odt": odf("text", f"<text:p>{WORDS}</text:p>"),
+    "a.rtf": rb"{\rtf1 {\pict 00}%b\par}" % WORDS.encode(),
 }
 STRINGS = f"<sst {SHEET}><si><t>{'long ' * 9}</t><rPh><t>no</t></rPh></si></sst>"
+ROW = (
+    '<table:table-row table:number-rows-repeated="%d"><table:table-cell table:number-columns-repeated="%d">'
+    "<text:p>x</text:p></table:table-cell></table:table-row>"
+)
 LONG = {
     "a.docx": GOOD["a.docx"],
     "a.pdf": GOOD["a.pdf"],
@@ -56,6 +62,8 @@ LONG = {
         parts={"xl/strings.xml": STRINGS},
     ),
     "many.pptx": pptx_of(*["one slide"] * 9),
+    "columns.ods": odf("spreadsheet", f"<table:table>{ROW % (1, 1000)}</table:table>"),
+    "rows.ods": odf("spreadsheet", f"<table:table>{ROW % (1000, 1)}</table:table>"),
 }
 """Files with a text of more than 50 characters."""
 

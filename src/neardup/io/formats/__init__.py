@@ -18,7 +18,7 @@ from neardup.runtime import installed_version
 from neardup.text.entry_points import described_point, entry_points_of, loaded_point
 
 DocumentFormat: TypeAlias = Literal[
-    "text", "html", "pdf", "docx", "pptx", "xlsx", "epub", "eml", "msg", "registered"
+    "text", "html", "pdf", "docx", "pptx", "xlsx", "odt", "ods", "odp", "rtf", "epub", "eml", "msg", "registered"
 ]
 
 SUFFIXES: dict[str, DocumentFormat] = {
@@ -28,6 +28,10 @@ SUFFIXES: dict[str, DocumentFormat] = {
     **dict.fromkeys((".docx", ".docm", ".dotx", ".dotm"), "docx"),
     **dict.fromkeys((".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"), "pptx"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xltx", ".xltm"), "xlsx"),
+    **dict.fromkeys((".odt", ".ott"), "odt"),
+    **dict.fromkeys((".ods", ".ots"), "ods"),
+    **dict.fromkeys((".odp", ".otp"), "odp"),
+    ".rtf": "rtf",
     ".epub": "epub",
     ".eml": "eml",
     ".msg": "msg",
@@ -40,6 +44,8 @@ _PLACES: dict[DocumentFormat, tuple[str, str]] = {
     "docx": ("word", "read_docx"),
     "pptx": ("slides", "read_pptx"),
     "xlsx": ("workbook", "read_xlsx"),
+    **dict.fromkeys(("odt", "ods", "odp"), ("opendocument", "read_odf")),
+    "rtf": ("rtf", "read_rtf"),
     "epub": ("ebook", "read_epub"),
     "eml": ("mail", "read_eml"),
     "msg": ("mail", "read_msg"),
@@ -57,7 +63,7 @@ _SUFFIX = re.compile(r"\.?([a-z0-9]{1,16})")
 Pages: TypeAlias = Literal["all", "main"]
 """The text of a web page: all of it that is visible, or its main content."""
 
-_ZIPS: tuple[DocumentFormat, ...] = ("docx", "pptx", "xlsx", "epub")
+_ZIPS: tuple[DocumentFormat, ...] = ("docx", "pptx", "xlsx", "odt", "ods", "odp", "epub")
 
 _PDF, _ZIP, _OLE = b"%PDF-", b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 

@@ -103,9 +103,10 @@ _ADVICE = {
     **dict.fromkeys(("zip", "tar"), "Name the archive itself with its suffix, or unpack it"),
     **dict.fromkeys(("7z", "rar"), "Unpack it to compare its contents"),
     **dict.fromkeys(("gzip", "bzip2", "xz", "zstd", "lz4"), "Unpack it to compare its contents"),
-    **dict.fromkeys(
-        ("spreadsheet", "presentation", "opendocument text", "e-book"), "Save it as text, PDF or DOCX"
-    ),
+    "spreadsheet": "Save it as XLSX or ODS, under a name that ends so",
+    "presentation": "Save it as PPTX or ODP, under a name that ends so",
+    "opendocument text": "Give it a name that ends in .odt",
+    "e-book": "Give it a name that ends in .epub",
     "word document": "Save it as DOCX, under a name that ends in .docx",
     "outlook message": "Give it a name that ends in .msg",
     "pdf": "Give it a name that ends in .pdf",

@@ -64,9 +64,12 @@ _PREFIXES = {
     "http://purl.org/dc/terms/": "dcterms",
     "http://www.w3.org/2001/04/xmlenc#": "enc",
     "http://www.w3.org/1999/xlink": "xlink",
-    **{f"{_OPEN}{name}:1.0": name for name in ("office", "text", "table", "style", "presentation", "meta")},
+    **{
+        f"{_OPEN}{name}:1.0": name
+        for name in ("office", "text", "table", "style", "presentation", "meta", "form", "manifest")
+    },
     f"{_OPEN}drawing:1.0": "draw",
-    f"{_OPEN}manifest:1.0": "manifest",
+    f"{_OPEN}svg-compatible:1.0": "svg",
 }
 """The prefix of each namespace that readers know; all others have the prefix ``?``."""
 
@@ -179,6 +182,10 @@ class Package:
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._parts
 
+    def names(self, folder: str) -> list[str]:
+        """Return the names of all parts below a folder, in lower case and sorted."""
+        return sorted(name for name in self._parts if name.startswith(folder) and not name.endswith("/"))
+
     def part(self, name: str) -> bytes:
         """Return a part as a whole. Raises KeyError if it is missing."""
         return self._archive.read(self._parts[name.lower()])
@@ -227,6 +234,10 @@ class Package:
     def attribute(self, attributes: Mapping[str, str], name: str) -> str:
         """Return the attribute of this name with its prefix, such as ``r:id``; "" without one."""
         return next((value for key, value in attributes.items() if self._names[key] == name), "")
+
+    def named(self, attributes: Mapping[str, str]) -> dict[str, str]:
+        """Return attributes by their names with prefixes."""
+        return {self._names[key]: value for key, value in attributes.items()}
 
     def relations(self, name: str) -> dict[str, Relation]:
         """Return the relations of a part (of the package for "") by their ids, with the full names of targets.
