@@ -54,7 +54,7 @@ _PLACES: dict[DocumentFormat, tuple[str, str]] = {
 _PACKAGES = ("pypdfium2", "olefile", "charset-normalizer", "trafilatura")
 
 GROUP = "neardup.extractors"
-"""The group of the entry points of other packages. The name of one is a suffix ("odt"), its object a function from
+"""The group of the entry points of other packages. The name of one is a suffix ("wpd"), its object a function from
 the bytes of a file to its text. They cannot replace a format of this program, so that its texts depend on no
 other package."""
 
@@ -132,7 +132,7 @@ def packages() -> dict[str, str]:
 
 
 def registered() -> Mapping[str, EntryPoint]:
-    """Return the entry point of each suffix (".odt"), without those of other names."""
+    """Return the entry point of each suffix (".wpd"), without those of other names."""
     return {f".{name}": point for name, point in entry_points_of(GROUP, _SUFFIX).items()}
 
 
