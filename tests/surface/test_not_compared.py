@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 import neardup as nd
 from support.command_line import BASE, Run
@@ -88,3 +89,23 @@ def test_documents_without_text_are_copies_only_with_equal_images(tmp_path: Path
     assert has_parts(str(found.why("c.html")), "without text", "drop", "images", "not read")
     assert has_parts(str(nd.find(folder).why("c.html")), "without text", "images", "not read")
     assert nd.find(folder, empty="one").copies.to_pylist() == [{"id": "b.html", "copy_of": "a.html"}]
+
+
+def test_claims_that_differ_only_in_the_values_of_a_form_all_stay(run: Run, tmp_path: Path) -> None:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas")
+    (tmp_path / "in").mkdir()
+    values = ("Roof leaked on forty bales of cotton", "Fork lift drove into a crate of glass lamps")
+    for name, value, checked in (("1", values[0], True), ("2", values[1], True), ("3", values[0], False)):
+        page = canvas.Canvas(str(tmp_path / "in" / f"{name}.pdf"), invariant=1)
+        page.drawString(60, 780, "Claim for damage to goods in the sheds of the harbour")
+        page.acroForm.textfield(name="what", x=60, y=655, width=300, height=20, value=value)
+        page.acroForm.checkbox(name="paid", x=60, y=600, checked=checked)
+        page.save()
+    out = tmp_path / "out"
+    assert run("dedup", tmp_path / "in", "-o", out, "--keep", "first").status == 0
+    found = nd.load(out)
+    assert found.copies.num_rows == 0
+    assert sorted(path.name for path in (out / "kept").iterdir()) == ["1.pdf", "2.pdf"]
+    assert (
+        reasons(found)["3.pdf"] == "near copy of 1.pdf: resemblance 1.000; not compared: check marks, which differ"
+    )

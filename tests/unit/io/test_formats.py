@@ -11,7 +11,7 @@ import pytest
 from neardup.errors import InputError
 from neardup.io.containers import base as containers
 from neardup.io.containers.codecs import XZ_BYTES
-from neardup.io.formats import SUFFIXES, content, extract, format_of, packages
+from neardup.io.formats import SUFFIXES, content, extract, format_of, packages, read
 from neardup.io.readers.base import COLUMNS, DICTIONARY_BYTES, PAGE_BYTES, PAGE_RATIO, ROW_BYTES
 from support.made_files import (
     WORD,
@@ -77,10 +77,38 @@ def test_a_file_that_is_not_what_its_name_says(name: str, data: bytes, told: str
         ("&lt;a&gt; &eacute;&#233;&#xe9; &nbsp;&amp;amp; &unknown;", "<a> ééé \xa0&amp; &unknown;"),
         ("a<!-- never closed <p>b", "a"),
         ("<unknown-block>a</unknown-block>b", "a\nb"),
+        ("a<img src=x alt='the harbour'>b<img alt='no' width=1 height=1>", "a\nthe harbour\nb"),
+        ("Name<input value=Ann><input type=hidden value=no><input type=password value=no>", "Name\nAnn"),
+        ("Town<input placeholder='your town'><input type=submit value=Send>", "Town\nyour town\nSend"),
+        ("<select><option>no<option selected>two<option>no</select><textarea>free</textarea>", "two\nfree"),
+        ("<select><option>one<option>no</select>a<datalist><option>no</datalist>", "one\na"),
+        ("<select><option>no<option selected>never closed", "never closed"),
+        ("<select multiple><option>one<option>two</select><select size=3><option>three", "one\ntwo\nthree"),
+        ("a<input type=checkbox value=no><input type=range value=7><iframe src=f>no</iframe>b", "a\nb"),
     ],
 )
 def test_html_gives_what_is_seen(page: str, text: str) -> None:
     assert extract(page.encode(), "a.htm") == text
+
+
+@pytest.mark.parametrize(
+    ("page", "other", "kind"),
+    [
+        ("<img src=a>", "<img src=b>", "images"),
+        ("<input type=image src=a>", "<input type=image src=b>", "images"),
+        ("<iframe src=a></iframe>", "<iframe src=b></iframe>", "frames"),
+        ("<video src=a></video>", "<audio src=a></audio><audio>", "videos and sounds"),
+        ("<object data=a></object>", "<embed src=b>", "embedded objects"),
+        ("<input type=checkbox name=q checked>", "<input type=checkbox name=q>", "check marks"),
+        ("<input type=radio value=1>", "<input type=radio value=2>", "check marks"),
+        ("<select multiple><option selected>x", "<select multiple><option>x", "check marks"),
+    ],
+)
+def test_html_names_the_parts_that_it_does_not_read(page: str, other: str, kind: str) -> None:
+    (found,), (found_there,) = (read(markup.encode(), "a.html").attachments for markup in (page, other))
+    assert (found.kind, found.name, found_there.name) == (content.UNREAD, kind, kind)
+    assert found.sha256 != found_there.sha256
+    assert read(f"<noscript>{page}</noscript><template>{page}</template>".encode(), "a.html").attachments == ()
 
 
 @pytest.mark.parametrize(

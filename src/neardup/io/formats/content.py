@@ -25,7 +25,7 @@ NESTED_PARTS = 100
 """Nesting depth of the parts of a mail. Forwarding a mail adds one or two levels."""
 
 ATTACHMENTS = 1_000
-"""Attachments of a mail. A mail with more is refused, since it could not be described in full."""
+"""Attachments of a document. One with more is refused, since it could not be described in full."""
 
 VALUE_CHARACTERS = 1_000
 """Length of a metadata value; longer values are cut. Subjects of a thousand characters exist."""
@@ -94,7 +94,9 @@ def attached(found: Iterable[tuple[str, int, str]]) -> tuple[Attachment, ...]:
         listed.append(Attachment(_line(name), size, sha256))
         if len(listed) > ATTACHMENTS:
             raise InputError(
-                f"It has more than {ATTACHMENTS:,} attachments", "A mail that people send", "Leave this file out"
+                f"It has more than {ATTACHMENTS:,} attachments",
+                "A document that people send",
+                "Leave this file out",
             )
     return tuple(sorted(listed))
 

@@ -1,11 +1,21 @@
-"""Read the text of a PDF file with PDFium; its title, its author, and its creation date."""
+"""Read the text of a PDF file with PDFium: the text that its pages show, filled forms and remarks included.
 
+PDFium reads the text of a page alone. Forms and annotations are first made part of the page, as printing does.
+"""
+
+import ctypes
+import hashlib
 import re
 import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from neardup.errors import InputError
+from neardup.io.formats import content as contents
 from neardup.io.formats.content import PAGES, TEXT_CHARACTERS, Content, described, missing, too_long, utc
 
 # PDFium keeps state for the whole process: one call at a time, for all documents.
@@ -19,11 +29,23 @@ _BROKEN_WORD = re.compile("[\x02\ufffe](?:\r?\n)?")
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([+-]\d{2})'?(\d{2})?)?", re.ASCII)
 
 
+# The dictionary of an image is never packed (ISO 32000-1, 7.5.7); its bytes follow it.
+_IMAGE = re.compile(rb"/Subtype\s*/Image\b")
+_BEGIN, _END = re.compile(rb"stream\r?\n"), b"endstream"
+
+# Annotations of these types are no part of the page: places to click, windows that open, marks for printers.
+_NOT_SHOWN = ("LINK", "POPUP", "PRINTERMARK", "TRAPNET")
+_TYPES = ("TEXT", "FREETEXT", "FILEATTACHMENT", "WIDGET", *_NOT_SHOWN)
+_CHECKED, _VALUED = ("CHECKBOX", "RADIOBUTTON"), ("TEXTFIELD", "COMBOBOX", "LISTBOX")
+
+
 def read_pdf(data: bytes) -> Content:
     """Return the text of all pages, in the order in which the file draws it; title, author, date.
 
-    A page that is an image has no text. Raises InputError for a file that is damaged, needs a password, or has too
-    many pages; and when pypdfium2 is not installed.
+    The values of forms, free text and stamps follow the text of their page. A page that is an image has no text.
+    Embedded files are attachments; images, comments, check marks and drawn annotations are unread parts.
+    Raises InputError for a file that is damaged, needs a password, or has too many pages; and when pypdfium2 is
+    not installed.
     """
     try:
         import pypdfium2
@@ -34,33 +56,244 @@ def read_pdf(data: bytes) -> Content:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
             raise _unreadable(str(error)) from error
+        others = _Others(list(_images(data)))
         try:
-            return Content(_text(document), described(lambda: _metadata(document)))
+            document.init_forms()
+            others.attach_embedded(document)
+            text = _text(document, others)
+            return Content(text, described(lambda: _metadata(document)), others.listed())
         except pypdfium2.PdfiumError as error:
             raise _unreadable(str(error)) from error
         finally:
             document.close()
 
 
-def _text(document: Any) -> str:
+def _text(document: Any, others: "_Others") -> str:
     pages, length = len(document), 0
     if pages > PAGES:
         raise InputError(f"It has {pages} pages", f"At most {PAGES}", "Split it, or leave it out")
     parts = []
     for number in range(pages):
-        page = document[number]
-        try:
-            layer = page.get_textpage()
-            try:
-                parts.append(layer.get_text_range())
-            finally:
-                layer.close()
-        finally:
-            page.close()
+        with closing(document[number]) as page:
+            shown = _Shown() if _pdfium().FPDFPage_GetAnnotCount(page) < 1 else others.of_page(page)
+            text = "" if shown.drawn else _text_of(page)
+        if shown.drawn:  # the page has changed, and is opened again
+            with closing(document[number]) as page:
+                text = _text_of(page)
+        parts.append(shown.added_to(text))
         length += len(parts[-1])
         if length > TEXT_CHARACTERS:
             raise too_long()
     return _BROKEN_WORD.sub("", "\n".join(parts)).strip()
+
+
+def _text_of(page: Any) -> str:
+    with closing(page.get_textpage()) as layer:
+        text: str = layer.get_text_range()
+    return text
+
+
+def _images(data: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the digest of each image in the file, packed as it is, in the order of the file."""
+    place = 0
+    while found := _IMAGE.search(data, place):
+        begin = _BEGIN.search(data, found.end())
+        place = data.find(_END, begin.end()) if begin else -1
+        if begin is None or place < 0:
+            return
+        yield "images", hashlib.sha256(memoryview(data)[begin.end() : place]).digest()
+
+
+@dataclass
+class _Shown:
+    """The forms and annotations of a page: whether they were ``drawn`` on it, and the texts that it may lack.
+
+    ``values`` are those of fields, which are added to the text of the page if their appearance lacks them;
+    ``texts`` have no appearance.
+    """
+
+    drawn: bool = False
+    values: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def added_to(self, text: str) -> str:
+        """Return the text of the page with those that it lacks."""
+        if not self.values and not self.texts:
+            return text
+        there = "".join(text.split())
+        lacking = [value for value in self.values if "".join(value.split()) not in there]
+        return "\n".join((text, *lacking, *self.texts))
+
+
+@dataclass
+class _Others:
+    """The parts of a PDF outside its text: those ``unread``, and the ``files`` that it carries."""
+
+    unread: list[tuple[str, bytes]]
+    files: list[tuple[str, int, str]] = field(default_factory=list)
+
+    def listed(self) -> tuple[contents.Attachment, ...]:
+        """Return the attachments of the document."""
+        return (*contents.attached(self.files), *contents.unread(self.unread))
+
+    def attach_embedded(self, document: Any) -> None:
+        """Add the files and the XFA form of the document, whose pages other programs make."""
+        raw = _pdfium()
+        for number in range(raw.FPDFDoc_GetAttachmentCount(document)):
+            self.attach(raw.FPDFDoc_GetAttachment(document, number))
+        for number in range(max(0, raw.FPDF_GetXFAPacketCount(document))):
+            packet = _bytes(lambda *buffer, k=number: raw.FPDF_GetXFAPacketContent(document, k, *buffer))
+            self.unread.append(("XFA forms", packet))
+
+    def attach(self, file: Any) -> None:
+        """Add an embedded file."""
+        if not file:
+            return
+        raw = _pdfium()
+        name = _string(lambda *buffer: raw.FPDFAttachment_GetName(file, *buffer))
+        content = _bytes(lambda *buffer: raw.FPDFAttachment_GetFile(file, *buffer))
+        self.files.append((name or "attachment", len(content), hashlib.sha256(content).hexdigest()))
+
+    def of_page(self, page: Any) -> _Shown:
+        """Draw the forms and annotations of a page on it, without hidden ones; add those that are not read."""
+        raw, shown, gone = _pdfium(), _Shown(), []
+        types = _numbered("FPDF_ANNOT_", _TYPES)
+        for number in range(raw.FPDFPage_GetAnnotCount(page)):
+            annotation = raw.FPDFPage_GetAnnot(page, number)
+            if not annotation:
+                continue
+            try:
+                type = raw.FPDFAnnot_GetSubtype(annotation)
+                kind = types.get(type, str(type))
+                if kind not in _NOT_SHOWN and not self._read(_Annotation(annotation, kind, page.formenv), shown):
+                    gone.append(number)
+            finally:
+                raw.FPDFPage_CloseAnnot(annotation)
+        for number in reversed(gone):
+            raw.FPDFPage_RemoveAnnot(page, number)
+        if shown.drawn and raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_FAIL:
+            self.unread.append(("annotations", b"%d" % len(self.unread)))
+        return shown
+
+    def _read(self, annotation: "_Annotation", shown: _Shown) -> bool:
+        """Return whether an annotation is to be drawn; add its texts, and itself if it is not read."""
+        if not annotation.is_shown:
+            return False
+        if annotation.has("OC"):  # on a layer, which may be hidden
+            self.unread.append(("annotations on layers", annotation.drawing))
+            return False
+        if annotation.of == "WIDGET":
+            return self._read_field(annotation, shown)
+        if annotation.of == "FREETEXT":
+            shown.drawn |= annotation.has("AP")
+            shown.texts += [] if annotation.has("AP") else [annotation.text("Contents")]
+            return True
+        if annotation.of == "FILEATTACHMENT":
+            self.attach(_pdfium().FPDFAnnot_GetFileAttachment(annotation.raw))
+        if annotation.of not in ("TEXT", "FILEATTACHMENT"):
+            self.unread.append(("annotations", annotation.drawing))
+            shown.drawn |= annotation.has("AP")
+        if annotation.text("Contents") and not annotation.has("StateModel"):
+            self.unread.append(("comments", annotation.text("Contents").encode("utf-8", "replace")))
+        return True
+
+    def _read_field(self, annotation: "_Annotation", shown: _Shown) -> bool:
+        kind = annotation.field
+        if kind in _CHECKED:  # a glyph of a font of signs
+            self.unread.append(("check marks", annotation.mark))
+            return False
+        value = annotation.value if kind in _VALUED else ""
+        if annotation.has("AP"):
+            shown.drawn = True
+            shown.values += [value] if kind == "TEXTFIELD" else []
+        elif value:
+            shown.texts.append(value)
+        return True
+
+
+class _Annotation:
+    """An annotation of a page."""
+
+    def __init__(self, raw: Any, of: str, form: Any) -> None:
+        self.raw, self.of, self._form, self._api = raw, of, form, _pdfium()
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether people see it; the flag "invisible" is meant for annotations of unknown types alone."""
+        flags, api = self._api.FPDFAnnot_GetFlags(self.raw), self._api
+        if flags & (api.FPDF_ANNOT_FLAG_HIDDEN | api.FPDF_ANNOT_FLAG_NOVIEW):
+            return False
+        if flags & api.FPDF_ANNOT_FLAG_INVISIBLE:
+            api.FPDFAnnot_SetFlags(self.raw, flags & ~api.FPDF_ANNOT_FLAG_INVISIBLE)
+        return True
+
+    def has(self, key: str) -> bool:
+        return bool(self._api.FPDFAnnot_HasKey(self.raw, key.encode()))
+
+    def text(self, key: str) -> str:
+        return _string(lambda *buffer: self._api.FPDFAnnot_GetStringValue(self.raw, key.encode(), *buffer))
+
+    @property
+    def drawing(self) -> bytes:
+        """Its place and its appearance, to be compared only."""
+        box = self._api.FS_RECTF()
+        self._api.FPDFAnnot_GetRect(self.raw, box)
+        place = " ".join(f"{side:.1f}" for side in (box.left, box.bottom, box.right, box.top))
+        appearance = _string(lambda *buffer: self._api.FPDFAnnot_GetAP(self.raw, 0, *buffer))
+        return f"{self.of} {place} {self.text('Name')} {appearance}".encode("utf-8", "replace")
+
+    @property
+    def field(self) -> str:
+        """The type of a field; an empty string for one of no form."""
+        number = self._api.FPDFAnnot_GetFormFieldType(self._form, self.raw) if self._form else -1
+        return _numbered("FPDF_FORMFIELD_", (*_CHECKED, *_VALUED)).get(number, "")
+
+    @property
+    def value(self) -> str:
+        """The value of a field; an empty string for a password."""
+        if self._api.FPDFAnnot_GetFormFieldFlags(self._form, self.raw) & self._api.FPDF_FORMFLAG_TEXT_PASSWORD:
+            return ""
+        return _string(lambda *buffer: self._api.FPDFAnnot_GetFormFieldValue(self._form, self.raw, *buffer))
+
+    @property
+    def mark(self) -> bytes:
+        """The name of a box to be checked, and whether it is."""
+        name = _string(lambda *buffer: self._api.FPDFAnnot_GetFormFieldName(self._form, self.raw, *buffer))
+        checked = self._api.FPDFAnnot_IsChecked(self._form, self.raw)
+        return f"{name} {bool(checked)}".encode("utf-8", "replace")
+
+
+def _pdfium() -> Any:
+    """Return the functions of PDFium."""
+    import pypdfium2.raw
+
+    return pypdfium2.raw
+
+
+@cache
+def _numbered(prefix: str, names: tuple[str, ...]) -> dict[int, str]:
+    """Return names of PDFium's constants, without their prefix, by number."""
+    return {getattr(_pdfium(), prefix + name): name for name in names}
+
+
+def _string(fill: Callable[..., int]) -> str:
+    """Return the string (UTF-16 and a NUL) that a function of PDFium writes into a buffer."""
+    size = fill(None, 0)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    fill(ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)), size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+
+
+def _bytes(fill: Callable[..., int]) -> bytes:
+    """Return the bytes that a function of PDFium writes into a buffer."""
+    size = ctypes.c_ulong()
+    if not fill(None, 0, size) or not size.value:
+        return b""
+    buffer = ctypes.create_string_buffer(size.value)
+    fill(buffer, size.value, size)
+    return buffer.raw
 
 
 def _metadata(document: Any) -> dict[str, object]:

@@ -17,8 +17,23 @@ from neardup.io.formats.content import (
 
 # Elements whose content is not text of the page. noscript and iframe hold fallback content.
 _SKIPPED = frozenset(
-    {"script", "style", "title", "template", "noscript", "iframe", "object", "noembed", "noframes"}
+    (
+        *("script", "style", "title", "template", "noscript", "iframe", "object", "noembed", "noframes"),
+        "datalist",
+    )
 )
+
+# Elements that show something of another address: the attribute with it, and their kind.
+_LINKED = {
+    "img": ("src", "images"),
+    **dict.fromkeys(("iframe", "frame"), ("src", "frames")),
+    **dict.fromkeys(("video", "audio"), ("src", "videos and sounds")),
+    "embed": ("src", "embedded objects"),
+    "object": ("data", "embedded objects"),
+}
+
+# Types of input elements whose value is not shown as text (HTML Standard, "The input element").
+_UNWRITTEN = frozenset(("hidden", "password", "file", "image", "range", "color", "checkbox", "radio"))
 
 # Elements within a line (HTML Standard, "Phrasing content"): the text continues across them. All other elements,
 # known or not, end a word.
@@ -64,7 +79,8 @@ def _decoded(data: bytes) -> str:
 def read_main(data: bytes) -> Content:
     """Return the main content of a page by trafilatura, without menus, footers and the like; its metadata.
 
-    A page without a main content has no text. Raises InputError when trafilatura is not installed.
+    A page without a main content has no text; images and the like are not named. Raises InputError when
+    trafilatura is not installed.
     """
     try:
         import trafilatura
@@ -75,7 +91,7 @@ def read_main(data: bytes) -> Content:
     if len(found or "") > TEXT_CHARACTERS:
         raise too_long()
     reader = _read(page)
-    return Content((found or "").strip(), described(reader.metadata), unread(reader.unread))
+    return Content((found or "").strip(), described(reader.metadata))
 
 
 def load_main() -> None:
@@ -104,6 +120,7 @@ class _VisibleText(HTMLParser):
         self._parts: list[str] = []
         self._skipped: str | None = None
         self._depth = 0
+        self._options: list[tuple[bool, list[str]]] | None = None  # of the list that is open: chosen, text
         self.unread: list[tuple[str, bytes]] = []
         self.title: str | None = None
         self._is_titled = False
@@ -115,21 +132,25 @@ class _VisibleText(HTMLParser):
         return {"title": self.title, "author": self.author, "url": self.url}
 
     def text(self) -> str:
+        self._choose()
         return "".join(self._parts)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == self._skipped:
             self._depth += 1
-        elif self._skipped is None and tag in _SKIPPED:
-            self._skipped, self._depth = tag, 1
         elif self._skipped is None:
-            self._end_word(tag)
+            if tag in _SKIPPED:
+                self._skipped, self._depth = tag, 1
+            else:
+                self._end_word(tag)
             if tag == "meta":
                 self._describe(dict(attrs))
             elif tag == "link" and self.url is None:
                 self._locate(dict(attrs))
-            elif tag == "img":
-                self._see(dict(attrs))
+            elif tag in _LINKED:
+                self._see(*_LINKED[tag], dict(attrs))
+            elif tag in ("input", "select", "option"):
+                self._fill(tag, dict(attrs))
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         # "<script/>" does not end the element in HTML; "<br/>" is a start tag like any other
@@ -140,6 +161,8 @@ class _VisibleText(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if self._skipped is None:
             self._end_word(tag)
+            if tag == "select":
+                self._choose()
         elif tag == self._skipped:
             self._depth -= 1
             if not self._depth:
@@ -148,7 +171,7 @@ class _VisibleText(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._skipped is None:
-            self._parts.append(data)
+            (self._options[-1][1] if self._options else self._parts).append(data)
         elif self._skipped == "title" and not self._is_titled and len(self.title or "") < VALUE_CHARACTERS:
             self.title = (self.title or "") + data
 
@@ -169,10 +192,44 @@ class _VisibleText(HTMLParser):
 
     parse_pi = parse_html_declaration
 
-    def _see(self, attributes: dict[str, str | None]) -> None:
-        """Note an image, by its address; one of no size counts visits, and nobody sees it."""
-        if not {"0", "1"} & {attributes.get(side) for side in ("width", "height")}:
-            self.unread.append(("images", (attributes.get("src") or "").encode("utf-8", "replace")))
+    def _see(self, place: str, kind: str, attributes: dict[str, str | None]) -> None:
+        """Note an image or the like, by its address, and read the text in its place.
+
+        One of no size counts visits, and nobody sees it.
+        """
+        if {"0", "1"} & {attributes.get(side) for side in ("width", "height")}:
+            return
+        self._show(attributes.get("alt"))
+        self.unread.append((kind, (attributes.get(place) or "").encode("utf-8", "replace")))
+
+    def _fill(self, tag: str, attributes: dict[str, str | None]) -> None:
+        """Read the value of a field, and note the mark of a box."""
+        kind = (attributes.get("type") or "text").lower()
+        if tag == "select":
+            self._choose()
+            # a list of one line shows the chosen option alone
+            if "multiple" not in attributes and (attributes.get("size") or "1") in ("0", "1"):
+                self._options = []
+        elif tag == "option" and self._options is not None:
+            self._options.append(("selected" in attributes, []))
+        elif tag == "option" or kind in ("checkbox", "radio"):
+            name, chosen = attributes.get("name"), {"checked", "selected"} & attributes.keys()
+            mark = f"{name} {attributes.get('value')} {bool(chosen)}"
+            self.unread.append(("check marks", mark.encode("utf-8", "replace")))
+        elif kind == "image":
+            self._see("src", "images", attributes)
+        elif kind not in _UNWRITTEN:
+            self._show(attributes.get("value") or attributes.get("placeholder"))
+
+    def _choose(self) -> None:
+        """End a list of options: of those of one line the last chosen one is shown, else the first."""
+        options, self._options = self._options or [], None
+        chosen = [texts for is_chosen, texts in options if is_chosen][-1:] or [texts for _, texts in options[:1]]
+        self._show("".join(chosen[0]) if chosen else None)
+
+    def _show(self, text: str | None) -> None:
+        if text:
+            self._parts += [text, "\n"]
 
     def _describe(self, attributes: dict[str, str | None]) -> None:
         if self.author is None and (attributes.get("name") or "").lower() == "author":
