@@ -55,7 +55,7 @@ def test_formats_by_suffix_then_by_signature() -> None:
         ("a.docx", b"%PDF-1.4", "not a DOCX file"),
         ("a.docx", msg_of("x"), "protected by a password, or an old .doc file"),
         ("a.docx", docx("").replace(b"_rels/.rels", b"_rels/.relz"), "damaged"),
-        ("a.msg", eml_of("x"), "not an Outlook message"),
+        ("a.msg", b"\x01\x02", "not an Outlook message"),
         ("a.eml", b"\n\nonly words here", "it has no header"),
     ],
 )
@@ -208,6 +208,60 @@ def test_mail_subject_and_plain_text_before_html() -> None:
     assert extract(mail(html="<p>yes<br>more</p>").as_bytes(), "a.eml") == "Re: Grüße\n\nyes\nmore"
 
 
+def unread(data: bytes, name: str = "a.eml") -> dict[str, str]:
+    return {one.name: one.sha256 for one in read(data, name).attachments if one.kind == content.UNREAD}
+
+
+def test_a_mail_that_only_announces_its_page_is_read_as_the_page() -> None:
+    page = "<p>The office grants the claim number 17 and pays 400 crowns to the claimant within ten days"
+    made = mail(plain="Please use a program that shows HTML.\n", html=page).as_bytes()
+    assert extract(made, "a.eml").endswith("within ten days")
+    streams = {"1000001E": b"Please use a program that shows HTML.", "10130102": page.encode()}
+    assert extract(msg(streams), "a.msg") == page.removeprefix("<p>")
+
+
+def test_other_forms_of_a_mail_are_named_where_their_words_differ() -> None:
+    def made(page: str) -> bytes:
+        return mail(plain="pay 400 crowns by May\n", html=page).as_bytes()
+
+    same, granted, refused = (made(f"<p>Pay <b>400</b> crowns{more} by May") for more in ("", " now", " never"))
+    assert unread(same) == unread(mail(plain="pay 400 crowns by May\n").as_bytes()) == {}
+    assert list(unread(granted)) == ["other forms of the text"]
+    assert unread(granted) == unread(made("<p>Pay 400<br>crowns now by May")) != unread(refused)
+    streams = {"1000001E": b"pay 400 crowns by May", "10130102": b"<p>Pay 400 crowns now by May"}
+    assert unread(msg(streams), "a.msg") == unread(granted)
+
+
+def test_images_of_a_mail_from_elsewhere_are_named_and_its_own_are_attachments() -> None:
+    page = "<p>words<img src='{}'>"
+    assert unread(mail(html=page.format("cid:logo")).as_bytes()) == {}
+    one, other = (unread(mail(html=page.format(f"https://example.org/{k}.png")).as_bytes()) for k in (1, 2))
+    assert list(one) == ["images"]
+    assert one != other
+
+
+ODD = (
+    "Subject : Grüße : all\r\nFrom: Ann <ann@example.org>\r\nMIME-Version: 1.0\r\n"
+    "Content-Type : multipart/mixed; boundary=x\r\n\r\n"
+    "--x\r\nContent-Type : text/plain; charset=iso-8859-1\r\n\r\n"
+    "süß : yes\r\nNo-Header : either\r\n--x--\r\n"
+)
+
+
+@pytest.mark.parametrize("name", ["a.eml", "a.msg"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+def test_mails_in_any_encoding_suffix_and_spelling_of_the_header(name: str, encoding: str) -> None:
+    found = read(ODD.encode(encoding), name)
+    assert found.text.split("\n\n")[1].split() == ["süß", ":", "yes", "No-Header", ":", "either"]
+    assert found.metadata["from"] == ["ann@example.org", "Ann"]
+    assert found.text.startswith("Grüße : all")
+
+
+def test_an_outlook_message_under_the_suffix_of_a_mail() -> None:
+    pytest.importorskip("olefile")
+    assert read(msg_of("words", "s"), "a.eml") == read(msg_of("words", "s"), "a.msg")
+
+
 def test_mail_attachments_are_left_out() -> None:
     made = mail(plain="words\n", html="<p>no")
     made.add_attachment("attached", filename="a.txt")
@@ -246,6 +300,8 @@ def test_mail_encodings(data: bytes, text: str | None) -> None:
     [
         (b"=?utf-8?B?w6TDtg==?= =?iso-8859-1?Q?=FC?= plain", "äöü plain"),
         (b"folded\n here", "folded here"),
+        ("Grüße".encode(), "Grüße"),
+        ("Grüße".encode("latin-1"), "Grüße"),
         (b"=?utf-8?B?broken", "=?utf-8?B?broken"),
         (b"=?no-such?Q?a=20b?=", "a b"),
     ],

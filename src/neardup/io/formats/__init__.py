@@ -98,6 +98,8 @@ def read(data: bytes, name: str, pages: Pages = "all") -> Content:
     refuse_size(len(data))
     if format == "registered":
         return read_registered(_suffix(name), data)
+    if format in ("eml", "msg"):
+        format = _mail_of(format, data)
     _check_signature(format, data)
     module, function = ("web", "read_main") if format == "html" and pages == "main" else _PLACES[format]
     read_it: Callable[[bytes], Content] = getattr(import_module(f"neardup.io.formats.{module}"), function)
@@ -167,6 +169,13 @@ def refuse_size(size: int | None) -> None:
     """Raise InputError for a file that is too large to read as a whole."""
     if size is not None and size > FILE_BYTES:
         raise InputError(f"It has {size >> 20} MB", f"At most {FILE_BYTES >> 20} MB", "Split it, or leave it out")
+
+
+def _mail_of(format: DocumentFormat, data: bytes) -> DocumentFormat:
+    """Return the format of a mail: programs save both kinds under both suffixes."""
+    if data.startswith(_OLE):
+        return "msg"
+    return "eml" if import_module("neardup.io.formats.mail").is_mail(data) else format
 
 
 def _check_signature(format: DocumentFormat, data: bytes) -> None:

@@ -3,8 +3,10 @@
 Outlook saves a mail as MAPI properties, which are the streams of an OLE file (MS-OXMSG).
 """
 
+import codecs
 import hashlib
 import io
+import re
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,12 +15,12 @@ from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from neardup.errors import InputError
 from neardup.io.formats import content as contents
-from neardup.io.formats.charsets import decode
-from neardup.io.formats.web import html_text, read_html
+from neardup.io.formats.charsets import charset_of, decode, decoded
+from neardup.io.formats.web import decoded_page, page_of
 
 # Longer lists of addresses are not read, as the parser takes quadratic time for some of them.
 _LIST_CHARACTERS = 100 * contents.VALUES
@@ -30,34 +32,83 @@ _TEXTS = ("text/plain", "text/html")
 _SIGNATURES = ("application/pgp-signature", "application/pkcs7-signature", "application/x-pkcs7-signature")
 
 
+# A field of a header, with the white space before its colon that old programs wrote (RFC 5322, 4.5).
+_FIELD = rb"[!-9;-~]+[ \t]*:[^\n]*\n"
+_SPACED = re.compile(rb"^([!-9;-~]+)[ \t]+:", re.MULTILINE)
+_HEADERS = re.compile(rb"(?:\A|^--[^\n]*\n)(?:" + _FIELD + rb"(?:[ \t][^\n]*\n)*)+", re.MULTILINE)
+_HEADER = re.compile(rb"(?:>?From [^\n]*\n)?" + _FIELD)
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+# Transfer encodings of bytes in a declared charset; text of others is in the charset of the file.
+_PACKED = ("base64", "quoted-printable")
+
+_WORD = re.compile(r"\w+")
+
+Parts: TypeAlias = list[tuple[str, bytes]]
+"""Parts that are not read: kind, content."""
+
+
+def is_mail(data: bytes) -> bool:
+    """Return whether data begins with the header of a mail, in any encoding."""
+    return bool(_HEADER.match(_in_utf8(data[:1024])))
+
+
 def read_eml(data: bytes) -> contents.Content:
     r"""Return the subject, an empty line and the visible text; metadata: from, to, cc, date, subject.
 
-    Of several alternatives, uses the plain text, else the HTML. The text excludes attachments and attached
-    forwarded messages; these are listed as attachments. Raises InputError for data that is not a mail, is nested
-    too deep, or has too many attachments.
+    Of several alternatives, uses the plain text, unless it lacks most of the page; else the HTML. Others are named
+    as unread if their words differ. The text excludes attachments and attached forwarded messages; these are
+    listed as attachments. Raises InputError for data that is not a mail, is nested too deep, or has too many
+    attachments.
 
     >>> read_eml(b"Subject: =?utf-8?q?caf=C3=A9?=\nContent-Transfer-Encoding: quoted-printable\n\nan=20hour").text
     'café\n\nan hour'
     """
+    plain = _in_utf8(data)
+    recoded = plain is not data
+    if _SPACED.search(plain):
+        plain = _HEADERS.sub(lambda header: _SPACED.sub(rb"\1:", header[0]), plain)
     try:
-        mail = message_from_bytes(data)
+        mail = message_from_bytes(plain)
     except RecursionError:
         raise _too_deep() from None
     if not mail.keys():
         raise InputError("It is not a mail: it has no header", "A mail as it was sent", "Check its format")
-    body = "\n".join(_shown(mail, 0))
-    subject = header_text(str(mail["Subject"])) if "Subject" in mail else ""
+    if recoded:
+        _declare_utf8(mail)
+    unread: Parts = []
+    body = "\n".join(_shown(mail, 0, unread))
+    subject = header_text(_field(mail, "Subject"))
     text = "\n\n".join(part for part in (subject.strip(), body.strip()) if part)
     said = {**head_metadata(mail), **contents.described(lambda: {"subject": subject})}
-    return contents.Content(text, said, contents.attached(_attachments(mail, 0)))
+    return contents.Content(text, said, (*contents.attached(_attachments(mail, 0)), *contents.unread(unread)))
+
+
+def _in_utf8(data: bytes) -> bytes:
+    """Return a mail that was saved as UTF-16, or with a byte order mark, in UTF-8; another one unchanged."""
+    if not data.startswith(_MARKS) and b"\0" not in data[:64]:
+        return data
+    return decoded(data, charset_of(data[: 2 * (len(data) // 2)]))
+
+
+def _declare_utf8(mail: Message) -> None:
+    """Declare UTF-8 in all parts that are not packed."""
+    for part in mail.walk():
+        if str(part["Content-Transfer-Encoding"]).lower().strip() not in _PACKED and not part.is_multipart():
+            part.set_param("charset", "utf-8")
 
 
 def head_metadata(mail: Message) -> contents.Metadata:
     """Return the metadata in the header of a mail: from, to, cc, date."""
-    said = [contents.described(lambda key=key: {key: people(str(mail[key] or ""))}) for key in contents.LISTS]  # type: ignore[misc]
+    said = [contents.described(lambda key=key: {key: people(_field(mail, key))}) for key in contents.LISTS]  # type: ignore[misc]
     said.append(contents.described(lambda: {"date": contents.utc(parsedate_to_datetime(str(mail["Date"])))}))
     return dict(item for found in said for item in found.items())
+
+
+def _field(mail: Message, name: str) -> str:
+    """Return a field of a header; bytes beyond ASCII are UTF-8 (RFC 6532), else Windows-1252."""
+    value = next((str(value) for key, value in mail.raw_items() if key.lower() == name.lower()), "")
+    return decode(value.encode("utf-8", "surrogateescape"), None)
 
 
 def header_text(raw: str) -> str:
@@ -80,8 +131,8 @@ def people(raw: str) -> list[str]:
     return [part for name, address in found for part in (address.lower(), header_text(name)) if part]
 
 
-def _shown(part: Message, depth: int) -> list[str]:
-    """Return the texts of a part that appear in the body, in order."""
+def _shown(part: Message, depth: int, unread: Parts) -> list[str]:
+    """Return the texts of a part that appear in the body, in order; add the parts that are not read."""
     if depth > contents.NESTED_PARTS:
         raise _too_deep()
     kind = part.get_content_type()
@@ -90,25 +141,37 @@ def _shown(part: Message, depth: int) -> list[str]:
     if part.is_multipart():
         inner = _children(part)
         if kind == "multipart/alternative":
-            return _one_of(inner, depth)
+            plain_first = sorted(inner, key=lambda part: part.get_content_type() != "text/plain")
+            return _one_of([_shown(child, depth + 1, unread) for child in plain_first], unread)
         if kind == "multipart/related":
             inner = inner[:1]  # the page; the other parts are its images
-        return [text for child in inner for text in _shown(child, depth + 1)]
+        return [text for child in inner for text in _shown(child, depth + 1, unread)]
     if kind not in _TEXTS or part.get_filename():
         return []
     content = part.get_payload(decode=True)
     text = decode(content if isinstance(content, bytes) else b"", part.get_content_charset())
-    return [html_text(text) if kind == "text/html" else text]
+    return [_page(text, unread) if kind == "text/html" else text]
 
 
-def _one_of(alternatives: list[Message], depth: int) -> list[str]:
-    """Return the plain text, unless it is missing or empty; else the first of the others with words."""
-    plain_first = sorted(alternatives, key=lambda part: part.get_content_type() != "text/plain")
-    for part in plain_first:
-        texts = _shown(part, depth + 1)
-        if any(text.strip() for text in texts):
-            return texts
-    return []
+def _page(markup: str, unread: Parts) -> str:
+    """Return the text of a page; add its unread parts, but for images that the mail carries: attachments."""
+    page = page_of(markup)
+    unread += [(kind, content) for kind, content in page.unread if not content.lower().startswith(b"cid:")]
+    return page.text().strip()
+
+
+def _one_of(alternatives: list[list[str]], unread: Parts) -> list[str]:
+    """Return the first with words, unless it lacks more of the next than it has: a note to see the page.
+
+    The others are added to the unread parts, unless they have the same words.
+    """
+    known = [(texts, _WORD.findall(" ".join(texts).casefold())) for texts in alternatives]
+    first, *others = [(texts, words) for texts, words in known if words] or [([], [])]
+    if others and len({*others[0][1]} - {*first[1]}) > len({*first[1]}):
+        first, others = others[0], [first, *others[1:]]
+    forms = [" ".join(words).encode("utf-8", "replace") for _, words in others if words != first[1]]
+    unread += [("other forms of the text", form) for form in forms]
+    return first[0]
 
 
 def _attachments(part: Message, depth: int) -> Iterator[tuple[str, int, str]]:
@@ -195,9 +258,9 @@ def read_msg(data: bytes) -> contents.Content:
     try:
         with olefile.OleFileIO(io.BytesIO(data)) as ole:
             message = _Message(ole)
-            subject, body = message.string(_SUBJECT), message.string(_BODY)
-            if not body.strip():
-                body = message.html()
+            unread: Parts = []
+            subject = message.string(_SUBJECT)
+            body = "".join(_one_of([[message.string(_BODY)], [_page(message.html(), unread)]], unread))
             if not body.strip() and message.stream(_RTF, _BINARY) is not None:
                 raise InputError(
                     "The body of this Outlook message is RTF only",
@@ -215,7 +278,9 @@ def read_msg(data: bytes) -> contents.Content:
             "Save the message again",
         ) from error
     return contents.Content(
-        "\n\n".join(part for part in (subject.strip(), body.strip()) if part), metadata, attachments
+        "\n\n".join(part for part in (subject.strip(), body.strip()) if part),
+        metadata,
+        (*attachments, *contents.unread(unread)),
     )
 
 
@@ -286,7 +351,7 @@ class _Message:
 
     def html(self) -> str:
         page = self.stream(_HTML, _BINARY)
-        return read_html(page).text if page is not None else html_text(self.string(_HTML))
+        return decoded_page(page) if page is not None else self.string(_HTML)
 
     def time(self, *numbers: int) -> datetime:
         """Return the time of the first property that is present. Raises StopIteration if none is."""

@@ -62,11 +62,12 @@ def read_html(data: bytes) -> Content:
     >>> read_html(b"<title>A page</title><p>One<!-- no --><br>t<b>w</b>o &amp; three<script>no()</script>")
     Content(text='One\\ntwo & three', metadata={'title': 'A page'}, attachments=())
     """
-    reader = _read(_decoded(data))
+    reader = page_of(decoded_page(data))
     return Content(reader.text().strip(), described(reader.metadata), unread(reader.unread))
 
 
-def _decoded(data: bytes) -> str:
+def decoded_page(data: bytes) -> str:
+    """Return the markup of a page, in the charset that it declares, else in UTF-8 or Windows-1252."""
     head = data[:_HEAD_BYTES]
     found = _CHARSET.search(head) or _XML_ENCODING.match(head)
     charset = found[1].decode("ascii") if found else None
@@ -86,11 +87,11 @@ def read_main(data: bytes) -> Content:
         import trafilatura
     except ImportError as error:
         raise missing("The main content of a web page", "trafilatura", error, "web") from None
-    page = _decoded(data)
+    page = decoded_page(data)
     found = trafilatura.extract(page, include_comments=False) if page.strip() else None
     if len(found or "") > TEXT_CHARACTERS:
         raise too_long()
-    reader = _read(page)
+    reader = page_of(page)
     return Content((found or "").strip(), described(reader.metadata))
 
 
@@ -100,12 +101,8 @@ def load_main() -> None:
         import trafilatura  # noqa: F401
 
 
-def html_text(markup: str) -> str:
-    """Return the visible text of markup: no tags, scripts, styles, titles, comments; block elements end words."""
-    return _read(markup).text().strip()
-
-
-def _read(markup: str) -> "_VisibleText":
+def page_of(markup: str) -> "_VisibleText":
+    """Return a page that was read: its text, its unread parts, its metadata."""
     reader = _VisibleText()
     reader.feed(markup)
     reader.close()
@@ -113,7 +110,9 @@ def _read(markup: str) -> "_VisibleText":
 
 
 class _VisibleText(HTMLParser):
-    """Collects tokens without building a tree: the time is linear, and deep nesting costs nothing."""
+    """The visible text of a page, its title, author and address, and the parts ``unread``.
+
+    Collects tokens without building a tree: the time is linear, and deep nesting costs nothing."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -132,6 +131,7 @@ class _VisibleText(HTMLParser):
         return {"title": self.title, "author": self.author, "url": self.url}
 
     def text(self) -> str:
+        """Return the visible text read so far."""
         self._choose()
         return "".join(self._parts)
 
