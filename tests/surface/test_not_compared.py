@@ -106,6 +106,4 @@ def test_claims_that_differ_only_in_the_values_of_a_form_all_stay(run: Run, tmp_
     found = nd.load(out)
     assert found.copies.num_rows == 0
     assert sorted(path.name for path in (out / "kept").iterdir()) == ["1.pdf", "2.pdf"]
-    assert (
-        reasons(found)["3.pdf"] == "near copy of 1.pdf: resemblance 1.000; not compared: check marks, which differ"
-    )
+    assert has_parts(reasons(found)["3.pdf"], "near copy of 1.pdf", "1.000", "not compared: check marks")

@@ -226,7 +226,7 @@ def test_other_forms_of_a_mail_are_named_where_their_words_differ() -> None:
 
     same, granted, refused = (made(f"<p>Pay <b>400</b> crowns{more} by May") for more in ("", " now", " never"))
     assert unread(same) == unread(mail(plain="pay 400 crowns by May\n").as_bytes()) == {}
-    assert list(unread(granted)) == ["other forms of the text"]
+    assert list(unread(granted)) == ["other forms"]
     assert unread(granted) == unread(made("<p>Pay 400<br>crowns now by May")) != unread(refused)
     streams = {"1000001E": b"pay 400 crowns by May", "10130102": b"<p>Pay 400 crowns now by May"}
     assert unread(msg(streams), "a.msg") == unread(granted)
@@ -346,7 +346,7 @@ def test_the_page_names_every_suffix_and_limit() -> None:
         "text of a PDF or an office file": f"{content.TEXT_CHARACTERS // 10**6} million characters",
         "pages of a PDF": f"{content.PAGES:,}".replace(",", " "),
         "nested parts of a mail": f"{content.NESTED_PARTS}",
-        "attachments of a mail": f"{content.ATTACHMENTS:,}".replace(",", " "),
+        "attachments of a document": f"{content.ATTACHMENTS:,}".replace(",", " "),
         "memory of the process": f"{content.MEMORY_BYTES >> 30} GB",
         "time for one file": f"{content.SECONDS:g} s",
         "all files of an archive, unpacked": f"{containers.UNPACKED_BYTES >> 30} GB, "

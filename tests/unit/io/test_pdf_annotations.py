@@ -85,6 +85,16 @@ def test_a_value_of_a_field_without_appearance_or_with_an_old_one_is_read() -> N
     assert words(changed(field("1,250"), lambda writer: change(writer, drop=False)))[4:] == ["1,250", "98,700"]
 
 
+def test_a_value_that_the_page_has_elsewhere_is_read_all_the_same() -> None:
+    def change(writer: Any) -> None:
+        (of,) = writer.pages[0]["/Annots"]
+        of.get_object()[generic.NameObject("/V")] = generic.TextStringObject("harbour")
+
+    assert words(changed(field("x"), change)) == [*HEADING.split(), "x", "harbour"]
+    remark = annotations.FreeText(text="harbour", rect=(60, 600, 400, 640))
+    assert words(with_annotation(remark)) == [*HEADING.split(), "harbour"]
+
+
 @pytest.mark.parametrize("flags", ["hidden", "print noview"])
 def test_hidden_fields_are_neither_read_nor_named(flags: str) -> None:
     found = read(field("nobody sees this", annotationFlags=flags), "a.pdf")

@@ -170,7 +170,7 @@ def _one_of(alternatives: list[list[str]], unread: Parts) -> list[str]:
     if others and len({*others[0][1]} - {*first[1]}) > len({*first[1]}):
         first, others = others[0], [first, *others[1:]]
     forms = [" ".join(words).encode("utf-8", "replace") for _, words in others if words != first[1]]
-    unread += [("other forms of the text", form) for form in forms]
+    unread += [("other forms", form) for form in forms]
     return first[0]
 
 

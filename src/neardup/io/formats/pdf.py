@@ -76,11 +76,11 @@ def _text(document: Any, others: "_Others") -> str:
     for number in range(pages):
         with closing(document[number]) as page:
             shown = _Shown() if _pdfium().FPDFPage_GetAnnotCount(page) < 1 else others.of_page(page)
-            text = "" if shown.drawn else _text_of(page)
+            before = text = _text_of(page)
         if shown.drawn:  # the page has changed, and is opened again
             with closing(document[number]) as page:
                 text = _text_of(page)
-        parts.append(shown.added_to(text))
+        parts.append(shown.added_to(before, text))
         length += len(parts[-1])
         if length > TEXT_CHARACTERS:
             raise too_long()
@@ -106,23 +106,20 @@ def _images(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 @dataclass
 class _Shown:
-    """The forms and annotations of a page: whether they were ``drawn`` on it, and the texts that it may lack.
+    """The forms and annotations of a page: whether they were ``drawn`` on it, and the texts that they show.
 
-    ``values`` are those of fields, which are added to the text of the page if their appearance lacks them;
-    ``texts`` have no appearance.
+    An appearance may be missing, empty or older than the text.
     """
 
     drawn: bool = False
     values: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
 
-    def added_to(self, text: str) -> str:
-        """Return the text of the page with those that it lacks."""
-        if not self.values and not self.texts:
+    def added_to(self, before: str, text: str) -> str:
+        """Return the text of the page with those that it lacks; ``before`` is its text without appearances."""
+        if not self.values:
             return text
-        there = "".join(text.split())
-        lacking = [value for value in self.values if "".join(value.split()) not in there]
-        return "\n".join((text, *lacking, *self.texts))
+        there = "".join(text.removeprefix(before).split())
+        return "\n".join((text, *(value for value in self.values if "".join(value.split()) not in there)))
 
 
 @dataclass
@@ -186,7 +183,7 @@ class _Others:
             return self._read_field(annotation, shown)
         if annotation.of == "FREETEXT":
             shown.drawn |= annotation.has("AP")
-            shown.texts += [] if annotation.has("AP") else [annotation.text("Contents")]
+            shown.values.append(annotation.text("Contents"))
             return True
         if annotation.of == "FILEATTACHMENT":
             self.attach(_pdfium().FPDFAnnot_GetFileAttachment(annotation.raw))
@@ -202,12 +199,10 @@ class _Others:
         if kind in _CHECKED:  # a glyph of a font of signs
             self.unread.append(("check marks", annotation.mark))
             return False
-        value = annotation.value if kind in _VALUED else ""
-        if annotation.has("AP"):
-            shown.drawn = True
-            shown.values += [value] if kind == "TEXTFIELD" else []
-        elif value:
-            shown.texts.append(value)
+        drawn = annotation.has("AP")
+        shown.drawn |= drawn
+        if kind == "TEXTFIELD" or (kind in _VALUED and not drawn):  # a list may show another text than its value
+            shown.values.append(annotation.value)
         return True
 
 
